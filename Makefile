@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
+.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load shapes bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -9,7 +9,7 @@ REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -24,7 +24,7 @@ setup: ## make .venv from the lock files (every other target does this first)
 run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## start a stage, send events, read them back, and exit with the result of the check   [MESSAGES=n] [LOG='path/*.log' [NICKS=all]] [STREAM=ski [RIDES=n]] [STREAM=ads [SECONDS=60]]
+demo: setup ## start a stage, send events, read them back, and exit with the result of the check   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [HTTP_URL=…]
 	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
 
 up: setup ## start the stage without events, and print its log   [ARGS='--http-port 9000']
@@ -144,8 +144,11 @@ invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, 
 sam-test: .local/sam/bin/sam ## run every function in a container beside a stage, and check the answers   [SAM_FLAGS=…]
 	@$(PY) -m rehearsal.containers test
 
-load: setup ## send 50,000 messages with Locust, in frames of 25 and one by one, and check both   [MESSAGES=n]
-	@$(PY) -m loadtest.load $(if $(MESSAGES),--messages "$$MESSAGES")
+load: setup ## send a shape of load with Locust, read everything back, and check it   [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [WORKERS=2] [WEB=1] [HTTP_URL=…]
+	@$(PY) -m loadtest.load $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web)
+
+shapes: setup ## list the shapes of load
+	@$(PY) -m loadtest.load --list
 
 faults: setup ## run the fault scenarios on a separate stage, and print a table   [SCENARIO=broker-killed]
 	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")

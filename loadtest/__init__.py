@@ -1,14 +1,19 @@
 """Sends events to a stage over its public API and checks that none is lost.
 
 ===========  ========================================================================================
-``client``   target, WebSocket, a stage as a child process, chat events and frames
+``client``   target, tokens, WebSocket, a stage as a child process, chat events and frames
+``measured`` HDR histograms of latencies, in total and per second
 ``checker``  compares what was accepted with what can be read back; verdict, latencies
 ``sending``  HTTP and WebSocket senders with retries, open loop, queue depths, progress
-``chat``     generated conversations, IRC logs and memberships, their replay, the Locust users
+``chat``     generated conversations, IRC logs and memberships, their replay
 ``ski``      lift rides and the queries about them
 ``ads``      ad clicks and the queries about them
+``shapes``   the shapes of load, as data (``catalog``)
+``runs``     a run of a shape: each worker's part, and the conductor that merges the results
+``users``    the Locust users
 ===========  ========================================================================================
 
-Imports: ``localstage.client`` ← ``client`` ← ``checker`` ← ``sending`` ← ``chat``, ``ski``, ``ads`` ← the commands
-``python -m loadtest.demo``, ``python -m loadtest.load`` and ``locust -f loadtest/locustfile.py``.
+Imports: ``localstage.client`` ← ``client`` ← ``measured`` ← ``checker`` ← ``sending`` ← ``chat``, ``ski``, ``ads`` ←
+``shapes`` ← ``runs`` ← ``users`` ← the commands ``python -m loadtest.demo``, ``python -m loadtest.load`` and
+``locust -f loadtest/locustfile.py``.
 """

@@ -4,6 +4,7 @@
 ``python -m loadtest.demo [--stay] --stream ski [--rides N]``
 ``python -m loadtest.demo [--stay] --stream ads [--seconds N]``
 
+``HTTP_URL`` and ``WS_URL`` name another stage; docs/how-to/load-test-a-stage.md says which variables name its tokens.
 Without ``--stay`` the last line is the result of the check, and a stage that this command started is stopped. With
 ``--stay`` it always starts a stage, which stays up until Ctrl-C.
 """
@@ -11,6 +12,7 @@ Without ``--stay`` the last line is the result of the check, and a stage that th
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -51,14 +53,17 @@ def run(arguments: argparse.Namespace) -> int:
         ClientError: the message is for the user.
     """
     console = Console(highlight=False)
+    named = Target.named(os.environ.get("HTTP_URL"), os.environ.get("WS_URL"))
+    if arguments.stay and named:
+        raise ClientError("make run starts a stage here; use HTTP_URL and WS_URL with `make demo`")
     if arguments.stay and (running := Target.running()):
         raise ClientError(f"a stage runs here already, at {running.http_url}; use it with `make demo`, or stop it")
-    demo = DEMOS[arguments.stream](arguments)
+    demo = DEMOS[arguments.stream](arguments, named is not None and not named.issues)
 
     def echo(line: str) -> None:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
-    with stage(echo) as (target, process):
+    with stage(echo, named) as (target, process):
         staying = arguments.stay and process is not None
         exit_code, last_lines = demo(console, target, staying)
         print(f"\n{last_lines}", flush=True)
@@ -67,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code
 
 
-def _chat(arguments: argparse.Namespace) -> Demo:
-    plan = replay.make_plan(arguments)
+def _chat(arguments: argparse.Namespace, one_token: bool) -> Demo:
+    plan = replay.make_plan(arguments, one_token=one_token)
 
     def demo(console: Console, target: Target, staying: bool) -> tuple[int, str]:
         outcome = replay.replay(plan, target, console, arguments.nicks or "")
@@ -79,7 +84,7 @@ def _chat(arguments: argparse.Namespace) -> Demo:
     return demo
 
 
-def _ski(arguments: argparse.Namespace) -> Demo:
+def _ski(arguments: argparse.Namespace, _one_token: bool) -> Demo:
     def demo(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
         outcome = ski.run(target, console, arguments.rides or ski.RIDES)
         return outcome.exit_code, outcome.line()
@@ -87,7 +92,7 @@ def _ski(arguments: argparse.Namespace) -> Demo:
     return demo
 
 
-def _ads(arguments: argparse.Namespace) -> Demo:
+def _ads(arguments: argparse.Namespace, _one_token: bool) -> Demo:
     def demo(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
         outcome = ads.run(target, console, arguments.seconds or ads.SECONDS)
         return outcome.exit_code, outcome.line()
@@ -95,8 +100,8 @@ def _ads(arguments: argparse.Namespace) -> Demo:
     return demo
 
 
-DEMOS: dict[str, Callable[[argparse.Namespace], Demo]] = {"chat": _chat, "ski": _ski, "ads": _ads}
-"""The demo of each stream."""
+DEMOS: dict[str, Callable[[argparse.Namespace, bool], Demo]] = {"chat": _chat, "ski": _ski, "ads": _ads}
+"""The demo of each stream. The flag is whether all users share a producer's token."""
 OPTIONS = {"chat": ("messages", "log", "nicks", "run"), "ski": ("rides",), "ads": ("seconds",)}
 """The options that only one stream has."""
 

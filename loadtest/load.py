@@ -1,63 +1,91 @@
-"""Both load runs in one command: frames of 25, then single frames, each in a separate Locust process.
+"""A load run in one command: starts a stage if none runs and no URLs are given, sends, reads back, and checks.
 
-``python -m loadtest.load [--messages N] [--singles N] [--connections N]``
+``python -m loadtest.load [--shape baseline] [--scale 0.01] [--processes 2] [--web]``
 
-Uses the stage that runs here, or starts one. The exit code is 0 only if neither run lost an event.
+``HTTP_URL`` and ``WS_URL`` name another stage; docs/how-to/load-test-a-stage.md says which variables name its tokens.
+The exit code is 0 only if nothing was lost. Ctrl-C writes the result of what happened so far.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from loadtest.client.command import exit_code_of
-from loadtest.client.stage_process import stage
-from loadtest.client.target import Target
+from loadtest.client.stage_process import handling, stage
+from loadtest.client.target import NAMED, Target
+from loadtest.shapes.catalog import SHAPES
+from loadtest.shapes.options import add_options, arguments_of, shape_of
 from localstage.client.running_stage import ROOT
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 
 
-def phase(target: Target, user: str, messages: int, connections: int) -> tuple[list[str], dict[str, str]]:
-    """The command of a Locust process, and its environment."""
-    command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--headless", "--loglevel", "ERROR"]
-    command += ["--only-summary", "--reset-stats", "--stop-timeout", "30"]
-    command += ["--messages", str(messages), "--connections", str(connections)]
-    command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url, user]
+def locust_command(target: Target, options: Any) -> tuple[list[str], dict[str, str]]:
+    """The command of the Locust process, and its environment."""
+    command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--loglevel", "ERROR"]
+    command += [] if options.web else ["--headless", "--only-summary"]
+    command += ["--processes", str(options.processes)] if options.processes else []
+    command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url, *arguments_of(options)]
     # The token URL contains a secret, and other users of the machine see a process's arguments.
-    return command, {**os.environ, "PYTHONPATH": str(ROOT), "TOKEN_URL": target.token_url}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if target.issues:
+        environment = {name: value for name, value in environment.items() if name not in NAMED}
+        environment["TOKEN_URL"] = target.token_url
+    return command, environment
 
 
-def run_phase(target: Target, user: str, messages: int, connections: int) -> int:
-    """Run a Locust process and return its exit code."""
-    command, environment = phase(target, user, messages, connections)
-    process = subprocess.Popen(command, cwd=ROOT, env=environment)
-    try:
+def run_locust(target: Target, options: Any) -> int:
+    """Run Locust and return its exit code. Ctrl-C goes to Locust, which writes the result so far."""
+    command, environment = locust_command(target, options)
+    # In a separate session, so that a Ctrl-C in the terminal reaches it once.
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
+    with _passed_on(process):
         return process.wait()
-    except KeyboardInterrupt:
-        process.terminate()
-        process.wait()
-        raise
+
+
+@contextmanager
+def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Pass SIGINT, SIGTERM and SIGHUP on as Ctrl-C; the third one kills."""
+    received: list[int] = []
+
+    def pass_on(number: int, _frame: object) -> None:
+        received.append(number)
+        if len(received) > 2:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.send_signal(signal.SIGINT)
+
+    with handling(pass_on):
+        yield
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.load", description=__doc__.splitlines()[0])
-    parser.add_argument("--messages", type=int, default=50_000, help="messages in frames of 25 (default 50,000)")
-    parser.add_argument("--singles", type=int, help="messages in single frames (default: a fifth of --messages)")
-    parser.add_argument("--connections", type=int, default=64)
+    add_options(parser, sorted(SHAPES))
+    parser.add_argument("--processes", type=int, help="distribute over so many worker processes")
+    parser.add_argument("--web", action="store_true", help="start from Locust's web UI, at http://127.0.0.1:8089")
+    parser.add_argument("--list", action="store_true", help="print all shapes")
     parsed = parser.parse_args(arguments)
-    singles = parsed.singles or max(1, parsed.messages // 5)
+    if parsed.list:
+        print("\n".join(f"{shape.name:<10} {shape.description}" for shape in SHAPES.values()))
+        return 0
 
     def run() -> int:
-        with stage(print) as (target, _):
-            frames = run_phase(target, "FrameUser", parsed.messages, parsed.connections)
-            print()
-            return run_phase(target, "SingleUser", singles, parsed.connections) or frames
+        shape_of(parsed)  # a wrong option is an error before a stage starts
+        named = Target.named(
+            parsed.http_url or os.environ.get("HTTP_URL"), parsed.websocket_url or os.environ.get("WS_URL")
+        )
+        with stage(print, named) as (target, _):
+            return run_locust(target, parsed)
 
     return exit_code_of(run)
 

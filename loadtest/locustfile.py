@@ -1,50 +1,183 @@
-"""``locust -f loadtest/locustfile.py --headless FrameUser`` (or ``SingleUser``) against a running stage.
+"""``locust -f loadtest/locustfile.py --headless --shape baseline --scale 0.01`` against a running stage.
 
-``MESSAGES`` (default 50,000) and ``CONNECTIONS`` (64) are environment variables, or the options ``--messages`` and
-``--connections``. The run stops when all messages are sent, reads everything back, and its exit code is 0 only if
-nothing was lost. Both kinds one after the other: ``python -m loadtest.load``.
+With ``--headless``, with Locust's web UI, with ``--processes 2``, or with ``--master`` and ``--worker`` on several
+machines. The options are those of ``make load``, which starts a stage if none runs. The exit code is 0 only if
+everything was accepted and is stored once, unchanged.
 """
 
 from __future__ import annotations
 
+import signal
+import sys
+from pathlib import Path
 from typing import Any
 
+import gevent
 from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
+from locust.runners import MasterRunner, WorkerRunner
 
-from loadtest.chat.load_run import Run
-from loadtest.chat.locust_users import RUN, FrameUser, SingleUser
 from loadtest.client.target import Target
+from loadtest.runs.conductor import INTERRUPT, PHASE, RESULT, Conductor
+from loadtest.runs.crew import Crew
+from loadtest.runs.worker import Worker
+from loadtest.shapes.catalog import SHAPES
+from loadtest.shapes.options import add_options, shape_of
+from loadtest.users.chat_readers import (
+    ActiveUsersReader,
+    ConversationsReader,
+    LiveSubscriber,
+    RoomHistoryReader,
+    UserHistoryReader,
+    WindowReader,
+)
+from loadtest.users.chat_writers import HttpWriter, WebSocketWriter
+from loadtest.users.click_users import ClickReader, ClickSender
+from loadtest.users.ride_users import DayVerticalReader, RideSender, SeasonVerticalReader, SkiersOfDayReader
+from loadtest.users.stage_user import CREW
+from localstage.client.errors import ClientError
 
-__all__ = ["FrameUser", "SingleUser"]
+__all__ = [
+    "ActiveUsersReader",
+    "ClickReader",
+    "ClickSender",
+    "ConversationsReader",
+    "DayVerticalReader",
+    "HttpWriter",
+    "LiveSubscriber",
+    "RideSender",
+    "RoomHistoryReader",
+    "SeasonVerticalReader",
+    "SkiersOfDayReader",
+    "UserHistoryReader",
+    "WebSocketWriter",
+    "WindowReader",
+]
+
+
+class Session:
+    """What this Locust process does: conducts, works, or both."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.options = environment.parsed_options
+        self.runner: Any = environment.runner
+        self.shape = shape_of(self.options)
+        self.target = Target.find(self.options.http_url, self.options.websocket_url)
+        self.conducts = not isinstance(self.runner, WorkerRunner)
+        self.works = not isinstance(self.runner, MasterRunner)
+        self.conductor: Conductor | None = None
+        self.worker: Worker | None = None
+        self.conducting: Any = None
+        self.text = ""
+        self.leaving = False
+
+    def prepare(self) -> None:
+        """Choose the users of the shape, and register for messages and signals."""
+        used = [each for each in self.environment.user_classes if each.__name__ in self.shape.users]
+        for each in used:
+            each.fixed_count = self.shape.users[each.__name__]
+        self.environment.user_classes[:] = used
+        self.options.num_users = self.options.spawn_rate = sum(self.shape.users.values())
+        if self.conducts:
+            self.environment.process_exit_code = 1  # until the result is known
+            self.runner.register_message(RESULT, lambda msg, **_: self.conductor and self.conductor.take(msg.data))
+        if self.works:
+            self.runner.register_message(PHASE, lambda msg, **_: self.worker and self.worker.on_phase(msg.data))
+            self.runner.register_message(INTERRUPT, lambda **_: self.worker and self.worker.on_interrupt())
+        gevent.signal_handler(signal.SIGINT, self.on_ctrl_c)
+
+    def begin(self) -> None:
+        """Begin a run, before its users are started."""
+        if self.works:
+            crew = Crew(self.target)
+            setattr(self.environment, CREW, crew)
+            self.worker = Worker(
+                crew, max(0, self.runner.worker_index), lambda: self.runner.user_count, self._send_result
+            )
+        if self.conducts:
+            self.conductor = Conductor(self.shape, self.runner.send_message, self._workers, say)
+
+    def conduct(self) -> None:
+        """Conduct the run, when all users are started."""
+        if self.conductor is not None and self.conducting is None:
+            self.conducting = gevent.spawn(self._conduct, self.conductor)
+
+    def _conduct(self, conductor: Conductor) -> None:
+        try:
+            conductor.conduct()
+            self._finish(conductor)
+        except Exception:  # it is logged, and would leave the users running
+            self._leave()
+            raise
+        if self.environment.web_ui is None or self.leaving:
+            self._leave()
+        else:
+            say(self.text)
+            self.text = ""
+            self.runner.stop()
+
+    def _finish(self, conductor: Conductor) -> None:
+        path = conductor.write(Path(self.options.results))
+        self.text = conductor.text(path)
+        self.environment.process_exit_code = conductor.exit_code
+        self.conducting = None
+
+    def on_stop(self) -> None:
+        """Locust stops the users before the end of the run: interrupt it, and wait for what happened so far."""
+        if self.conducting is not None and self.conductor is not None:
+            self.conductor.interrupt()
+            self.conducting.join()
+
+    def on_ctrl_c(self) -> None:
+        """Interrupt a run; the second time end without reading back. Without a run end the process."""
+        if not self.conducts:
+            if self.worker is None or not self.worker.playing:
+                self.runner.quit()
+        elif self.conducting is None or self.conductor is None:
+            self._leave()
+        elif not self.leaving:
+            self.leaving = True
+            self.conductor.interrupt()
+        else:
+            self.conducting.kill()
+            self._finish(self.conductor)
+            self._leave()
+
+    def _leave(self) -> None:
+        """End this process."""
+        if self.environment.web_ui is not None:
+            self.environment.web_ui.stop()
+        self.runner.quit()
+
+    def _send_result(self, part: Any) -> None:
+        self.runner.send_message(RESULT, part)
+
+    def _workers(self) -> int:
+        return 1 if self.works else int(self.runner.worker_count)
+
+
+def say(text: str) -> None:
+    """Print at once."""
+    print(text, flush=True)
 
 
 @events.init_command_line_parser.add_listener
 def _arguments(parser: LocustArgumentParser) -> None:
-    parser.add_argument("--messages", type=int, default=50_000, env_var="MESSAGES", help="how many messages to send")
-    parser.add_argument("--connections", type=int, default=64, env_var="CONNECTIONS", help="how many WebSockets")
-    parser.add_argument("--http-url", env_var="HTTP_URL", help="default: the local stage that runs here")
-    parser.add_argument("--websocket-url", env_var="WEBSOCKET_URL")
-    parser.add_argument("--token-url", env_var="TOKEN_URL")
+    add_options(parser, sorted(SHAPES))
 
 
 @events.init.add_listener
 def _prepare(environment: Environment, **_: Any) -> None:
-    options = environment.parsed_options
-    options.num_users = options.spawn_rate = options.connections
-    stage = Target.find(options.http_url, options.websocket_url, options.token_url)
-    setattr(environment, RUN, Run(stage, options.messages, options.connections))
-    environment.process_exit_code = 1  # until the result is known
-
-
-@events.test_stop.add_listener
-def _print_report(environment: Environment, **_: Any) -> None:
-    kinds = {user.frame for user in environment.user_classes}
-    title = " and ".join("single frames" if frame == 1 else f"frames of {frame}" for frame in sorted(kinds))
-    run: Run = getattr(environment, RUN)
-    print(f"{title}: all sent, reading back", flush=True)
-    report = run.report(title)
-    environment.process_exit_code = report.exit_code
-    # After Locust's own tables, so that the result is printed last.
-    events.quit.add_listener(lambda **_: print(report.text, flush=True))
+    try:
+        session = Session(environment)
+        session.prepare()
+    except ClientError as error:
+        sys.exit(f"headrace: {error}")
+    events.test_start.add_listener(lambda **_: session.begin())
+    events.spawning_complete.add_listener(lambda **_: session.conduct())
+    events.test_stopping.add_listener(lambda **_: session.on_stop())
+    if session.conducts:
+        # After Locust's own tables, so that the result is printed last.
+        events.quit.add_listener(lambda **_: say(session.text))

@@ -107,17 +107,23 @@ class Campaign:
 def make_campaign(name: int, times: Iterable[int]) -> Campaign:
     """Generate a click at each of ``times``, the same for the same ``name`` (32 bits). One in six is on the same ad."""
     chance = random.Random(name)
-    clicks = (
-        Click(
-            at,
-            f"{name:08x}-0000-4000-8000-{number:012d}",
-            f"ad-{name:x}-{int(ADS * chance.random() ** 3):04d}",
-            f"user-{name:x}-{chance.randrange(USERS):04d}",
-            chance.choice(TYPES),
-        )
-        for number, at in enumerate(times)
+    return Campaign(name, tuple(click_of(name, number, at, chance) for number, at in enumerate(times)))
+
+
+def click_of(name: int, number: int, at: int, chance: random.Random) -> Click:
+    """Click ``number`` of the campaign ``name``."""
+    return Click(
+        at,
+        f"{name:08x}-0000-4000-8000-{number:012d}",
+        ad_of(name, chance.random()),
+        f"user-{name:x}-{chance.randrange(USERS):04d}",
+        chance.choice(TYPES),
     )
-    return Campaign(name, tuple(clicks))
+
+
+def ad_of(name: int, dice: float) -> str:
+    """The ad of the campaign ``name`` for a number from 0 to 1."""
+    return f"ad-{name:x}-{int(ADS * dice**3):04d}"
 
 
 def post_batch(clicks: Sequence[Click]) -> PostRequest[Click]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from loadtest.ads.clicks import Campaign, Click, make_campaign, post_batch
-from loadtest.ads.queries import AdsQueries
+from loadtest.ads.queries import CLIENTS, AdsQueries
 from loadtest.checker.verdict import Latency, milliseconds
 from loadtest.client.target import Target
 from loadtest.sending.demo_result import DemoResult, check
@@ -41,22 +41,22 @@ def run(target: Target, console: Console, seconds: int) -> DemoResult:
     Raises:
         ClientError: no token, or a query is not answered.
     """
-    api = target.http("ads-demo", "events:write", "analytics:read", connections=CONNECTIONS, timeout=30.0)
-    operator = target.http("ads-demo", "ops")
+    sender = target.http("ads-demo", "events:write", connections=CONNECTIONS, timeout=30.0)
+    api = target.http("ads-demo", "analytics:read", connections=CLIENTS, timeout=30.0)
     statistics = SendStatistics()
-    depths = QueueDepths(operator, lambda: statistics.accepted)
+    depths = QueueDepths(target.operator("ads-demo"), lambda: statistics.accepted)
     plan = make_plan(seconds)
     clicks = plan.campaign.clicks
     console.print(
         f"{len(clicks):,} clicks of {len(plan.campaign.by_user):,} users on {len(plan.campaign.by_ad)} ads, "
         f"{_size(clicks[:BATCH]):.0f} bytes each on the broker"
     )
-    sending = PlanRun(OpenLoop(api, statistics, CONNECTIONS), statistics, depths)
+    sending = PlanRun(OpenLoop(sender, statistics, CONNECTIONS), statistics, depths)
     took = sending.run(plan, console)
     queries = AdsQueries(api, plan.campaign)
     result = check(console, api, queries, len(clicks), statistics, depths, events="clicks", seconds=took)
     console.print(f"\n{sending.latency()}", soft_wrap=True)
-    for each in (api, operator):
+    for each in (sender, api):
         each.close()
     return result
 

@@ -2,15 +2,16 @@
 
 ``python -m loadtest.chat.replay [--messages N] [--log GLOB] [--http-url URL --websocket-url URL [--token-url URL]]``
 
-Without URLs the target is the local stage of this folder. For any other target tokens come from ``--token-url``, or one
-token with the scopes chat:read and events:write from the variable HEADRACE_TOKEN. The exit code is 0 only if everything
-was accepted and is stored once, unchanged and in order.
+Without URLs the target is the local stage of this folder. For any other target, variables name the tokens
+(:meth:`loadtest.client.credentials.Credentials.from_environment`). The exit code is 0 only if everything was accepted
+and is stored once, unchanged and in order.
 """
 
 from __future__ import annotations
 
 import argparse
 import glob
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -132,8 +133,8 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
 def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -> tuple[str, bool]:
     """Read every room as its nicks; return the line to print, and whether everything was right."""
     rooms = f"{len(plan.channels):,} room{'' if len(plan.channels) == 1 else 's'}"
-    if not stage.token_url:
-        return f"memberships: {choice.of:,} nicks in {rooms} imported; not read as these nicks: no --token-url", True
+    if not stage.issues:
+        return f"memberships: {choice.of:,} nicks in {rooms} imported; not read as these nicks: no tokens", True
     console.print(f"\nreading as {choice.describe()} in {rooms}: {choice.requests:,} pages")
     sent = frozenset(event.message_id for stream in plan.streams for event in stream.events)
     verification = Verification(stage, sent)
@@ -214,9 +215,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
 
     def run() -> int:
-        stage = Target.find(parsed.http_url, parsed.websocket_url, parsed.token_url)
+        environ = {**os.environ, **({"TOKEN_URL": parsed.token_url} if parsed.token_url else {})}
+        stage = Target.find(parsed.http_url, parsed.websocket_url, environ)
         result = replay(
-            make_plan(parsed, one_token=bool(stage.token)), stage, Console(highlight=False), parsed.nicks or ""
+            make_plan(parsed, one_token=not stage.issues), stage, Console(highlight=False), parsed.nicks or ""
         )
         print(f"\n{result.lines()}")
         return result.exit_code

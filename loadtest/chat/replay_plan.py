@@ -56,7 +56,8 @@ def plan_conversation(talk: Conversation, *, one_token: bool = False) -> Plan:
     said: dict[str, list[ChatEvent]] = {user: [] for user in talk.users}
     for event in talk.events:
         said[event.user_id].append(replace(event, username=event.user_id) if one_token else event)
-    streams = tuple(ReplayStream(user, ("chat:write",), events, single=True) for user, events in said.items() if events)
+    scopes = ("events:write",) if one_token else ("chat:write",)
+    streams = tuple(ReplayStream(user, scopes, events, single=True) for user, events in said.items() if events)
     return Plan(f"conversation {talk.run}", streams, max(1, len(streams)), len(streams))
 
 

@@ -8,7 +8,7 @@ The model is Jepsen's *total-queue*. After everything is drained::
 must both be empty, and no key may be read twice in one walk. An altered text counts as lost and as unexpected. An event
 that was attempted and not answered may be stored or not.
 
-The key of an event is (room, user, message id). Its time, its text, and its username if the sender named one, must be
+The key of an event is (room, user, message id). Its time, text, type, and its username if the sender named one, must be
 read back unchanged. Key and content are stored as 64-bit hashes (the probability of a collision is below 1e-8 in a run
 of 200,000), with the room and message id, so that lost events can be named.
 """
@@ -31,11 +31,16 @@ EXAMPLES = 5
 
 
 class Checker:
-    """Records one run. Safe to share between threads and greenlets."""
+    """Records one run. Safe to share between threads and greenlets.
+
+    ``retries`` counts events that were sent again, by the reason. ``reconnections`` counts lost connections.
+    """
 
     def __init__(self) -> None:
         self.lanes: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
+        self.retries: Counter[str] = Counter()
+        self.reconnections = 0
         self._lock = threading.Lock()
         self._slots: dict[int, int] = {}
         self._contents = array("q")
@@ -76,6 +81,16 @@ class Checker:
             if self._states[slot] == ATTEMPTED:
                 self._states[slot] = REFUSED
             self.errors[code] += 1
+
+    def retry(self, reason: str, events: int) -> None:
+        """Record that ``events`` are sent again."""
+        with self._lock:
+            self.retries[reason] += events
+
+    def reconnect(self) -> None:
+        """Record that a connection is opened again."""
+        with self._lock:
+            self.reconnections += 1
 
     def begin_read(self) -> None:
         """Start a new walk of all rooms."""
@@ -168,7 +183,7 @@ class Checker:
                 self._states[slot] = max(self._states[slot], state)
                 return
             self._slots[key] = len(self._states)
-            self._contents.append(hash((event.timestamp, event.message, event.username)))
+            self._contents.append(hash((event.timestamp, event.message, event.message_type, event.username)))
             self._states.append(state)
             self._named.append(event.username is not None)
             self._reads.append(0)
@@ -178,12 +193,16 @@ class Checker:
 
     def _same(self, slot: int, item: Item) -> bool:
         username = item.get("username") if self._named[slot] else None
-        return self._contents[slot] == hash((item.get("timestamp"), item.get("message"), username))
+        return self._contents[slot] == _content(item, username)
 
     def _example(self, kind: str, item: Item) -> None:
         names = self._examples.setdefault(kind, [])
         if len(names) < EXAMPLES:
             names.append(f"{item.get('roomId')}/{item.get('messageId')}")
+
+
+def _content(item: Item, username: str | None) -> int:
+    return hash((item.get("timestamp"), item.get("message"), item.get("messageType"), username))
 
 
 def _key(room: str | None, user: str | None, message_id: str | None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from loadtest.client.chat_events import ChatEvent, after
@@ -33,11 +33,20 @@ class DurabilityProbe:
     acknowledged events are sampled, up to 25 of one frame and one room at a time. A sample is read with a page of
     exactly its times, at once and then every ``interval`` seconds, so a value is too long by at most one interval and
     one request. At most ``outstanding`` samples are read at a time, so the probe makes at most ``outstanding /
-    interval`` requests a second under any load. A sample that is not found within 60 s has no value.
+    interval`` requests a second under any load. A sample that is not found within 60 s has no value. ``on_found`` is
+    called with each latency and the number of events.
     """
 
-    def __init__(self, reader: HttpApi, *, interval: float = INTERVAL, outstanding: int = 2) -> None:
+    def __init__(
+        self,
+        reader: HttpApi,
+        *,
+        interval: float = INTERVAL,
+        outstanding: int = 2,
+        on_found: Callable[[float, int], object] = lambda _seconds, _count: None,
+    ) -> None:
         self.seconds: list[float] = []
+        self._on_found = on_found
         self._reader = reader
         self._interval = interval
         self._outstanding = outstanding
@@ -81,7 +90,9 @@ class DurabilityProbe:
             page = {"items": []}  # an event that the next attempt finds has the longer latency
         now = time.perf_counter()
         found = sample.waiting.intersection(item.get("messageId") for item in page["items"])
-        self.seconds.extend([now - sample.first_sent] * len(found))
+        if found:
+            self.seconds.extend([now - sample.first_sent] * len(found))
+            self._on_found(now - sample.first_sent, len(found))
         sample.waiting -= found
         if not sample.waiting or now >= sample.give_up_at:
             with self._lock:

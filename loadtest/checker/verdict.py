@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-
-def percentile(sorted_values: Sequence[float], fraction: float) -> float | None:
-    """The smallest value that at least ``fraction`` of all values do not exceed; ``None`` without values."""
-    if not sorted_values:
-        return None
-    rank = -(-len(sorted_values) * fraction // 1)
-    return sorted_values[max(0, min(len(sorted_values), int(rank)) - 1)]
+from loadtest.measured.histogram import Histogram
 
 
 def milliseconds(seconds: float | None) -> str:
@@ -29,8 +23,12 @@ class Latency:
     @classmethod
     def of(cls, seconds: Iterable[float]) -> Latency:
         """The percentiles of ``seconds``."""
-        ordered = sorted(seconds)
-        return cls(percentile(ordered, 0.50), percentile(ordered, 0.99))
+        return cls.from_histogram(Histogram.of(seconds))
+
+    @classmethod
+    def from_histogram(cls, histogram: Histogram) -> Latency:
+        """The percentiles of ``histogram``."""
+        return cls(histogram.percentile(50), histogram.percentile(99))
 
     def __str__(self) -> str:
         return f"p50={milliseconds(self.p50)} p99={milliseconds(self.p99)}"

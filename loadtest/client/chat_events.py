@@ -24,7 +24,8 @@ class ChatEvent:
     """One message of one user in one room.
 
     ``timestamp`` is UTC with six digits (``2025-11-21T10:00:58.722861Z``). ``username`` is set only for a trusted
-    producer (scope ``events:write``): the user is then named in the frame and not taken from the token.
+    producer (scope ``events:write``): the user is then named in the frame and not taken from the token. Only such a
+    producer may send another ``message_type``: JOIN or LEAVE.
     """
 
     room_id: str
@@ -33,14 +34,23 @@ class ChatEvent:
     user_id: str
     message: str
     username: str | None = None
+    message_type: str = "TEXT"
 
     def fields(self) -> str:
         """The event's JSON members without braces, ready to be joined into a frame."""
         who = "" if self.username is None else f',"userId":{quote(self.user_id)},"username":{quote(self.username)}'
+        kind = "" if self.message_type == "TEXT" else f',"messageType":"{self.message_type}"'
         return (
             f'"roomId":{quote(self.room_id)},"message":{quote(self.message)},"messageId":{quote(self.message_id)},'
-            f'"timestamp":"{self.timestamp}"{who}'
+            f'"timestamp":"{self.timestamp}"{who}{kind}'
         )
+
+    def body(self, *, with_room: bool = True) -> dict[str, str]:
+        """The event as a JSON body."""
+        fields = {"message": self.message, "messageId": self.message_id, "timestamp": self.timestamp}
+        fields |= {"roomId": self.room_id} if with_room else {}
+        fields |= {"messageType": self.message_type} if self.message_type != "TEXT" else {}
+        return fields if self.username is None else fields | {"userId": self.user_id, "username": self.username}
 
 
 def single_frame(event: ChatEvent, request_id: str) -> str:

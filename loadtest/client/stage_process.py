@@ -133,13 +133,13 @@ class StageProcess:
 
 
 @contextmanager
-def stage(echo: Callable[[str], object]) -> Iterator[tuple[Target, StageProcess | None]]:
-    """Yield the stage that runs here, or start one for this block and stop it at the end.
+def stage(echo: Callable[[str], object], named: Target | None = None) -> Iterator[tuple[Target, StageProcess | None]]:
+    """Yield ``named`` or the stage that runs here, or start one for this block and stop it at the end.
 
     Raises:
         StageFailed: none runs and none could be started.
     """
-    running = Target.running()
+    running = named or Target.running()
     if running is not None:
         with interruptible():
             yield running, None
@@ -162,19 +162,20 @@ def interruptible() -> Iterator[None]:
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    with _handling(interrupt):
+    with handling(interrupt):
         yield
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Ignore SIGINT, SIGTERM and SIGHUP during the block, which cleans up."""
-    with _handling(signal.SIG_IGN):
+    with handling(signal.SIG_IGN):
         yield
 
 
 @contextmanager
-def _handling(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+def handling(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+    """Handle SIGINT, SIGTERM and SIGHUP with ``handler`` during the block."""
     before = {number: signal.signal(number, handler) for number in ENDING}
     try:
         yield

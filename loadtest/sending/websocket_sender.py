@@ -1,7 +1,7 @@
 """Sends chat events over one WebSocket, with a window of unanswered frames, until each is accepted or refused.
 
-After a temporary error (it has a ``retryAfter``), a lost connection or a missing answer the events are sent again under
-the same ids, so a retry never stores an event twice.
+After a temporary error (it has a ``retryAfter``), an expired token, a lost connection or a missing answer the events
+are sent again under the same ids, so a retry never stores an event twice.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Any
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent, batch_frame, single_frame
 from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
-from loadtest.sending.retry import ATTEMPTS, is_temporary
+from loadtest.sending.retry import ATTEMPTS, RECONNECTIONS, is_temporary
 from localstage.client.retry import backoff
+
+EXPIRED = "token_expired"
 
 Accepted = Callable[[Sequence[ChatEvent], float], object]
 """Called with the events that one answer accepted and the time (``time.perf_counter``) of their first send."""
@@ -59,15 +61,15 @@ class WebSocketSender:
         self._requests = 0
         self._unmatched = 0
 
-    def send(self, events: Sequence[ChatEvent]) -> None:
-        """Send ``events`` in one frame; wait while the window is full.
+    def send(self, events: Sequence[ChatEvent], due: float | None = None) -> None:
+        """Send ``events`` in one frame; wait while the window is full. Latency counts from ``due``, by default now.
 
         Raises:
             ConnectionLost: the connection could not be opened again; pending frames stay unanswered.
         """
         for event in events:
             self._checker.attempt(event)
-        frame = self._frame(events, time.perf_counter())
+        frame = self._frame(events, time.perf_counter() if due is None else due)
         self._transmit(frame)
         while len(self._pending) >= self._window:
             self._take_answer()
@@ -92,13 +94,16 @@ class WebSocketSender:
         try:
             self._connection.send(frame.text)
         except ConnectionLost:
-            self._reconnect()
+            self._reconnect("connection_lost")
 
     def _take_answer(self) -> None:
         try:
             answer = self._connection.receive()
-        except (NoAnswer, ConnectionLost):
-            self._reconnect()
+        except (NoAnswer, ConnectionLost) as error:
+            self._reconnect("no_answer" if isinstance(error, NoAnswer) else "connection_lost")
+            return
+        if (answer.get("error") or {}).get("code") == EXPIRED:
+            self._reconnect(EXPIRED)  # every connection is opened with a valid token
             return
         frame = self._pending.pop(str(answer.get("requestId")), None)
         if frame is None:
@@ -123,7 +128,7 @@ class WebSocketSender:
         seconds = time.perf_counter() - frame.first_sent
         accepted: list[ChatEvent] = []
         later: list[ChatEvent] = []
-        retry_after = 0.0
+        retry_after, code = 0.0, ""
         for event, result in zip(frame.events, results, strict=True):
             error = result.get("error")
             if error is None and result.get("messageId") == event.message_id:
@@ -134,12 +139,14 @@ class WebSocketSender:
                 accepted.append(event)
             elif error is not None and is_temporary(result) and frame.attempts < ATTEMPTS:
                 later.append(event)
+                code = str(error.get("code"))
                 retry_after = max(retry_after, float(error["retryAfter"] or 0))
             else:
                 self._checker.refuse(event, str(error.get("code", "error")) if error else "wrong_answer")
         if accepted:
             self._on_accepted(accepted, frame.first_sent)
         if later:
+            self._checker.retry(code, len(later))
             self._pause(backoff(frame.attempts, retry_after))
             self._transmit(self._frame(later, frame.first_sent, frame.attempts + 1))
 
@@ -154,17 +161,19 @@ class WebSocketSender:
         try:
             self._resend()
         except ConnectionLost:
-            self._reconnect()
+            self._reconnect("connection_lost")
 
-    def _reconnect(self) -> None:
+    def _reconnect(self, reason: str) -> None:
         """Open the connection again and send every unanswered frame again, under the same ids."""
-        for attempt in range(1, ATTEMPTS + 1):
+        self._checker.reconnect()
+        self._checker.retry(reason, sum(len(frame.events) for frame in self._pending.values()))
+        for attempt in range(1, RECONNECTIONS + 1):
             try:
                 self._connection.open()
                 self._resend()
                 return
             except ConnectionLost:
-                if attempt == ATTEMPTS:
+                if attempt == RECONNECTIONS:
                     raise
                 self._pause(backoff(attempt))
 

@@ -14,8 +14,9 @@ from loadtest.sending.demo_result import DemoResult, check
 from loadtest.sending.http_sender import HttpSender, PostRequest, SendStatistics
 from loadtest.sending.progress import progress_bar
 from loadtest.sending.queue_depths import QueueDepths
-from loadtest.ski.queries import SkiQueries
-from loadtest.ski.rides import SEASON, Ride, Season, make_season, shuffled_parts
+from loadtest.ski.queries import CLIENTS, SkiQueries
+from loadtest.ski.rides import SEASON, Ride, Season, make_season, post_batch, post_single, shuffled_parts
+from localstage.client.http_api import HttpApi
 
 RIDES = 20_000
 FIRST_CLIENTS, MORE_CLIENTS = 32, 168
@@ -39,23 +40,28 @@ def run(target: Target, console: Console, rides: int) -> DemoResult:
     """
     name = int(time.time()) % 900_000
     season = make_season(rides + len(STEADY) * (rides // 10), name)
-    api = target.http("ski-demo", "events:write", "analytics:read", connections=max(STEADY), timeout=30.0)
-    operator = target.http("ski-demo", "ops")
+    sender = target.http("ski-demo", "events:write", connections=max(STEADY), timeout=30.0)
+    api = target.http("ski-demo", "analytics:read", connections=CLIENTS, timeout=30.0)
     statistics = SendStatistics()
-    depths = QueueDepths(operator, lambda: statistics.accepted)
-    for resort in season.resorts:
-        for _ in range(2):
-            api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON), "resortName": f"Resort {resort}"})
+    depths = QueueDepths(target.operator("ski-demo"), lambda: statistics.accepted)
+    for _ in range(2):
+        add_resorts(sender, season)
     console.print(
         f"{len(season.rides):,} rides of {len(season.by_skier()):,} skiers on {len(season.by_day())} resort days"
     )
-    clients = Clients(HttpSender(api, statistics), depths, random.Random(name))
+    clients = Clients(HttpSender(sender, statistics), depths, random.Random(name))
     seconds = _send(clients, season, rides, console)
     queries = SkiQueries(api, season)
     result = check(console, api, queries, len(season.rides), statistics, depths, events="rides", seconds=seconds)
-    for each in (api, operator):
+    for each in (sender, api):
         each.close()
     return result
+
+
+def add_resorts(api: HttpApi, season: Season) -> None:
+    """Add the resorts of ``season``."""
+    for resort in season.resorts:
+        api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON), "resortName": f"Resort {resort}"})
 
 
 class Clients:
@@ -111,13 +117,11 @@ class Clients:
 
 def post_requests(rides: Sequence[Ride], chance: random.Random) -> list[PostRequest[Ride]]:
     """``rides`` as POSTs in random order: one in ten alone, the others in batches of 20 to 100."""
-    requests = [PostRequest(ride.path(), [ride], lambda left: left[0].body()) for ride in rides[::SINGLE]]
+    requests = [post_single(ride) for ride in rides[::SINGLE]]
     left = [ride for number, ride in enumerate(rides) if number % SINGLE]
     while left:
         size = chance.randint(*BATCHES)
-        requests.append(
-            PostRequest("/lift-rides/batch", left[:size], lambda rides: {"events": [ride.event() for ride in rides]})
-        )
+        requests.append(post_batch(left[:size]))
         left = left[size:]
     chance.shuffle(requests)
     return requests

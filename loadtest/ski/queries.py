@@ -57,19 +57,30 @@ class SkiQueries:
         Raises:
             HttpError: a query is not answered.
         """
+        self.run_counts(advance)
+        return self.run_skiers(advance)
+
+    def run_counts(self, advance: Callable[[int], object]) -> Findings:
+        """Run the queries about resorts and their days, whose answers have what was stored 20 s before."""
         listed = {each["resortID"] for each in self._api.get("/resorts")["resorts"]}
         self.findings.check("resorts", "", listed.issuperset(self._season.resorts), True)
 
+        # Two days at a time: the first query of a day reads the whole day from the table.
+        self._ask([partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2, advance)
+        self._ask([partial(self._resort, resort) for resort in self._season.resorts], CLIENTS, advance)
+        return self.findings
+
+    def run_skiers(self, advance: Callable[[int], object]) -> Findings:
+        """Run the queries about skiers, which find lost and unexpected rides."""
+        self._ask([partial(self._skier, skier, rides) for skier, rides in self._skiers.items()], CLIENTS, advance)
+        return self.findings
+
+    def _ask(self, queries: Sequence[Callable[[], None]], clients: int, advance: Callable[[int], object]) -> None:
         def ask(query: Callable[[], None]) -> None:
             query()
             advance(1)
 
-        # Two days at a time: the first query of a day reads the whole day from the table.
-        in_threads(ask, [partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2)
-        others = [partial(self._resort, resort) for resort in self._season.resorts]
-        others += [partial(self._skier, skier, rides) for skier, rides in self._skiers.items()]
-        in_threads(ask, others, CLIENTS)
-        return self.findings
+        in_threads(ask, queries, clients)
 
     def _resort(self, resort: int) -> None:
         found = self._api.get(f"/resorts/{resort}/seasons")

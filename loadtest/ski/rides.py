@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from loadtest.sending.http_sender import PostRequest
+
 SEASON = 2025
 RESORTS, DAYS, LIFTS = 10, 2, 40
 RIDES_OF_A_SKIER = 20
@@ -104,6 +106,16 @@ def _ride(chance: random.Random, name: int) -> Iterator[Ride]:
                 yield ride
                 if chance.randrange(SAME_MINUTE) == 0:
                     yield ride._replace(ride_id=f"again-{time}")
+
+
+def post_single(ride: Ride) -> PostRequest[Ride]:
+    """The request that posts one ride."""
+    return PostRequest(ride.path(), [ride], lambda left: left[0].body())
+
+
+def post_batch(rides: Sequence[Ride]) -> PostRequest[Ride]:
+    """The request that posts ``rides`` together."""
+    return PostRequest("/lift-rides/batch", rides, lambda left: {"events": [ride.event() for ride in left]})
 
 
 def shuffled_parts(rides: Sequence[Ride], parts: int, chance: random.Random) -> list[list[Ride]]:

@@ -18,13 +18,23 @@ ATTEMPTS = 6
 
 
 class HttpApi:
-    """The HTTP API over a pool of ``connections`` connections, shared by threads. Times are seconds."""
+    """The HTTP API over a pool of ``connections`` connections, shared by threads. Times are seconds.
+
+    Idempotent requests are sent up to ``attempts`` times.
+    """
 
     def __init__(
-        self, url: str, token: Callable[[], str] | None = None, *, timeout: float = 15.0, connections: int = 8
+        self,
+        url: str,
+        token: Callable[[], str] | None = None,
+        *,
+        timeout: float = 15.0,
+        connections: int = 8,
+        attempts: int = ATTEMPTS,
     ) -> None:
         self._url = url.rstrip("/")
         self._token = token
+        self._attempts = attempts
         self._pool = urllib3.PoolManager(
             num_pools=2, maxsize=connections, timeout=urllib3.Timeout(total=timeout), retries=False, block=True
         )
@@ -41,7 +51,7 @@ class HttpApi:
         """GET; repeated while the error is retryable.
 
         Raises:
-            HttpError: not a 2xx after six attempts.
+            HttpError: not a 2xx after all attempts.
         """
         return _object(self._repeat("GET", f"{path}?{urlencode(query)}" if query else path, None))
 
@@ -64,11 +74,11 @@ class HttpApi:
         return other
 
     def _repeat(self, method: str, target: str, body: bytes | None) -> Any:
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, self._attempts + 1):
             try:
                 return self._request(method, target, body)
             except HttpError as error:
-                if not error.retryable or attempt == ATTEMPTS:
+                if not error.retryable or attempt == self._attempts:
                     raise
                 time.sleep(backoff(attempt, error.retry_after))
         raise AssertionError("unreachable")

@@ -32,6 +32,7 @@ class Faults:
     later_every: int = 0
     cut_every: int = 0
     silent_every: int = 0
+    expired_every: int = 0
     unmatched_every: int = 0
     bad_cursor: bool = False
 
@@ -124,6 +125,9 @@ class FakeStage:
     def _answer(self, frame: dict[str, Any], user: str) -> dict[str, Any] | None:
         if _nth(self.frames, self.faults.unmatched_every):
             return {"message": "Internal server error", "connectionId": "c", "requestId": "not-ours"}
+        if _nth(self.frames, self.faults.expired_every):
+            error = {"code": "token_expired", "message": "connect again"}
+            return {"type": "error", "requestId": frame.get("requestId"), "error": error}
         if _nth(self.frames, self.faults.later_every):
             error = {"code": "unavailable", "message": "later", "retryAfter": 0.01}
             return {"type": "error", "requestId": frame.get("requestId"), "error": error}
@@ -148,7 +152,7 @@ class FakeStage:
             "userId": event.get("userId", user),
             "username": event.get("username", user),
             "message": event["message"] + ("!" if number == faults.alter else ""),
-            "messageType": "TEXT",
+            "messageType": event.get("messageType", "TEXT"),
             "visible_at": time.monotonic() + faults.delay,
         }
         if number == faults.rename:

@@ -172,7 +172,7 @@ def test_a_run_repeated_by_its_name_sends_the_same_events(run: Run, stage: FakeS
     [
         (["--log", "/nowhere/*.log"], "no log matches /nowhere/*.log"),
         (["--run", "yesterday"], "yesterday is not the name of a run"),
-        (["--http-url", "http://127.0.0.1:9"], "give both --http-url and --websocket-url"),
+        (["--http-url", "http://127.0.0.1:9"], "give both HTTP_URL and WS_URL"),
     ],
 )
 def test_invalid_arguments_are_reported_in_one_sentence(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -10,7 +11,7 @@ from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.target import Target
 from loadtest.client.websocket import ConnectionLost, ConnectionRefused, NoAnswer, WebSocket
-from loadtest.sending.retry import ATTEMPTS
+from loadtest.sending.retry import ATTEMPTS, RECONNECTIONS, open_patiently
 from loadtest.sending.websocket_sender import WebSocketSender
 from localstage.client.errors import HttpError, TokenRefused
 from localstage.client.http_api import HttpApi
@@ -89,7 +90,7 @@ def test_an_address_without_a_listener_is_named() -> None:
     assert "s3cret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("fault", ["silent_every", "cut_every", "later_every", "unmatched_every"])
+@pytest.mark.parametrize("fault", ["silent_every", "cut_every", "later_every", "unmatched_every", "expired_every"])
 @pytest.mark.parametrize("single", [True, False])
 def test_every_event_is_accepted_despite_failed_answers(stage: FakeStage, fault: str, single: bool) -> None:
     setattr(stage.faults, fault, 5)
@@ -104,6 +105,51 @@ def test_every_event_is_accepted_despite_failed_answers(stage: FakeStage, fault:
     verdict = checker.verdict()
     assert (verdict.accepted, verdict.refused, verdict.unanswered) == (30, 0, 0)
     assert len(stage.rows["room/ü"]) == 30
+
+
+def test_a_connection_is_tried_again_while_the_stage_does_not_take_it(stage: FakeStage) -> None:
+    there = at(stage).websocket("alice", "chat:write")
+    away = WebSocket("ws://127.0.0.1:1/local", lambda: "x")
+    refused = WebSocket(stage.websocket_url, lambda: "refused")
+    pauses = list[float]()
+
+    open_patiently(there, pauses.append)
+    assert (there.connected, pauses) == (True, [])
+    with pytest.raises(ConnectionLost):
+        open_patiently(away, pauses.append)
+    assert len(pauses) == RECONNECTIONS - 1
+    with pytest.raises(ConnectionRefused):
+        open_patiently(refused, pauses.append)
+    assert len(pauses) == RECONNECTIONS - 1
+    there.close()
+
+
+def test_an_expired_token_is_replaced_by_a_new_connection(stage: FakeStage) -> None:
+    stage.faults.expired_every = 10
+    checker = Checker()
+    socket, sending = sender(stage, checker, single=True)
+
+    for event in events(30):
+        sending.send([event])
+    sending.finish()
+    socket.close()
+
+    assert stage.connections == checker.reconnections + 1 >= 4
+    assert checker.retries["token_expired"] >= 3
+    assert checker.verdict().accepted == 30
+
+
+def test_latency_counts_from_the_time_at_which_a_frame_was_due(stage: FakeStage) -> None:
+    checker = Checker()
+    socket, sending = sender(stage, checker, single=True)
+
+    sending.send(events(1), due=time.perf_counter() - 5.0)
+    sending.finish()
+    socket.close()
+
+    p50 = checker.verdict().acks.p50
+    assert p50 is not None
+    assert p50 >= 5.0
 
 
 def test_events_without_an_answer_are_unanswered_and_counted(stage: FakeStage) -> None:

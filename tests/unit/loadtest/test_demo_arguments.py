@@ -64,3 +64,20 @@ def test_the_help_of_make_fits_a_terminal_of_120_columns() -> None:
     done = subprocess.run(["make", "--silent", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert max(map(len, done.stdout.splitlines())) <= 120
+
+
+def test_one_url_of_a_stage_is_not_enough(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("HTTP_URL", "https://api.example")
+
+    assert demo.main(["--messages", "5"]) == 1
+    assert "give both HTTP_URL and WS_URL, or neither" in capsys.readouterr().err
+
+
+def test_a_stage_elsewhere_does_not_stay_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"HTTP_URL": "https://api.example", "WS_URL": "wss://ws.example", "TOKEN": "t"}.items():
+        monkeypatch.setenv(name, value)
+
+    assert demo.main(["--stay"]) == 1
+    assert "make run starts a stage here" in capsys.readouterr().err

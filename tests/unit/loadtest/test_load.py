@@ -1,16 +1,50 @@
-"""The Locust processes of a load run."""
+"""The Locust process of a load run."""
 
 from __future__ import annotations
 
+import argparse
+
+import pytest
+
+from loadtest.client.credentials import Credentials, GivenToken
 from loadtest.client.target import Target
-from loadtest.load import phase
+from loadtest.load import locust_command
+from loadtest.shapes.options import add_options
+
+
+def options(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_options(parser, ["frames", "baseline"])
+    return parser.parse_args(arguments, argparse.Namespace(web=False, processes=None))
 
 
 def test_the_secret_of_the_token_url_is_no_argument_of_a_process() -> None:
     """Other users of the machine see arguments, but not the environment."""
     target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2/local", "http://127.0.0.1:3/UserPool/token?secret=s3cret")
 
-    command, environment = phase(target, "FrameUser", 100, 4)
+    command, environment = locust_command(target, options("--shape", "baseline", "--scale", "0.01"))
 
     assert "s3cret" not in " ".join(command)
     assert environment["TOKEN_URL"] == target.token_url
+    assert command[command.index("--scale") + 1] == "0.01"
+
+
+def test_tokens_of_another_stage_are_not_used_on_the_local_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "of-another-stage")
+    target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2/local", "http://127.0.0.1:3/token")
+
+    _, environment = locust_command(target, options())
+
+    assert "TOKEN" not in environment
+    assert Target.find(target.http_url, target.websocket_url, environment) == target
+
+
+def test_the_variables_with_tokens_of_another_stage_reach_locust_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN_URL", "https://pool.example/oauth2/token")
+    monkeypatch.setenv("CLIENT_SECRET", "s3cret")
+    target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2", credentials=Credentials([GivenToken("t")]))
+
+    command, environment = locust_command(target, options())
+
+    assert environment["TOKEN_URL"] == "https://pool.example/oauth2/token"
+    assert "s3cret" not in " ".join(command)

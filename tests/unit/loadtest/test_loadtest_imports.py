@@ -8,14 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-MAY_IMPORT = {
-    "client": set(),
-    "checker": {"client"},
-    "sending": {"client", "checker"},
-    "chat": {"client", "checker", "sending"},
-    "ski": {"client", "checker", "sending"},
-    "ads": {"client", "checker", "sending"},
-}
+ORDER = ("client", "measured", "checker", "sending", "chat", "ski", "ads", "shapes", "runs", "users")
+STREAMS = {"chat", "ski", "ads"}
+MAY_IMPORT = {folder: set(ORDER[: ORDER.index(folder)]) - (STREAMS & {folder} and STREAMS) for folder in ORDER}
+"""Each folder imports those before it; a stream imports no other stream."""
 
 
 def imported(path: Path) -> set[str]:

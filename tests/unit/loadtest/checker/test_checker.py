@@ -9,7 +9,7 @@ import pytest
 
 from loadtest.checker import checker as checker_module
 from loadtest.checker.checker import Checker
-from loadtest.checker.verdict import Latency, percentile
+from loadtest.checker.verdict import Latency
 from loadtest.client.chat_events import ChatEvent
 
 
@@ -187,6 +187,15 @@ def test_a_new_walk_forgets_what_the_walk_before_found(checker: Checker) -> None
     assert checker.verdict().whole
 
 
+def test_another_type_of_message_is_lost_and_unexpected(checker: Checker) -> None:
+    read(checker, *range(1, 10))
+    checker.read(row(event(0), messageType="JOIN"))
+
+    verdict = checker.verdict()
+
+    assert (verdict.lost, verdict.unexpected) == (1, 1)
+
+
 def test_nothing_read_means_everything_lost(checker: Checker) -> None:
     assert checker.verdict().lost == 10
 
@@ -217,13 +226,6 @@ def test_the_last_line_has_the_documented_form(checker: Checker) -> None:
 
 def test_a_latency_that_was_not_measured_is_a_dash() -> None:
     assert str(Latency.of([])) == "p50=- p99=-"
-
-
-def test_percentiles_are_values_that_occurred() -> None:
-    values = [float(number) for number in range(1, 101)]
-
-    assert [percentile(values, fraction) for fraction in (0.0, 0.5, 0.99, 1.0)] == [1.0, 50.0, 99.0, 100.0]
-    assert percentile([7.0], 0.99) == 7.0
 
 
 def test_the_newest_acknowledged_events_are_found_per_room(checker: Checker) -> None:

@@ -40,6 +40,7 @@ class MemoryReader:
                     "userId": event.user_id,
                     "username": event.user_id,
                     "message": event.message,
+                    "messageType": event.message_type,
                 },
             )
         )

@@ -1,0 +1,250 @@
+"""Tokens for a stage that does not run here: of an OAuth client, given ones, or one for each user."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import urllib3
+
+from localstage.client.errors import TokenRefused
+
+ANSWER_SECONDS = 10.0
+LEFT = 0.2
+"""The share of a token's life that is left when it is replaced."""
+PAUSE = 5.0
+"""Seconds between attempts to replace a token that is still valid."""
+TRUSTED, MEMBER = "events:write", "chat:write"
+
+
+class Credential(Protocol):
+    """Returns a valid access token. Safe to share between threads and greenlets."""
+
+    def __call__(self) -> str:
+        """The token.
+
+        Raises:
+            TokenRefused: there is none.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a token says, unverified. ``scopes`` have no prefix; ``None`` if the token does not list them."""
+
+    subject: str
+    scopes: frozenset[str] | None
+
+    @classmethod
+    def of(cls, token: str) -> Claims:
+        """The claims of a JWT.
+
+        Raises:
+            TokenRefused: it is not a JWT with a subject.
+        """
+        try:
+            part = token.split(".")[1]
+            claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+            return cls(str(claims["sub"]), _scopes(claims))
+        except (IndexError, ValueError, KeyError, TypeError):
+            raise TokenRefused("a token is not a JWT with a subject") from None
+
+    def missing(self, scopes: Sequence[str]) -> list[str]:
+        """Those of ``scopes`` that the token does not have."""
+        return [] if self.scopes is None else [each for each in scopes if each not in self.scopes]
+
+
+def _scopes(claims: Mapping[str, Any]) -> frozenset[str] | None:
+    given = claims.get("scope", claims.get("scp"))
+    if given is None:
+        return None
+    # Cognito adds the name of its resource server: headrace/chat:write.
+    return frozenset(each.rpartition("/")[2] for each in (given.split() if isinstance(given, str) else given))
+
+
+class ClientCredentials:
+    """Tokens of an OAuth client, in Cognito's form. One request at a time replaces a token before it expires.
+
+    ``scopes``, separated by spaces, are asked for; without them the issuer grants all scopes of the client. ``clock``
+    is in seconds.
+    """
+
+    def __init__(
+        self,
+        token_url: str,
+        client_id: str,
+        secret: str,
+        scopes: str = "",
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._url = token_url
+        self._client_id = client_id
+        self._secret = secret
+        self._scopes = scopes
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._pool = urllib3.PoolManager(timeout=urllib3.Timeout(total=ANSWER_SECONDS), retries=False)
+        self._token = ""
+        self._replace_at = self._expires_at = 0.0
+
+    def __call__(self) -> str:
+        """The token; a request to the issuer only if there is none or it expires soon."""
+        if self._clock() < self._replace_at:
+            return self._token
+        with self._lock:
+            now = self._clock()
+            if now >= self._replace_at:
+                self._replace(now)
+            return self._token
+
+    def _replace(self, now: float) -> None:
+        try:
+            token, lasts = self._fetch()
+        except TokenRefused:
+            if now >= self._expires_at:
+                raise
+            self._replace_at = min(now + PAUSE, self._expires_at)  # the issuer may answer before the token expires
+            return
+        self._token, self._expires_at = token, now + lasts
+        self._replace_at = now + lasts * (1 - LEFT)
+
+    def _fetch(self) -> tuple[str, float]:
+        fields = {"grant_type": "client_credentials"} | ({"scope": self._scopes} if self._scopes else {})
+        headers = urllib3.make_headers(basic_auth=f"{self._client_id}:{self._secret}")
+        try:
+            answer = self._pool.request("POST", self._url, fields=fields, headers=headers, encode_multipart=False)
+        except urllib3.exceptions.HTTPError as error:
+            raise TokenRefused(f"{self._address} gave no token ({type(error).__name__})") from None
+        try:
+            content = json.loads(answer.data)
+            if answer.status == 200:
+                return str(content["access_token"]), float(content["expires_in"])
+            reason = str(content["error"])
+        except (ValueError, KeyError, TypeError):
+            reason = "an unknown answer"
+        raise TokenRefused(f"{self._address} gave the client {self._client_id} no token: {answer.status} {reason}")
+
+    @property
+    def _address(self) -> str:
+        return self._url.partition("?")[0]
+
+
+@dataclass(frozen=True)
+class GivenToken:
+    """One token, which is never replaced."""
+
+    value: str
+
+    def __call__(self) -> str:
+        """The token."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who sends: the user ``user_id`` of ``token``, or, with ``trusted``, any user that an event names."""
+
+    user_id: str
+    trusted: bool
+    token: Credential
+
+
+class Credentials:
+    """All tokens for one stage. ``shared`` are for every user; each of ``users`` is the token of one user."""
+
+    def __init__(self, shared: Sequence[Credential], users: Sequence[str] = ()) -> None:
+        self._shared = tuple(shared)
+        self._users = tuple(users)
+
+    @classmethod
+    def from_environment(cls, token_url: str, environ: Mapping[str, str] = os.environ) -> Credentials:
+        """The tokens that variables name: ``CLIENT_ID``, ``ANALYST_ID``, ``TOKEN``, ``TOKENS`` and ``OPS_TOKEN``.
+
+        Raises:
+            TokenRefused: there is none, or the file ``TOKENS`` cannot be read.
+        """
+        shared: list[Credential] = []
+        for name in ("CLIENT", "ANALYST"):
+            if client := environ.get(f"{name}_ID", ""):
+                secret = environ.get(f"{name}_SECRET", "")
+                if not token_url or not secret:
+                    raise TokenRefused(f"{name}_ID needs the variables TOKEN_URL and {name}_SECRET")
+                scopes = environ.get("SCOPES", "") if name == "CLIENT" else ""
+                shared.append(ClientCredentials(token_url, client, secret, scopes))
+        shared += [GivenToken(environ[name]) for name in ("TOKEN", "OPS_TOKEN") if environ.get(name)]
+        users = user_tokens(Path(environ["TOKENS"])) if environ.get("TOKENS") else []
+        if not shared and not users:
+            raise TokenRefused("this stage needs tokens: CLIENT_ID and CLIENT_SECRET with TOKEN_URL, TOKENS, or TOKEN")
+        return cls(shared, users)
+
+    @property
+    def users(self) -> int:
+        """The number of users that have tokens; 0 if all users share one."""
+        return len(self._users)
+
+    def sender(self, number: int) -> Sender:
+        """The sender with this ``number``, from 0.
+
+        Raises:
+            TokenRefused: no token may write, or there are fewer tokens than senders.
+        """
+        if self._users:
+            if number >= len(self._users):
+                raise TokenRefused(f"TOKENS has {len(self._users):,} tokens, and more users are to send")
+            token: Credential = GivenToken(self._users[number])
+            claims = Claims.of(token())
+            if claims.missing([MEMBER]) and claims.missing([TRUSTED]):
+                raise TokenRefused(f"token {number + 1} of TOKENS has neither {MEMBER} nor {TRUSTED}")
+            return Sender(claims.subject, False, token)
+        trusted = self._holder([TRUSTED])
+        token = trusted or self.holder(MEMBER)
+        return Sender(Claims.of(token()).subject, trusted is not None, token)
+
+    def holder(self, *scopes: str) -> Credential:
+        """A token with all of ``scopes``.
+
+        Raises:
+            TokenRefused: no token has them.
+        """
+        found = self._holder(scopes)
+        if found is None:
+            given = sorted({scope for each in self._all() for scope in Claims.of(each()).scopes or ()})
+            raise TokenRefused(f"no token has {' and '.join(scopes)}{_why(scopes)}; they have: {', '.join(given)}")
+        return found
+
+    def _holder(self, scopes: Sequence[str]) -> Credential | None:
+        return next((each for each in self._all() if not Claims.of(each()).missing(scopes)), None)
+
+    def _all(self) -> list[Credential]:
+        return [*self._shared, *map(GivenToken, self._users[:1])]
+
+
+_READING = {"chat:read": "which reading back needs", "analytics:read": "which questions need", "ops": "for GET /status"}
+
+
+def _why(scopes: Sequence[str]) -> str:
+    return next((f", {_READING[each]}" for each in scopes if each in _READING), "")
+
+
+def user_tokens(path: Path) -> list[str]:
+    """The tokens in a file with one on each line.
+
+    Raises:
+        TokenRefused: it cannot be read, or has none.
+    """
+    try:
+        tokens = path.read_text(encoding="utf-8").split()
+    except (OSError, ValueError) as error:
+        raise TokenRefused(f"TOKENS={path} cannot be read ({type(error).__name__})") from None
+    if not tokens:
+        raise TokenRefused(f"TOKENS={path} has no token")
+    return tokens

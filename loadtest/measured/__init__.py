@@ -1,0 +1,1 @@
+"""Latencies as HDR histograms, and the measurements of one phase of a run."""

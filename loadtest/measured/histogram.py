@@ -1,0 +1,77 @@
+"""A histogram of latencies, exact to three digits, in constant memory."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+
+from hdrh.histogram import HdrHistogram
+
+LARGEST = 3_600_000_000
+"""Microseconds; longer latencies count as one hour."""
+DIGITS = 3
+PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+
+
+class Histogram:
+    """Latencies in seconds, recorded in whole microseconds. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._counts = HdrHistogram(1, LARGEST, DIGITS)
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, seconds: Iterable[float]) -> Histogram:
+        """A histogram of ``seconds``."""
+        made = cls()
+        for value, count in Counter(map(_microseconds, seconds)).items():
+            made._counts.record_value(value, count)
+        return made
+
+    @classmethod
+    def decoded(cls, text: str) -> Histogram:
+        """The histogram that :meth:`encoded` returned."""
+        made = cls()
+        made._counts.decode_and_add(text)
+        return made
+
+    def encoded(self) -> str:
+        """The counts as text, in the compressed format that HDR histograms of all languages read."""
+        with self._lock:
+            return str(self._counts.encode().decode())
+
+    def record(self, seconds: float, count: int = 1) -> None:
+        """Record ``count`` latencies of ``seconds``."""
+        with self._lock:
+            self._counts.record_value(_microseconds(seconds), count)
+
+    def add(self, other: Histogram) -> None:
+        """Add the counts of ``other``."""
+        with self._lock:
+            self._counts.add(other._counts)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._counts.reset()
+
+    @property
+    def count(self) -> int:
+        """How many latencies were recorded."""
+        return int(self._counts.get_total_count())
+
+    def percentile(self, percent: float) -> float | None:
+        """The value in seconds that ``percent`` of all latencies do not exceed; ``None`` without latencies."""
+        return self._counts.get_value_at_percentile(percent) / 1e6 if self.count else None
+
+    def summary(self) -> dict[str, float]:
+        """Count, percentiles and maximum, in seconds."""
+        if not self.count:
+            return {"count": 0}
+        found = {f"p{percent:g}": self._counts.get_value_at_percentile(percent) / 1e6 for percent in PERCENTILES}
+        return {"count": self.count, **found, "max": self._counts.get_max_value() / 1e6}
+
+
+def _microseconds(seconds: float) -> int:
+    return min(max(1, round(seconds * 1e6)), LARGEST)

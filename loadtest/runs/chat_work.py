@@ -1,0 +1,143 @@
+"""The messages of one phase: their rooms and senders, and the checker that reads them back."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from loadtest.chat.chat_texts import REPLIES
+from loadtest.checker.checker import Checker
+from loadtest.checker.durability_probe import DurabilityProbe
+from loadtest.checker.readback import drain_and_read
+from loadtest.client.chat_events import ChatEvent
+from loadtest.client.credentials import Sender
+from loadtest.client.target import Target
+from loadtest.measured.measurements import Measurements
+from loadtest.runs.place import Place
+from loadtest.runs.work import Findings, Sent
+from loadtest.shapes.shape import Phase
+from localstage.client.http_api import HttpApi
+
+JOINED = "JOIN"
+RECENT = 1_000
+"""How many of the last senders the questions ask for."""
+
+
+class WithoutJoins:
+    """Reads histories without the joins of ``users``, who are no senders of the run."""
+
+    def __init__(self, reader: HttpApi, users: Collection[str]) -> None:
+        self._reader = reader
+        self._users = users
+
+    def walk_room(
+        self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield the pages of ``room``, as :meth:`HttpApi.walk_room`."""
+        for page in self._reader.walk_room(room, limit=limit, start=start, end=end):
+            yield [each for each in page if each["messageType"] != JOINED or each["userId"] not in self._users]
+
+
+class ChatWork:
+    """One worker's messages. Its rooms are its own, so that its checker knows every message in them."""
+
+    def __init__(self, target: Target, phase: Phase, place: Place, measurements: Measurements) -> None:
+        self.checker = Checker()
+        self.rooms = [
+            f"load-{place.run}-{place.number}-{room:02d}"
+            for room in range(max(phase.rooms, place.workers))
+            if room % place.workers == place.worker
+        ]
+        self._phase = phase
+        self._measurements = measurements
+        self._reader = target.reader()
+        self._probe = DurabilityProbe(
+            self._reader, outstanding=1, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
+        )
+        self._probing = False
+        self.joined: set[str] = set()
+        self._made = 0
+        self._prefix = f"{place.worker:02d}-{random.getrandbits(40):010x}"
+        self._recent: list[str] = []
+
+    def begin(self) -> None:
+        """Begin to sample how soon messages can be read."""
+        if self._phase.writes:
+            self._probe.start()
+            self._probing = True
+
+    def messages(self, sender: Sender, number: int, count: int) -> list[ChatEvent]:
+        """``count`` new messages of user ``number`` with the current time, a microsecond apart."""
+        seconds, micros = divmod(time.time_ns() // 1000, 1_000_000)
+        micros = min(micros, 999_999 - count)
+        prefix = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        first, self._made = self._made, self._made + count
+        return [
+            self._message(sender, number, first + index, f"{prefix}.{micros + index:06d}Z") for index in range(count)
+        ]
+
+    def _message(self, sender: Sender, number: int, index: int, timestamp: str) -> ChatEvent:
+        user, name, kind, room = sender.user_id, None, "TEXT", self.rooms[number % len(self.rooms)]
+        if sender.trusted:
+            people = self._phase.people
+            user = name = f"user-{random.randrange(people) + 1}" if people else f"load-{number:03d}"
+            dice = random.random()
+            kind = "JOIN" if dice < self._phase.joins else "LEAVE" if dice > 1 - self._phase.leaves else "TEXT"
+        if self._phase.people:
+            room = random.choice(self.rooms)
+        text = REPLIES[index % len(REPLIES)]
+        return ChatEvent(room, f"{self._prefix}-{index}", timestamp, user, text, name, kind)
+
+    def accepted(self, events: Sequence[ChatEvent], first_sent: float) -> None:
+        """Measure events that were just accepted; ``first_sent`` is a time of ``time.perf_counter``."""
+        self._measurements.record("ack", time.perf_counter() - first_sent, len(events))
+        self._measurements.count("accepted", len(events))
+        self._probe.offer(events, first_sent)
+        self._recent.append(events[-1].user_id)
+        del self._recent[:-RECENT]
+
+    def room(self) -> str:
+        """A room to ask for."""
+        return random.choice(self.rooms)
+
+    def person(self) -> str:
+        """A user who sent lately, to ask for."""
+        return random.choice(self._recent or ["user-1"])
+
+    def sent(self) -> Sent:
+        """What was sent so far."""
+        verdict = self.checker.verdict()
+        checker = self.checker
+        return Sent(
+            verdict.attempted,
+            verdict.accepted,
+            verdict.refused,
+            dict(checker.lanes),
+            dict(checker.errors),
+            dict(checker.retries),
+            checker.reconnections,
+        )
+
+    def read_back(self) -> Findings:
+        """Wait until every accepted message is readable, and read all rooms."""
+        if not self._phase.writes:
+            return Findings(0, 0, 0, at=time.monotonic())
+        self.stop_probing()
+        at = drain_and_read(self.checker, WithoutJoins(self._reader, self.joined))
+        found = self.checker.verdict()
+        return Findings(
+            found.stored, found.lost, found.unexpected, found.duplicated, found.disordered, 0, found.examples, at
+        )
+
+    def stop_probing(self) -> None:
+        """Wait for the last samples."""
+        if self._probing:
+            self._probe.finish()
+            self._probing = False
+
+    def close(self) -> None:
+        """Close the reader's connections."""
+        self.stop_probing()
+        self._reader.close()

@@ -1,0 +1,196 @@
+"""The result of a phase, from the parts of all workers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from loadtest.checker.verdict import Latency, Verdict, milliseconds
+from loadtest.measured.measurements import Merged
+from loadtest.shapes.shape import Limit, Phase
+
+EXAMPLES, PROBLEMS = 5, 5
+
+
+class Outcome:
+    """A phase's result. ``parts`` are the messages of :class:`loadtest.runs.phase_run.PhaseRun`, one per worker."""
+
+    def __init__(self, phase: Phase, parts: Sequence[Mapping[str, Any]], workers: int) -> None:
+        self.phase = phase
+        self._parts = parts
+        self.measured = Merged()
+        for part in parts:
+            self.measured.add(part["measurements"])
+        self.read_back = len(parts) == workers and all(part["found"] is not None for part in parts)
+        self.problems = [sentence for part in parts for sentence in part["problems"]][:PROBLEMS]
+        if len(parts) < workers:
+            self.problems.append(f"{workers - len(parts)} of {workers} workers sent no result")
+        self.interrupted = any(part["interrupted"] for part in parts)
+        self.seconds = max((part["seconds"] for part in parts), default=0.0)
+        self.readable_after = max((part["readable_after"] for part in parts), default=0.0)
+        self.unsent = sum(part["unsent"] for part in parts)
+        self.users = sum(part["users"] for part in parts)
+
+    def sent(self, name: str) -> int:
+        """The sum of a count of what was sent."""
+        return sum(part["sent"][name] for part in self._parts)
+
+    def found(self, name: str) -> int:
+        """The sum of a count of what was read back."""
+        return sum((part["found"] or {}).get(name, 0) for part in self._parts)
+
+    def counted(self, name: str) -> Counter[str]:
+        """The sum of the counts by name of what was sent."""
+        return sum((Counter(part["sent"][name]) for part in self._parts), Counter())
+
+    @property
+    def failed(self) -> int:
+        """How many questions were not answered."""
+        return sum(count for name, count in self.measured.counts.items() if name.startswith("failed "))
+
+    @property
+    def partial(self) -> bool:
+        """Whether the phase ended early, or was not read back."""
+        return self.interrupted or bool(self.problems) or not self.read_back
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing is lost, altered, stored twice or answered wrongly, as far as it was read back."""
+        return not any(map(self.found, ("lost", "unexpected", "duplicated", "disordered", "wrong")))
+
+    @property
+    def whole(self) -> bool:
+        """Whether in addition everything was accepted, and the phase ran to its end."""
+        ended = not self.partial and (not self.unsent or bool(self.phase.seconds))
+        return self.kept and ended and self.sent("accepted") == self.sent("attempted") and not self.failed
+
+    def latency(self, name: str) -> Latency:
+        """A measured latency."""
+        found = self.measured.latencies.get(name)
+        return Latency(None, None) if found is None else Latency.from_histogram(found)
+
+    def too_much(self, limit: Limit) -> str:
+        """Why this phase was too much; empty if it was not."""
+        p99 = self.latency("ack").p99
+        due = self.sent("attempted") + self.unsent
+        if not self.kept or self.sent("accepted") < self.sent("attempted"):
+            return "the checker found a fault" if not self.kept else "not everything was accepted"
+        if p99 is not None and p99 > limit.ack_p99:
+            return f"acks p99={milliseconds(p99)}, over {milliseconds(limit.ack_p99)}"
+        if retried := self.counted("lanes")["retry"]:
+            return f"{retried:,} events took the retry lane"
+        if self.unsent * limit.late > due:
+            return f"{self.unsent:,} of {due:,} events were not sent in time"
+        return ""
+
+    def lines(self) -> list[str]:
+        """The lines to print; the last one is the checker's, or the questions' where nothing was sent."""
+        shown = [f"{self.phase.name}, {self.users} connections" + self._rooms()]
+        if self.interrupted:
+            shown.append(f"  partial: interrupted after {self.seconds:.1f} s")
+        shown += self._sending() if self.phase.writes else []
+        shown += self._questions()
+        for kind, counts in (("error", self.counted("errors")), ("sent again", self.counted("retries"))):
+            shown += [f"  {kind} {code}: {count:,}" for code, count in sorted(counts.items())]
+        if reconnections := self.sent("reconnections"):
+            shown.append(f"  reconnections: {reconnections:,}")
+        shown += [f"  {kind}: {', '.join(names[:EXAMPLES])}" for kind, names in self._examples().items()]
+        shown += [f"  {sentence}" for sentence in self.problems]
+        if not self.read_back:
+            shown.append("  partial: not everything was read back")
+        return [*shown, self.last_line()]
+
+    def last_line(self) -> str:
+        """The line that sums the phase up."""
+        if not self.phase.writes:
+            asked = self.measured.counts["questions"]
+            return f"questions={asked} failed={self.failed} {self.phase.name} {self.latency(self._question())}"
+        if self.phase.stream == "chat":
+            return self._verdict().line()
+        return (
+            f"accepted={self.sent('accepted')} stored={self.found('stored')} lost={self.found('lost')} "
+            f"unexpected={self.found('unexpected')} wrong={self.found('wrong')} acks {self.latency('ack')}"
+        )
+
+    def _question(self) -> str:
+        return next((name for name in self.measured.latencies if name not in ("ack", "durable")), "")
+
+    def _verdict(self) -> Verdict:
+        attempted, accepted, refused = map(self.sent, ("attempted", "accepted", "refused"))
+        return Verdict(
+            attempted=attempted,
+            accepted=accepted,
+            refused=refused,
+            unanswered=attempted - accepted - refused,
+            acks=self.latency("ack"),
+            durable=self.latency("durable"),
+            stored=self.found("stored"),
+            lost=self.found("lost"),
+            unexpected=self.found("unexpected"),
+            duplicated=self.found("duplicated"),
+            disordered=self.found("disordered"),
+        )
+
+    def _rooms(self) -> str:
+        return f", {self.phase.rooms} rooms" if self.phase.stream == "chat" else ""
+
+    def _sending(self) -> list[str]:
+        accepted, seconds = self.sent("accepted"), self.seconds or 1.0
+        what = {"chat": "messages", "ski": "rides", "ads": "clicks"}[self.phase.stream]
+        lines = [f"  accepted             {accepted / seconds:8,.0f} {what}/s   ({seconds:.1f} s)"]
+        if self.phase.stream == "chat" and self.readable_after:
+            stored, after = self.found("stored"), self.readable_after
+            lines.append(f"  accepted and stored  {stored / after:8,.0f} {what}/s   (readable after {after:.1f} s)")
+        cpu = sum(part["cpu"] for part in self._parts)
+        lines.append(f"  client's CPU         {cpu / seconds:8.0%} of one of {os.cpu_count()} cores")
+        lanes = ", ".join(f"{lane} {count:,}" for lane, count in sorted(self.counted("lanes").items()))
+        lines.append(f"  lanes                {lanes or 'none'}")
+        if self.unsent and self.phase.seconds:
+            lines.append(f"  not sent in time     {self.unsent:8,}")
+        return lines
+
+    def _questions(self) -> list[str]:
+        return [
+            f"  {name:<21}{each.count:8,}   "
+            + " ".join(f"p{percent}={milliseconds(each.percentile(percent))}" for percent in (50, 95, 99))
+            for name, each in sorted(self.measured.latencies.items())
+            if name not in ("ack", "durable")
+        ] + [
+            f"  {name}: {count:,}"
+            for name, count in sorted(self.measured.counts.items())
+            if name not in ("accepted", "questions")
+        ]
+
+    def _examples(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for part in self._parts:
+            for kind, names in (part["found"] or {}).get("examples", {}).items():
+                found.setdefault(kind, []).extend(names)
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """The result as JSON; seconds and counts. ``histogram`` is HDR's compressed format."""
+        counts = ("stored", "lost", "unexpected", "duplicated", "disordered", "wrong")
+        return {
+            "phase": self.phase.message(),
+            "whole": self.whole,
+            "partial": self.partial,
+            "problems": self.problems,
+            "users": self.users,
+            "seconds": round(self.seconds, 3),
+            "readableAfter": round(self.readable_after, 3),
+            "clientCpuSeconds": round(sum(part["cpu"] for part in self._parts), 3),
+            "sent": {name: self.sent(name) for name in ("attempted", "accepted", "refused", "reconnections")}
+            | {"unsent": self.unsent}
+            | {name: dict(self.counted(name)) for name in ("lanes", "errors", "retries")},
+            "found": {name: self.found(name) for name in counts} if self.read_back else None,
+            "examples": self._examples(),
+            "counts": dict(self.measured.counts),
+            "latencies": {
+                name: each.summary() | {"histogram": each.encoded()}
+                for name, each in sorted(self.measured.latencies.items())
+            },
+            "timeline": self.measured.timeline(),
+        }

@@ -1,0 +1,193 @@
+"""One worker's part of a phase: which users take part, what they take, and what they measured."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from loadtest.client.target import Target
+from loadtest.measured.measurements import Measurements
+from loadtest.runs.ads_work import AdsWork
+from loadtest.runs.chat_work import ChatWork
+from loadtest.runs.place import Place
+from loadtest.runs.ski_work import SkiWork
+from loadtest.runs.work import Findings, Sent
+from loadtest.sending.arrivals import Arrival, Arrivals
+from loadtest.shapes.shape import Load, Phase
+from localstage.client.errors import ClientError
+
+READY_WITHIN = 120.0
+"""Seconds until all users must be connected."""
+PROBLEMS = 5
+"""How many problems are kept."""
+
+AnyWork = ChatWork | SkiWork | AdsWork
+
+
+def make_work(
+    target: Target, phase: Phase, place: Place, measurements: Measurements, before: AnyWork | None
+) -> AnyWork:
+    """The work of ``phase``; ``before`` is that of the phase before it.
+
+    Raises:
+        localstage.client.errors.ClientError: there is no token for it.
+    """
+    if phase.stream == "ski":
+        return SkiWork(target, phase, place, measurements, before if isinstance(before, SkiWork) else None)
+    if phase.stream == "ads":
+        return AdsWork(target, place, measurements, before if isinstance(before, AdsWork) else None)
+    return ChatWork(target, phase, place, measurements)
+
+
+class PhaseRun:
+    """Shared by the users of one worker, and safe to share between threads and greenlets.
+
+    ``users`` are the numbers of users of each kind that this worker has; the first of each kind take part.
+    """
+
+    def __init__(self, phase: Phase, place: Place, target: Target, users: Mapping[str, int], before: AnyWork | None):
+        self.phase = phase
+        self.place = place
+        self.measurements = Measurements()
+        self.work = make_work(target, phase, place, self.measurements, before)
+        self.problems: list[str] = []
+        self.interrupted = self.finished = False
+        self._loads = {load.kind: load for load in phase.loads}
+        self._playing = {
+            load.kind: min(users.get(load.kind, 0), math.ceil(load.users / place.workers)) for load in phase.loads
+        }
+        self._arrivals = {load.kind: self._arrivals_of(load) for load in phase.loads}
+        self._ready = 0
+        self._all_ready, self._begun, self._stopping = threading.Event(), threading.Event(), threading.Event()
+        self._over, self._done = threading.Event(), threading.Event()
+        self._left = Counter(self._playing)
+        self._lock = threading.Lock()
+        self.started = self.ended = 0.0
+        self._cpu = 0.0
+
+    def _arrivals_of(self, load: Load) -> Arrivals:
+        events, rate = self.place.share(load.events), load.rate / self.place.workers
+        return Arrivals(events, load.batch, rate, self.phase.seconds) if events or not load.events else Arrivals(0, 0)
+
+    def has(self, kind: str, number: int) -> bool:
+        """Whether user ``number`` of ``kind`` takes part."""
+        return number < self._playing.get(kind, 0)
+
+    def ready(self) -> None:
+        """Record that a user is connected or could not connect; return when all users are, and the phase begins."""
+        with self._lock:
+            self._ready += 1
+            if self._ready == sum(self._playing.values()):
+                self._all_ready.set()
+        self._begun.wait()
+
+    def take(self, kind: str) -> Arrival | None:
+        """The next request of a user of ``kind``, when it is due; None when there are no more."""
+        if self._stopping.is_set() or (self._is_background(kind) and self._over.is_set()):
+            return None
+        arrival = self._arrivals[kind].take()
+        if arrival is not None and arrival.due is not None:
+            early = arrival.due - time.perf_counter()
+            if early > 0 and self._stopping.wait(early):
+                return None
+        return arrival
+
+    def _is_background(self, kind: str) -> bool:
+        """Whether users of ``kind`` go on until the others end."""
+        return not (self._loads[kind].events or self.phase.seconds)
+
+    def leave(self, kind: str) -> None:
+        """Record that a user has nothing more to do."""
+        with self._lock:
+            self._left[kind] -= 1
+            if not any(count for each, count in self._left.items() if not self._is_background(each)):
+                if not self._over.is_set():
+                    self.ended, self._cpu = time.monotonic(), time.process_time() - self._cpu
+                self._over.set()
+            if not any(self._left.values()):
+                self._done.set()
+
+    def fail(self, sentence: str) -> None:
+        """Record that a user cannot continue. The others stop at their next request."""
+        with self._lock:
+            if len(self.problems) < PROBLEMS and sentence not in self.problems:
+                self.problems.append(sentence)
+        self._stopping.set()
+
+    def interrupt(self) -> None:
+        """Let all users stop at their next request."""
+        self.interrupted = True
+        self._stopping.set()
+
+    def run(self) -> dict[str, Any]:
+        """Let the users play, read everything back, and return the result as simple values."""
+        if not sum(self._playing.values()):
+            self.work.close()
+            self.finished = True
+            return self.message(Findings(0, 0, 0))  # more workers than users
+        if not self._all_ready.wait(READY_WITHIN):
+            self.fail(f"not all users were connected within {READY_WITHIN:.0f} s")
+        self._begin()
+        self._done.wait()
+        findings = None
+        try:
+            findings = self.work.read_back()
+        except ClientError as error:
+            self.fail(str(error))
+        finally:
+            self.work.close()
+            self.finished = True
+        return self.message(findings)
+
+    def _begin(self) -> None:
+        try:
+            self.work.begin()
+        except ClientError as error:
+            self.fail(str(error))
+        self.measurements.start()
+        for arrivals in self._arrivals.values():
+            arrivals.begin()
+        self.started, self._cpu = time.monotonic(), time.process_time()
+        self._begun.set()
+
+    def message(self, findings: Findings | None) -> dict[str, Any]:
+        """The result so far; ``findings`` are None if it was not read back."""
+        storing = findings.at - self.started if findings is not None and findings.at and self.started else 0.0
+        ended = self.ended or time.monotonic()
+        return {
+            "phase": self.place.number,
+            "worker": self.place.worker,
+            "measurements": self.measurements.message(),
+            "sent": asdict(self.work.sent()),
+            "found": None if findings is None else asdict(findings),
+            "users": sum(self._playing.values()),
+            "unsent": sum(each.unsent for each in self._arrivals.values()),
+            "seconds": ended - self.started if self.started else 0.0,
+            "readable_after": storing,
+            "cpu": self._cpu if self.ended else 0.0,
+            "problems": list(self.problems),
+            "interrupted": self.interrupted,
+        }
+
+
+def failed_part(place: Place, sentence: str) -> dict[str, Any]:
+    """The result of a worker that could not begin."""
+    return {
+        "phase": place.number,
+        "worker": place.worker,
+        "measurements": Measurements().message(),
+        "sent": asdict(Sent(0, 0, 0, {}, {}, {})),
+        "found": None,
+        "users": 0,
+        "unsent": 0,
+        "seconds": 0.0,
+        "readable_after": 0.0,
+        "cpu": 0.0,
+        "problems": [sentence],
+        "interrupted": False,
+    }

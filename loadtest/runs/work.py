@@ -1,0 +1,59 @@
+"""What the phases of all streams have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What reading back found. Counts are of events, except ``wrong``: answers that differ from what was sent."""
+
+    stored: int
+    lost: int
+    unexpected: int
+    duplicated: int = 0
+    disordered: int = 0
+    wrong: int = 0
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    at: float = 0.0
+    """The time of ``time.monotonic`` when everything could be read."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What was sent so far. Counts are of events; ``refused`` permanently, the rest got no answer."""
+
+    attempted: int
+    accepted: int
+    refused: int
+    lanes: Mapping[str, int]
+    errors: Mapping[str, int]
+    retries: Mapping[str, int]
+    reconnections: int = 0
+
+
+class Work(Protocol):
+    """The events of one phase, stream by stream."""
+
+    def begin(self) -> None:
+        """Begin to measure."""
+        ...
+
+    def sent(self) -> Sent:
+        """What was sent so far."""
+        ...
+
+    def read_back(self) -> Findings:
+        """Wait until everything accepted is stored, and compare.
+
+        Raises:
+            localstage.client.errors.ClientError: it cannot be read.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connections, and stop measuring."""
+        ...

@@ -1,0 +1,1 @@
+"""Shapes of load, declared as data: ``catalog`` has all of them."""

@@ -1,0 +1,132 @@
+"""All shapes of load, for ``make load SHAPE=name``. Sizes are those of published tests of systems of this kind."""
+
+from __future__ import annotations
+
+from loadtest.shapes.shape import Limit, Load, Phase, Shape
+
+PEOPLE, ROOMS = 100_000, 20
+"""Senders and rooms of the published chat tests."""
+JOINS = LEAVES = 0.05
+
+
+def _published(name: str, *loads: Load, seconds: float = 0.0) -> Phase:
+    """A phase with the rooms, senders and kinds of messages of the published tests."""
+    return Phase(name, loads, seconds, rooms=ROOMS, people=PEOPLE, joins=JOINS, leaves=LEAVES)
+
+
+def _at_rate(name: str, rate: float, seconds: float, users: int = 64, batch: int = 25) -> Phase:
+    return _published(name, Load("WebSocketWriter", users, rate=rate, batch=batch), seconds=seconds)
+
+
+def _rides(name: str, users: int, rides: int) -> Phase:
+    return Phase(name, (Load("RideSender", users, events=rides),), stream="ski")
+
+
+def _ride_questions(name: str, kind: str) -> Phase:
+    return Phase(name, (Load(kind, 128, events=128 * 100),), stream="ski")
+
+
+MIXED_RATE = 100.0
+"""Requests per second of the shape mixed: 30% write, 70% read in the published shares."""
+
+
+def _share(kind: str, users: int, share: float) -> Load:
+    return Load(kind, users, rate=MIXED_RATE * share)
+
+
+SHAPES = {
+    shape.name: shape
+    for shape in (
+        Shape(
+            "frames",
+            "50,000 messages in frames of 25 and 10,000 in single frames, 64 connections",
+            (
+                Phase("frames of 25", (Load("WebSocketWriter", 64, events=50_000, batch=25),)),
+                Phase("single frames", (Load("WebSocketWriter", 64, events=10_000),)),
+            ),
+        ),
+        Shape(
+            "baseline",
+            "500,000 messages, 256 connections, 20 rooms, 100,000 senders, 90% TEXT, 5% JOIN, 5% LEAVE",
+            (_published("baseline", Load("WebSocketWriter", 256, events=500_000, batch=25)),),
+        ),
+        Shape(
+            "stress",
+            "1,000,000 messages, otherwise as baseline",
+            (_published("stress", Load("WebSocketWriter", 256, events=1_000_000, batch=25)),),
+        ),
+        Shape("endurance", "1,000 messages/s for 30 minutes", (_at_rate("endurance", 1_000, 1_800),)),
+        Shape("singles", "300 single frames/s for 5 minutes", (_at_rate("singles", 300, 300, batch=1),)),
+        Shape(
+            "posts",
+            "50,000 messages in POSTs of 25 and 10,000 in single POSTs, 64 connections",
+            (
+                Phase("POSTs of 25", (Load("HttpWriter", 64, events=50_000, batch=25),)),
+                Phase("single POSTs", (Load("HttpWriter", 64, events=10_000),)),
+            ),
+        ),
+        Shape(
+            "mixed",
+            "100 requests/s for 10 minutes: 30% writes, 70% reads of histories, conversations and analytics",
+            (
+                _published(
+                    "mixed",
+                    _share("WebSocketWriter", 16, 0.15),
+                    _share("HttpWriter", 16, 0.15),
+                    _share("RoomHistoryReader", 32, 0.7 * 0.59),
+                    _share("UserHistoryReader", 16, 0.7 * 0.20),
+                    _share("ConversationsReader", 8, 0.7 * 0.10),
+                    _share("ActiveUsersReader", 8, 0.7 * 0.10),
+                    _share("WindowReader", 4, 0.7 * 0.01),
+                    seconds=600,
+                ),
+            ),
+        ),
+        Shape(
+            "live",
+            "50 single frames/s for 5 minutes, while 100 subscribers follow 4 rooms",
+            (
+                Phase(
+                    "live",
+                    (Load("WebSocketWriter", 8, rate=50), Load("LiveSubscriber", 100)),
+                    seconds=300,
+                    rooms=4,
+                ),
+            ),
+        ),
+        Shape(
+            "spike",
+            "200 messages/s, 30 seconds at 2,000/s, and 200/s again",
+            (_at_rate("before", 200, 60), _at_rate("spike", 2_000, 30), _at_rate("after", 200, 120)),
+        ),
+        Shape(
+            "limit",
+            "200 messages/s and more every 20 seconds, until it is too much",
+            (_at_rate("200/s", 200, 20, users=128),),
+            Limit(factor=1.3, steps=20, ack_p99=1.0),
+        ),
+        Shape(
+            "ski",
+            "200,000 rides of 32 and then 168 clients, of 128 and of 256, one per POST, and three read tests",
+            (
+                _rides("32 clients", 32, 32_000),
+                _rides("168 clients", 168, 168_000),
+                _rides("128 clients", 128, 200_000),
+                _rides("256 clients", 256, 200_000),
+                _ride_questions("skiers of a day", "SkiersOfDayReader"),
+                _ride_questions("vertical of a day", "DayVerticalReader"),
+                _ride_questions("vertical of a season", "SeasonVerticalReader"),
+            ),
+        ),
+        Shape(
+            "ads",
+            "1,000 single clicks/s for 10 minutes, then 10,000/s in batches, and questions",
+            (
+                Phase("single clicks", (Load("ClickSender", 128, rate=1_000),), 600, stream="ads"),
+                Phase("batches of 100", (Load("ClickSender", 64, rate=10_000, batch=100),), 60, stream="ads"),
+                Phase("questions", (Load("ClickReader", 16, events=1_600),), stream="ads"),
+            ),
+        ),
+    )
+}
+"""Each shape by its name."""

@@ -1,0 +1,64 @@
+"""The options that choose and scale a shape, shared by ``make load`` and Locust."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from loadtest.shapes.catalog import SHAPES
+from loadtest.shapes.shape import Shape
+from localstage.client.errors import ClientError
+
+DEFAULT = "frames"
+RESULTS = ".local/load"
+
+
+class WrongOption(ClientError):
+    """An option that the shape does not have."""
+
+
+def add_options(parser: Any, names: Sequence[str]) -> None:
+    """Add the options to a parser of argparse or Locust."""
+    parser.add_argument("--shape", choices=names, default=DEFAULT, help=f"which load (default {DEFAULT})")
+    parser.add_argument("--scale", type=_positive, default=1.0, help="factor of events, seconds, users and rates")
+    parser.add_argument("--seconds", type=_positive, help="duration of the longest phase")
+    parser.add_argument("--messages", type=int, help="events of the first phase; in proportion in the others")
+    parser.add_argument("--connections", type=int, help="at most so many users of each kind")
+    parser.add_argument("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
+    parser.add_argument("--http-url", help="default: the local stage that runs here")
+    parser.add_argument("--websocket-url")
+
+
+def shape_of(options: Any) -> Shape:
+    """The shape that the options choose.
+
+    Raises:
+        WrongOption: the shape has no number of events or no duration to set.
+    """
+    shape = SHAPES[options.shape].scaled(options.scale)
+    try:
+        if options.seconds:
+            shape = shape.with_seconds(options.seconds)
+        if options.messages:
+            shape = shape.with_events(options.messages)
+    except ValueError as error:
+        raise WrongOption(str(error)) from None
+    return shape.with_users(options.connections) if options.connections else shape
+
+
+def arguments_of(options: Any) -> list[str]:
+    """The options as arguments of another command."""
+    names = ("shape", "scale", "seconds", "messages", "connections", "results")
+    given = ((name, getattr(options, name)) for name in names)
+    return [text for name, value in given if value is not None for text in (f"--{name}", str(value))]
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value

@@ -1,0 +1,154 @@
+"""What a shape of load consists of, and how it is scaled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+FEWEST_USERS = 4
+"""A smaller scale keeps as many users of each kind, so that their requests still overlap."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the users of one kind, a class in ``loadtest.users``, do together.
+
+    They send ``events`` (0: until the phase ends) in requests of ``batch``, at ``rate`` events per second (0: each user
+    sends when its last request was answered). For users that only read, an event is a request.
+    """
+
+    kind: str
+    users: int
+    events: int = 0
+    rate: float = 0.0
+    batch: int = 1
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Loads at the same time, for ``seconds`` (0: until all events are sent), in ``rooms``.
+
+    With ``people`` each message names one of so many users, so its sender needs the scope events:write; the fractions
+    ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages.
+    """
+
+    name: str
+    loads: tuple[Load, ...]
+    seconds: float = 0.0
+    stream: str = "chat"
+    rooms: int = 16
+    people: int = 0
+    joins: float = 0.0
+    leaves: float = 0.0
+
+    def message(self) -> dict[str, Any]:
+        """The phase as simple values."""
+        return asdict(self)
+
+    @classmethod
+    def of_message(cls, message: Mapping[str, Any]) -> Phase:
+        """The phase of a :meth:`message`."""
+        return cls(**{**message, "loads": tuple(Load(**each) for each in message["loads"])})
+
+    @property
+    def users(self) -> int:
+        """How many users take part."""
+        return sum(load.users for load in self.loads)
+
+    @property
+    def writes(self) -> bool:
+        """Whether events are sent, and not only questions."""
+        return any(load.kind in WRITERS for load in self.loads)
+
+    def faster(self, factor: float) -> Phase:
+        """The same phase at ``factor`` times the rate."""
+        loads = tuple(replace(load, rate=load.rate * factor) for load in self.loads)
+        rate = sum(load.rate for load in loads)
+        return replace(self, name=f"{rate:,.0f}/s", loads=loads)
+
+
+WRITERS = ("WebSocketWriter", "HttpWriter", "RideSender", "ClickSender")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Repeats the phase with ``factor`` times the rate, at most ``steps`` times, until it is too much.
+
+    It is too much when the 99th percentile of the acknowledgements exceeds ``ack_p99`` seconds, when the retry lane is
+    used, when the checker finds a fault, or when one in ``late`` events is not sent in time.
+    """
+
+    factor: float
+    steps: int
+    ack_p99: float
+    late: int = 20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Phases one after the other."""
+
+    name: str
+    description: str
+    phases: tuple[Phase, ...]
+    limit: Limit | None = None
+
+    @property
+    def users(self) -> dict[str, int]:
+        """How many users of each kind there are: the most that any phase needs."""
+        found: dict[str, int] = {}
+        for load in (load for phase in self.phases for load in phase.loads):
+            found[load.kind] = max(found.get(load.kind, 0), load.users)
+        return found
+
+    def scaled(self, factor: float) -> Shape:
+        """The shape with ``factor`` times the events, seconds, users, rates and steps."""
+        if factor == 1:
+            return self
+        limit = self.limit and replace(self.limit, steps=max(2, math.ceil(self.limit.steps * factor)))
+        phases = tuple(
+            replace(
+                phase,
+                seconds=phase.seconds and max(1.0, phase.seconds * factor),
+                loads=tuple(_scaled(load, factor) for load in phase.loads),
+            )
+            for phase in self.phases
+        )
+        return replace(self, phases=phases, limit=limit)
+
+    def with_seconds(self, seconds: float) -> Shape:
+        """The shape with the longest phase lasting ``seconds``, and the others in proportion."""
+        longest = max(phase.seconds for phase in self.phases)
+        if not longest:
+            raise ValueError(f"{self.name} sends a number of events, and has no duration; give SCALE")
+        phases = (replace(phase, seconds=phase.seconds * seconds / longest) for phase in self.phases)
+        return replace(self, phases=tuple(phases))
+
+    def with_events(self, events: int) -> Shape:
+        """The shape with ``events`` events in its first load, and in proportion in the others."""
+        first = self.phases[0].loads[0].events
+        if not first:
+            raise ValueError(f"{self.name} has a duration, and no number of events; give SCALE or SECONDS")
+        return self._with_loads(
+            lambda load: replace(load, events=load.events and max(1, load.events * events // first))
+        )
+
+    def with_users(self, users: int) -> Shape:
+        """The shape with at most ``users`` users of each kind."""
+        return self._with_loads(lambda load: replace(load, users=min(load.users, users)))
+
+    def _with_loads(self, change: Any) -> Shape:
+        phases = (replace(phase, loads=tuple(map(change, phase.loads))) for phase in self.phases)
+        return replace(self, phases=tuple(phases))
+
+
+def _scaled(load: Load, factor: float) -> Load:
+    users = min(load.users, max(FEWEST_USERS, math.ceil(load.users * factor)))
+    return replace(
+        load,
+        users=users if factor < 1 else math.ceil(load.users * factor),
+        rate=load.rate * factor,
+        events=load.events and max(users, math.ceil(load.events * factor)),
+    )

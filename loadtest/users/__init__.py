@@ -1,0 +1,1 @@
+"""The Locust users, one class for each thing that clients do."""

@@ -1,0 +1,58 @@
+"""Locust users that send ad clicks, and ask about them."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+from loadtest.ads.clicks import post_batch, post_single
+from loadtest.client.chat_events import iso
+from loadtest.runs.ads_work import AdsWork
+from loadtest.runs.phase_run import PhaseRun
+from loadtest.sending.arrivals import Arrival
+from loadtest.users.posting import Posting
+from loadtest.users.stage_user import Asking
+from localstage.client.http_api import HttpApi
+
+WINDOW = timedelta(minutes=10)
+
+
+def ads_of(run: PhaseRun) -> AdsWork:
+    """The ads work of ``run``."""
+    assert isinstance(run.work, AdsWork)  # noqa: S101 - the catalog gives ads users ads phases only
+    return run.work
+
+
+class ClickSender(Posting):
+    """Posts clicks, one or a batch at a time."""
+
+    posts = "clicks"
+
+    def connect(self, run: PhaseRun) -> None:
+        """Get a token."""
+        self.open(self.target.token_for("load-ads", "events:write"), ads_of(run).posted)
+
+    def act(self, run: PhaseRun, arrival: Arrival) -> None:
+        """Post one click or one batch."""
+        clicks = ads_of(run).clicks(arrival.events)
+        self.post(run, post_single(clicks[0]) if len(clicks) == 1 else post_batch(clicks), arrival.due)
+
+
+class ClickReader(Asking):
+    """Asks for the counts of an ad, for its newest clicks, or for the top ads."""
+
+    question = "questions about ads"
+
+    def ask(self, api: HttpApi, run: PhaseRun) -> None:
+        """Ask one of the three."""
+        now, ad = datetime.now(UTC), quote(ads_of(run).asked.ad(), safe="")
+        window = {"from": iso(now - WINDOW), "to": iso(now)}
+        path, query = random.choice(
+            [
+                (f"/ads/{ad}/stats", window),
+                (f"/ads/{ad}/clicks", {"limit": "50"}),
+                ("/ads/top", window | {"top": "10"}),
+            ]
+        )
+        api.get(path, query)

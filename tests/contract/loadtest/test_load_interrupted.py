@@ -1,0 +1,71 @@
+"""Ctrl-C during a load run writes the result of what happened so far."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from localstage.client.running_stage import ROOT
+from tests.contract.loadtest.fake_stage import FakeStage
+
+
+def start(stage: FakeStage, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "loadtest.load", "--shape", "endurance", "--scale", "0.1", "--seconds", "300"]
+    urls = {"HTTP_URL": stage.http_url, "WS_URL": stage.websocket_url, "TOKEN_URL": stage.token_url}
+    process = subprocess.Popen(
+        [*command, "--results", str(folder), *arguments],
+        cwd=ROOT,
+        env={**os.environ, **urls},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while stage.frames < 10 and time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.parametrize("arguments", [[], ["--processes", "2"]], ids=["one process", "two workers"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_reads_back_what_was_accepted_and_says_partial(
+    stage: FakeStage, tmp_path: Path, arguments: list[str], number: signal.Signals
+) -> None:
+    process = start(stage, tmp_path, *arguments)
+
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+
+    (result,) = tmp_path.glob("*.json")
+    document = json.loads(result.read_text())
+    (phase,) = document["phases"]
+    assert process.returncode == 1
+    assert document["partial"] is True
+    assert "partial: interrupted after" in output
+    assert phase["found"]["stored"] == phase["sent"]["accepted"] == stage.accepted
+    assert phase["found"]["lost"] == phase["found"]["unexpected"] == 0
+
+
+def test_a_second_ctrl_c_ends_without_reading_back(stage: FakeStage, tmp_path: Path) -> None:
+    stage.faults.delay = 600.0
+    process = start(stage, tmp_path)
+
+    process.send_signal(signal.SIGINT)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+
+    (result,) = tmp_path.glob("*.json")
+    (phase,) = json.loads(result.read_text())["phases"]
+    assert process.returncode == 1
+    assert phase["found"] is None
+    assert phase["sent"]["accepted"] >= 250
+    assert "partial: not everything was read back" in output

@@ -1,0 +1,92 @@
+"""Load tests and demos of a stage that issues no tokens for any user: tokens come from a client or a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.loadtest.cognito import CLIENT, SECRET, Cognito
+from tests.e2e.conftest import ROOT, RunningStage
+
+
+@pytest.fixture
+def pool(platform: RunningStage) -> Iterator[Cognito]:
+    """A user pool whose tokens the stage accepts. Here they are of the stage's issuer, without a prefix of scopes."""
+    running = Cognito(lambda scope: platform.token(CLIENT, *scope.replace("headrace/", "").split()))
+    yield running
+    running.stop()
+
+
+def run(stage: RunningStage, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    urls = {"HTTP_URL": stage.where["http_url"], "WS_URL": stage.where["websocket_url"]}
+    command = [sys.executable, "-m", *arguments]
+    environ = {**os.environ, **urls, **variables}
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=110)
+
+
+def result(folder: Path) -> dict[str, Any]:
+    (path,) = folder.glob("*.json")
+    found: dict[str, Any] = json.loads(path.read_text())["phases"][0]
+    return found
+
+
+def load(stage: RunningStage, folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return run(stage, "loadtest.load", "--results", str(folder), *arguments, **variables)
+
+
+def test_one_producer_sends_for_a_hundred_thousand_users(platform: RunningStage, pool: Cognito, tmp_path: Path) -> None:
+    variables = {"TOKEN_URL": pool.url, "CLIENT_ID": CLIENT, "CLIENT_SECRET": SECRET}
+
+    done = load(platform, tmp_path, "--shape", "baseline", "--scale", "0.0004", **variables)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    phase = result(tmp_path)
+    assert (phase["sent"]["accepted"], phase["found"]["stored"], phase["found"]["unexpected"]) == (200, 200, 0)
+    assert len(pool.requests) <= 3  # for the command and for Locust, however many users there are
+
+
+def test_each_user_of_a_file_sends_as_themselves(platform: RunningStage, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("\n".join(platform.token(f"loader-{number}", "chat:write", "chat:read") for number in range(4)))
+
+    done = load(platform, tmp_path, "--messages", "100", "--connections", "4", TOKENS=str(tokens))
+    too_many = load(platform, tmp_path / "many", "--messages", "100", "--connections", "5", TOKENS=str(tokens))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert result(tmp_path)["found"] | {"stored": 0} == dict.fromkeys(result(tmp_path)["found"], 0)
+    assert too_many.returncode == 1
+    assert "TOKENS has 4 tokens, and more users are to send" in too_many.stdout
+
+
+def test_a_token_that_may_not_read_back_ends_the_run_with_the_reason(platform: RunningStage, tmp_path: Path) -> None:
+    done = load(platform, tmp_path, "--messages", "100", TOKEN=platform.token("importer", "events:write"))
+
+    assert done.returncode == 1
+    assert "no token has chat:read, which reading back needs; they have: events:write" in done.stdout
+    assert result(tmp_path)["partial"] is True
+
+
+def test_a_demo_sends_as_a_producer_and_asks_as_an_analyst(platform: RunningStage, tmp_path: Path) -> None:
+    producer = platform.token("producer", "events:write", "chat:read")
+    analyst = platform.token("analyst", "analytics:read")
+    tokens = tmp_path / "analysts"
+    tokens.write_text(analyst)
+
+    ski = ["loadtest.demo", "--stream", "ski", "--rides", "1000"]
+    done = run(platform, *ski, TOKEN=producer, TOKENS=str(tokens))
+    refused = run(platform, *ski, TOKEN=producer)
+    chat = run(platform, "loadtest.demo", "--messages", "60", TOKEN=producer)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "accepted=1200 stored=1200 lost=0 unexpected=0 wrong=0" in done.stdout
+    assert refused.returncode == 1
+    assert "no token has analytics:read, which questions need" in refused.stderr
+    assert chat.returncode == 0, chat.stdout + chat.stderr
+    assert "accepted=60 stored=60 lost=0 unexpected=0 duplicated=0" in chat.stdout

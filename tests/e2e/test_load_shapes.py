@@ -1,0 +1,81 @@
+"""Every shape of load runs at a tiny scale against a whole stage, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadtest.shapes.catalog import SHAPES
+from tests.e2e.conftest import ROOT, RunningStage
+
+AT_ONCE = 3
+"""Runs at the same time: some of them wait most of the time until counts are complete."""
+SIZES = {
+    "frames": ["--messages", "100", "--connections", "4"],
+    "baseline": ["--scale", "0.0005"],
+    "stress": ["--scale", "0.0003"],
+    "endurance": ["--scale", "0.05", "--seconds", "3"],
+    "singles": ["--scale", "0.05", "--seconds", "3"],
+    "posts": ["--messages", "100", "--connections", "4"],
+    "mixed": ["--scale", "0.1", "--seconds", "3"],
+    "live": ["--scale", "0.05", "--seconds", "4"],
+    "spike": ["--scale", "0.05", "--seconds", "4"],
+    "limit": ["--scale", "0.05", "--seconds", "1"],
+    "ski": ["--scale", "0.0002"],
+    "ads": ["--scale", "0.01", "--seconds", "2"],
+}
+DISTRIBUTED = {"stress"}
+
+
+def run(stage: RunningStage, name: str, folder: Path) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    command = [sys.executable, "-m", "loadtest.load", "--shape", name, *SIZES[name], "--results", str(folder / name)]
+    command += ["--processes", "2"] if name in DISTRIBUTED else []
+    urls = {"HTTP_URL": stage.where["http_url"], "WS_URL": stage.where["websocket_url"]}
+    environ = {**os.environ, **urls, "TOKEN_URL": stage.where["token_url"]}
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=110)
+    (result,) = (folder / name).glob("*.json")
+    return done, json.loads(result.read_text())
+
+
+@pytest.fixture(scope="module")
+def runs(platform: RunningStage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[Any]]]:
+    """All shapes, a few at a time; the ones that wait longest come first."""
+    folder = tmp_path_factory.mktemp("load")
+    first = ["ski", "ads"]
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        yield {
+            name: threads.submit(run, platform, name, folder)
+            for name in first + [each for each in SHAPES if each not in first]
+        }
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_loses_nothing_and_writes_its_result(name: str, runs: dict[str, Future[Any]]) -> None:
+    done, result = runs[name].result()
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert result["partial"] is False
+    assert len(result["phases"]) >= min(2, len(SHAPES[name].phases))
+    for phase in result["phases"]:
+        sent, found = phase["sent"], phase["found"]
+        assert sent["accepted"] == sent["attempted"] == found["stored"]
+        assert not any(found[kind] for kind in ("lost", "unexpected", "duplicated", "disordered", "wrong"))
+        assert sum(second["counts"].get("accepted", 0) for second in phase["timeline"]) == sent["accepted"]
+        assert sent["attempted"] or phase["counts"]["questions"]
+
+
+def test_the_questions_of_the_mixed_shape_are_all_measured(runs: dict[str, Future[Any]]) -> None:
+    _, result = runs["mixed"].result()
+    latencies = result["phases"][0]["latencies"]
+
+    assert {"ack", "durable", "room history", "user history"} <= set(latencies)
+    assert all(each["count"] and each["p50"] <= each["p99"] <= each["max"] for each in latencies.values())

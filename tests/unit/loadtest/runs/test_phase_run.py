@@ -1,0 +1,210 @@
+"""A worker's users play a phase together: they begin at once, share the events, and stop together."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from loadtest.checker import durability_probe
+from loadtest.checker.readback import drain_and_read
+from loadtest.client.credentials import Sender
+from loadtest.client.target import Target
+from loadtest.runs import chat_work
+from loadtest.runs.chat_work import ChatWork
+from loadtest.runs.crew import Crew
+from loadtest.runs.phase_run import PhaseRun
+from loadtest.runs.place import Place
+from loadtest.runs.worker import Worker
+from loadtest.shapes.shape import Load, Phase
+from localstage.client.errors import ClientError
+
+PHASE = Phase("test", (Load("WebSocketWriter", 3, events=100, batch=7),), people=50, joins=0.3, leaves=0.3)
+TRUSTED = Sender("producer", True, lambda: "t")
+
+
+class Rooms:
+    """The room histories of a stage in memory. ``down``: nothing can be read. ``loses``: the end of an id."""
+
+    def __init__(self) -> None:
+        self.items: list[dict[str, Any]] = []
+        self.down = False
+        self.loses = "none"
+
+    def room_page(self, room: str, **_: Any) -> dict[str, Any]:
+        items = [item for item in list(self.items) if item["roomId"] == room]
+        return {"items": [item for item in items if not item["messageId"].endswith(self.loses)]}
+
+    def walk_room(self, room: str, **_: Any) -> Iterator[list[dict[str, Any]]]:
+        if self.down:
+            raise ClientError("HTTP 0 unreachable")
+        yield sorted(self.room_page(room)["items"], key=lambda item: (item["timestamp"], item["messageId"]))[::-1]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Stage(Target):
+    rooms = Rooms()
+
+    def reader(self, scope: str = "chat:read") -> Any:
+        return self.rooms
+
+
+@pytest.fixture
+def stage() -> Stage:
+    made = Stage("http://127.0.0.1:1", "ws://127.0.0.1:1", "http://127.0.0.1:1/token")
+    Stage.rooms = Rooms()
+    return made
+
+
+def send(run: PhaseRun, rooms: Rooms, count: int, sender: Sender = TRUSTED) -> None:
+    assert isinstance(run.work, ChatWork)
+    for event in (messages := run.work.messages(sender, 0, count)):
+        run.work.checker.attempt(event)
+        run.work.checker.acknowledge(event, 0.01, "main")
+        rooms.items.append(event.body() | {"messageType": event.message_type, "userId": event.user_id})
+    run.work.accepted(messages, time.perf_counter())
+
+
+def user(crew: Crew, act: Callable[[PhaseRun, int], object], kind: str = "WebSocketWriter") -> threading.Thread:
+    number = crew.register(kind)
+
+    def play() -> None:
+        run = crew.next_after(-1)
+        run.ready()
+        while run.has(kind, number) and (arrival := run.take(kind)) is not None:
+            act(run, arrival.events)
+        run.leave(kind)
+
+    thread = threading.Thread(target=play, daemon=True)
+    thread.start()
+    return thread
+
+
+def play(stage: Stage, phase: Phase, act: Callable[[PhaseRun, int], object], users: int = 3) -> dict[str, Any]:
+    crew, parts = Crew(stage), []
+    for _ in range(users):
+        user(crew, act)
+    worker = Worker(crew, 0, lambda: users, parts.append)
+    worker.on_phase({"phase": phase.message(), "place": Place("r", 0).message()})
+    deadline = time.monotonic() + 20
+    while not (parts and parts[-1]["final"]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return parts[-1]  # type: ignore[no-any-return]
+
+
+def test_users_share_the_events_of_a_phase_and_all_are_read_back(stage: Stage) -> None:
+    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
+
+    assert (part["sent"]["attempted"], part["sent"]["accepted"], part["found"]["stored"]) == (100, 100, 100)
+    assert (part["found"]["lost"], part["found"]["unexpected"], part["problems"], part["users"]) == (0, 0, [], 3)
+    assert part["seconds"] <= part["readable_after"]
+
+
+def test_a_trusted_sender_names_people_and_sends_joins_and_leaves(stage: Stage) -> None:
+    play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
+
+    assert {item["messageType"] for item in stage.rooms.items} == {"TEXT", "JOIN", "LEAVE"}
+    assert len({item["userId"] for item in stage.rooms.items}) > 10
+    assert 8 < len({item["roomId"] for item in stage.rooms.items}) <= PHASE.rooms
+
+
+def test_another_sender_sends_texts_as_themselves(stage: Stage) -> None:
+    alice = Sender("alice", False, lambda: "t")
+
+    play(stage, PHASE, lambda run, count: send(run, stage.rooms, count, alice))
+
+    assert {(item["messageType"], item["userId"]) for item in stage.rooms.items} == {("TEXT", "alice")}
+    assert not any("username" in item for item in stage.rooms.items)
+
+
+def test_a_lost_message_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_work, "drain_and_read", partial(drain_and_read, patience=0.1))
+    monkeypatch.setattr(durability_probe, "GIVE_UP", 0.5)
+
+    stage.rooms.loses = "-0"
+
+    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
+
+    assert part["found"]["lost"] == 1
+
+
+def test_a_user_that_fails_stops_the_others_and_what_was_accepted_is_read_back(stage: Stage) -> None:
+    def fail_later(run: PhaseRun, count: int) -> None:
+        send(run, stage.rooms, count)
+        if len(stage.rooms.items) > 30:
+            run.fail("WebSocketWriter 2: the connection was lost")
+
+    part = play(stage, PHASE, fail_later)
+
+    assert part["problems"] == ["WebSocketWriter 2: the connection was lost"]
+    assert 30 < part["sent"]["accepted"] == part["found"]["stored"] < 100
+    assert part["unsent"] > 0
+
+
+def test_a_stage_that_cannot_be_read_at_the_end_is_a_problem_and_no_verdict(stage: Stage) -> None:
+    stage.rooms.down = True
+
+    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
+
+    assert (part["found"], part["problems"], part["sent"]["accepted"]) == (None, ["HTTP 0 unreachable"], 100)
+
+
+def test_an_interrupted_phase_sends_its_result_so_far_and_again_when_it_is_read_back(stage: Stage) -> None:
+    crew, parts = Crew(stage), []
+    worker = Worker(crew, 0, lambda: 3, parts.append)
+    sent = threading.Event()
+
+    def slowly(run: PhaseRun, count: int) -> None:
+        send(run, stage.rooms, count)
+        sent.set()
+        time.sleep(0.02)
+
+    for _ in range(3):
+        user(crew, slowly)
+    endless = replace(PHASE, loads=(Load("WebSocketWriter", 3, rate=1000),), seconds=600.0)
+    worker.on_phase({"phase": endless.message(), "place": Place("r", 0).message()})
+    assert sent.wait(10)
+    worker.on_interrupt()
+    deadline = time.monotonic() + 20
+    while len(parts) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    first, last = parts
+    assert (first["final"], first["found"], last["final"]) == (False, None, True)
+    assert last["found"]["stored"] == last["sent"]["accepted"] > 0
+    assert last["interrupted"]
+
+
+def test_a_worker_without_users_of_a_phase_has_nothing_to_do(stage: Stage) -> None:
+    part = play(stage, replace(PHASE, loads=(Load("HttpWriter", 3, events=9),)), lambda *_: None)
+
+    assert (part["users"], part["sent"]["attempted"], part["found"]["lost"]) == (0, 0, 0)
+
+
+def test_users_without_an_end_stop_with_the_others(stage: Stage) -> None:
+    crew, parts = Crew(stage), []
+    received: list[int] = []
+
+    def follow(_: PhaseRun, count: int) -> None:
+        received.append(count)
+        time.sleep(0.005)
+
+    def write(run: PhaseRun, count: int) -> None:
+        send(run, stage.rooms, count)
+        time.sleep(0.005)
+
+    user(crew, write)
+    following = user(crew, follow, "LiveSubscriber")
+    phase = Phase("live", (Load("WebSocketWriter", 1, events=50), Load("LiveSubscriber", 1)))
+    Worker(crew, 0, lambda: 2, parts.append).on_phase({"phase": phase.message(), "place": Place("r", 0).message()})
+    following.join(20)
+
+    assert not following.is_alive()
+    assert received

@@ -1,0 +1,96 @@
+"""The catalog of shapes, and how they are scaled."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from loadtest.shapes.catalog import SHAPES
+from loadtest.shapes.options import WrongOption, add_options, shape_of
+from loadtest.shapes.shape import FEWEST_USERS, WRITERS, Phase, Shape
+
+FILES = (Path(__file__).parents[4] / "loadtest" / "users").glob("*.py")
+"""Not imported: Locust changes the process that imports it."""
+BASES = {"StageUser", "Asking", "Posting", "_RideReader"}
+USERS = {each for file in FILES for each in re.findall(r"^class (\w+)\(", file.read_text(), re.M)} - BASES
+
+
+def shape(*arguments: str) -> Shape:
+    parser = argparse.ArgumentParser()
+    add_options(parser, sorted(SHAPES))
+    return shape_of(parser.parse_args(arguments))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_says_what_it_is_and_names_users_that_exist(name: str) -> None:
+    assert len(f"{name:<10} {SHAPES[name].description}") <= 120
+    assert set(SHAPES[name].users) <= set(USERS)
+    for phase in SHAPES[name].phases:
+        assert all(load.rate == 0 or phase.seconds for load in phase.loads), phase.name
+        assert Phase.of_message(phase.message()) == phase
+
+
+def test_every_kind_of_user_has_a_shape() -> None:
+    assert {kind for each in SHAPES.values() for kind in each.users} == set(USERS)
+    assert set(WRITERS) <= set(USERS)
+
+
+def test_the_published_chat_test_has_its_published_size() -> None:
+    (phase,) = SHAPES["baseline"].phases
+    (load,) = phase.loads
+
+    assert (load.events, load.users, phase.rooms, phase.people) == (500_000, 256, 20, 100_000)
+    assert (phase.joins, phase.leaves) == (0.05, 0.05)
+
+
+def test_the_mixed_shape_has_the_published_shares() -> None:
+    loads = SHAPES["mixed"].phases[0].loads
+    total = sum(load.rate for load in loads)
+    writes = sum(load.rate for load in loads if load.kind in WRITERS)
+    reads = {load.kind: load.rate / (total - writes) for load in loads if load.kind not in WRITERS}
+
+    assert writes / total == pytest.approx(0.3)
+    assert list(reads.values()) == pytest.approx([0.59, 0.20, 0.10, 0.10, 0.01])
+
+
+def test_one_parameter_scales_events_seconds_users_and_rates() -> None:
+    (ski_opening, *_), (endurance,) = shape("--shape", "ski", "--scale", "0.1").phases, SHAPES["endurance"].phases
+    (scaled,) = shape("--shape", "endurance", "--scale", "0.1").phases
+
+    assert (ski_opening.loads[0].events, ski_opening.loads[0].users) == (3_200, FEWEST_USERS)
+    assert scaled.seconds == pytest.approx(endurance.seconds / 10)
+    assert scaled.loads[0].rate == pytest.approx(100)
+
+
+def test_the_smallest_scale_leaves_a_few_users_of_each_kind() -> None:
+    for name in SHAPES:
+        scaled = shape("--shape", name, "--scale", "0.0001")
+        assert all(load.users == FEWEST_USERS for phase in scaled.phases for load in phase.loads)
+        assert all(load.events >= load.users or not load.events for phase in scaled.phases for load in phase.loads)
+
+
+def test_a_duration_or_a_number_of_messages_can_be_set() -> None:
+    spike = shape("--shape", "spike", "--seconds", "12")
+    frames = shape("--messages", "500", "--connections", "8")
+
+    assert [phase.seconds for phase in spike.phases] == pytest.approx([6, 3, 12])
+    assert [(load.events, load.users) for phase in frames.phases for load in phase.loads] == [(500, 8), (100, 8)]
+
+
+def test_what_a_shape_does_not_have_cannot_be_set() -> None:
+    with pytest.raises(WrongOption, match="baseline sends a number of events"):
+        shape("--shape", "baseline", "--seconds", "5")
+    with pytest.raises(WrongOption, match="endurance has a duration"):
+        shape("--shape", "endurance", "--messages", "5")
+
+
+def test_the_limit_raises_the_rate_step_by_step() -> None:
+    limit = SHAPES["limit"]
+    assert limit.limit is not None
+
+    steps = [limit.phases[0].faster(limit.limit.factor**step) for step in range(3)]
+
+    assert [phase.name for phase in steps] == ["200/s", "260/s", "338/s"]
