@@ -40,12 +40,14 @@ def secrets() -> MemorySecrets:
     return MemorySecrets({"arn": GUEST, "publisher": login(PUBLISHER), "consumer": login(CONSUMER)})
 
 
-def settings(rabbit: Rabbit, console: str = "") -> BrokerUsersSettings:
+def settings(
+    rabbit: Rabbit, console: str = "", *, user: str = "arn", publisher: str = "publisher"
+) -> BrokerUsersSettings:
     return BrokerUsersSettings(
         broker_endpoints=(rabbit.url,),
-        broker_secret_arn="arn",
+        broker_secret_arn=user,
         broker_console_urls=(console or rabbit.console_url,),
-        broker_publisher_secret_arn="publisher",
+        broker_publisher_secret_arn=publisher,
         broker_consumer_secret_arn="consumer",
         publish_budget_seconds=5,
     )
@@ -78,7 +80,7 @@ def refused(rabbit: Rabbit, username: str, action: Callable[[BlockingChannel], o
 
 
 def publisher_of(rabbit: Rabbit, secrets: MemorySecrets) -> RabbitPublisher:
-    return RabbitPublisher(settings(rabbit).model_copy(update={"broker_secret_arn": "publisher"}), secrets)
+    return RabbitPublisher(settings(rabbit, user="publisher"), secrets)
 
 
 def accepts(rabbit: Rabbit, username: str, password: str = PASSWORD) -> bool:
@@ -160,14 +162,14 @@ def test_the_consumer_takes_acknowledges_and_returns_messages(rabbit: Rabbit) ->
 
 def test_users_without_a_tag_are_refused_by_the_management_api(rabbit: Rabbit, secrets: MemorySecrets) -> None:
     """So no function that is taken over gives itself other permissions."""
-    mine = settings(rabbit).model_copy(update={"broker_secret_arn": "publisher", "broker_publisher_secret_arn": "arn"})
+    mine = settings(rabbit, user="publisher", publisher="arn")
 
     with pytest.raises(Exception, match="with 401"):
         ensure_users(mine, secrets)
 
 
 def test_depths_of_queues_need_no_permission(rabbit: Rabbit, secrets: MemorySecrets) -> None:
-    mine = settings(rabbit).model_copy(update={"broker_secret_arn": "publisher"})
+    mine = settings(rabbit, user="publisher")
 
     assert queue_depths(mine, secrets, [PARKED_QUEUE], 5).keys() == {PARKED_QUEUE}
 
