@@ -12,7 +12,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker, ProbableAuthenticationError
 
 from headrace.bootstrap import queues
-from headrace.core.errors import BrokerUnavailable
+from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
@@ -164,7 +164,7 @@ def test_users_without_a_tag_are_refused_by_the_management_api(rabbit: Rabbit, s
     """So no function that is taken over gives itself other permissions."""
     mine = settings(rabbit, user="publisher", publisher="arn")
 
-    with pytest.raises(Exception, match="with 401"):
+    with pytest.raises(ConfigurationError, match="with 401"):
         ensure_users(mine, secrets)
 
 
@@ -201,12 +201,13 @@ def test_a_damaged_user_is_repaired_and_a_sound_one_left_alone(
 
 def test_a_changed_secret_becomes_the_password_and_publishers_recover(rabbit: Rabbit, secrets: MemorySecrets) -> None:
     """Environments keep the secret that they have read, until the broker refuses it."""
-    kept_open, reconnecting = publisher_of(rabbit, secrets), publisher_of(rabbit, MemorySecrets(secrets.values))
+    cached = MemorySecrets(secrets.values)
+    kept_open, reconnecting = publisher_of(rabbit, secrets), publisher_of(rabbit, cached)
     assert kept_open.publish([outgoing("1")]) == reconnecting.publish([outgoing("2")]) == [None]
     reconnecting.close()
 
-    secrets.values["publisher"] = login(PUBLISHER, "rotated-password-of-30-letters")
-    reconnecting._keeper._secrets.values["publisher"] = secrets.values["publisher"]
+    for each in (secrets, cached):
+        each.values["publisher"] = login(PUBLISHER, "rotated-password-of-30-letters")
     assert ensure_users(settings(rabbit), secrets) == [f"user {PUBLISHER} has its password and no tags again"]
 
     assert not accepts(rabbit, PUBLISHER)
