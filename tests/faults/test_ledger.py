@@ -20,6 +20,7 @@ ITEM = {
     "timestamp": EVENT.timestamp,
     "userId": "alice",
     "message": "hello",
+    "messageType": "TEXT",
 }
 LETTER = DeadLetter(json.dumps({"events": [{"messageId": "id-1"}]}).encode(), "refused_by_store")
 
