@@ -1,8 +1,10 @@
 """Measures the cold start of every function beside the same duty written the usual way: ``python -m bench.cold``.
 
 A cold start is the CPU of importing a function's module in a fresh process, which also builds its services, on top of
-what Lambda's runtime has imported. Functions and peers take turns; the figures are medians. Secrets are answered by a
-server in this process; the broker, the cache and the tables are not called.
+what Lambda's runtime has imported. Both are packed as they are deployed: functions with bytecode of the layers
+(``ops.bytecode``), the usual way as ``sam build`` leaves it, without, except for boto3, which is in Lambda's runtime.
+The ratio if both had bytecode is shown too. Functions and peers take turns; the figures are medians. Secrets are
+answered by a server in this process; the broker, the cache and the tables are not called.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ from pathlib import Path
 from localstage.core.model import Function
 from localstage.template.attributes import Attributes, Live
 from localstage.template.loading import load
+from ops.bytecode import add_bytecode
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ROOT / "layers"
+LAYERS, PEERS = ROOT / "layers", ROOT / "bench" / "cold_peers"
 AIM, AIM_MB = 0.5, 40
 DUTIES = {
     "authorize": ("authorize_connection",),
@@ -85,54 +88,73 @@ def functions(url: str) -> dict[str, Function]:
     return {function.code.name: function for function in model.functions.values()}
 
 
-def measure(folder: Path, module: str, variables: dict[str, str]) -> tuple[float, float, int]:
+def measure(folders: list[Path], module: str, variables: dict[str, str]) -> tuple[float, float, int]:
     """Milliseconds of CPU and of time for one import, and the modules that it added."""
-    path = f"{LAYERS / 'headrace'}{os.pathsep}{folder}"
+    path = os.pathsep.join(map(str, folders))
     keys = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_DEFAULT_REGION": "us-east-1"}
-    environment = {**variables, **keys, "PYTHONPATH": path, "PATH": os.environ["PATH"]}
+    environment = {**variables, **keys, "PYTHONPATH": path, "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", MEASURE.format(module=module)]
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     cpu, wall, modules = output.splitlines()[-1].split()
     return float(cpu), float(wall), int(modules)
 
 
-def layers_megabytes() -> float:
-    """The unzipped size of both layers, with the packages that Lambda on arm64 gets."""
-    with tempfile.TemporaryDirectory() as folder:
-        wanted = LAYERS / "dependencies" / "requirements.txt"
-        options = ["--python-platform", "aarch64-manylinux2014", "--python-version", "3.13", "--only-binary", ":all:"]
-        command = [str(Path(sys.executable).with_name("uv")), "pip", "install", "--quiet", "--target", folder, *options]
-        subprocess.run([*command, "--require-hashes", "-r", str(wanted)], check=True)
-        shutil.copytree(LAYERS / "headrace", Path(folder) / "own", ignore=shutil.ignore_patterns("__pycache__"))
-        return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()) / 1e6
+def pack(build: Path, *options: str) -> Path:
+    """Both layers as ``sam build`` leaves them, in one folder."""
+    python = build / "Layers" / "python"
+    wanted = LAYERS / "dependencies" / "requirements.txt"
+    command = [
+        str(Path(sys.executable).with_name("uv")),
+        "pip",
+        "install",
+        "--quiet",
+        "--target",
+        str(python),
+        *options,
+    ]
+    subprocess.run([*command, "--require-hashes", "-r", str(wanted)], check=True)
+    shutil.copytree(LAYERS / "headrace", python, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    return python
+
+
+def layers_megabytes(folder: Path) -> float:
+    """The unzipped size of both layers, with the packages that Lambda on arm64 gets, and bytecode."""
+    lambda_on_arm = ["--python-platform", "aarch64-manylinux2014", "--python-version", "3.13", "--only-binary", ":all:"]
+    python = pack(folder, *lambda_on_arm)
+    add_bytecode(folder, sys.executable)
+    return sum(path.stat().st_size for path in python.rglob("*") if path.is_file()) / 1e6
 
 
 def main(rounds: int) -> int:
     """Print the table; 1 if a function misses the aim."""
-    with secrets_server() as url:
+    with secrets_server() as url, tempfile.TemporaryDirectory() as temporary:
         found = functions(url)
         unknown = found.keys() ^ {name for names in DUTIES.values() for name in names}
         if unknown:
             raise SystemExit(f"headrace: DUTIES of bench/cold.py does not fit functions/: {', '.join(sorted(unknown))}")
-        jobs = {
-            **{f"peer {duty}": (ROOT, f"bench.cold_peers.{duty}", {"AWS_ENDPOINT_URL": url}) for duty in DUTIES},
-            **{name: (each.code, "app", dict(each.environment)) for name, each in found.items()},
-        }
+        folder = Path(temporary)
+        usual, compiled = pack(folder / "usual"), pack(folder / "compiled")
+        for layers in (usual, compiled):
+            shutil.copytree(PEERS, layers / PEERS.name, ignore=shutil.ignore_patterns("__pycache__"))
+        add_bytecode(folder / "compiled", sys.executable)
+        jobs = {name: ([compiled, each.code], "app", dict(each.environment)) for name, each in found.items()}
+        for duty in DUTIES:
+            peer = f"cold_peers.{duty}", {"AWS_ENDPOINT_URL": url}
+            jobs |= {f"peer {duty}": ([usual], *peer), f"compiled peer {duty}": ([compiled], *peer)}
         runs = [{name: measure(*job) for name, job in jobs.items()} for _ in range(rounds + 1)][1:]
+        size = layers_megabytes(folder / "arm64")
     medians = {name: [statistics.median(run[name][at] for run in runs) for at in range(3)] for name in jobs}
     print(f"Python {platform.python_version()}, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
-    print("| function | usual way | CPU, ms | usual, ms | ratio | modules | usual |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("| function | usual way | CPU, ms | usual, ms | ratio | both with bytecode | modules | usual |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     missed = []
     for duty, names in DUTIES.items():
-        usual = medians[f"peer {duty}"]
+        peer_cpu, _, peer_modules = medians[f"peer {duty}"]
         for name in names:
-            own = medians[name]
-            ratio = own[0] / usual[0]
-            missed += [name] if ratio > AIM else []
-            figures = f"{own[0]:.0f} | {usual[0]:.0f} | {ratio:.2f}× | {own[2]:.0f} | {usual[2]:.0f}"
-            print(f"| `{name}` | {duty} | {figures} |")
-    size = layers_megabytes()
+            cpu, _, modules = medians[name]
+            missed += [name] if cpu / peer_cpu > AIM else []
+            ratios = f"{cpu / peer_cpu:.2f}× | {cpu / medians[f'compiled peer {duty}'][0]:.2f}×"
+            print(f"| `{name}` | {duty} | {cpu:.0f} | {peer_cpu:.0f} | {ratios} | {modules:.0f} | {peer_modules:.0f} |")
     print(f"\nlayers unzipped: {size:.1f} MB (aim: at most {AIM_MB}); over {AIM}×: {', '.join(missed) or 'none'}")
     return int(bool(missed) or size > AIM_MB)
 

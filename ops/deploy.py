@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from localstage.core.errors import MissingProgram, StageError
 from localstage.template import parameters
+from ops.bytecode import RUNTIME, add_bytecode
 
 ROOT = Path(__file__).resolve().parents[1]
 SAM = ROOT / ".local" / "sam" / "bin" / "sam"
+BUILD = ROOT / ".aws-sam" / "build"
 CONFIG = ROOT / "samconfig.toml"
 UNNAMED = 'Release = ""\n'
 
@@ -59,8 +63,17 @@ def deploy(config_env: str, options: list[str]) -> str:
         file.write_text(named, encoding="utf-8")
         section = ["--config-file", str(file), "--config-env", config_env]
         _run(["build", *section])
+        _compile()
         _run(["deploy", *section, *options])
     return release
+
+
+def _compile() -> None:
+    python = shutil.which(RUNTIME)
+    if python is None:  # sam built in a container
+        print(f"headrace: no {RUNTIME} on the path: cold starts compile the layers, and take longer", file=sys.stderr)
+    else:
+        add_bytecode(BUILD, python)
 
 
 def _run(arguments: list[str]) -> None:

@@ -25,9 +25,10 @@ from typing import Any
 from localstage.core.errors import MissingProgram, NotRunning
 from localstage.services.ports import Ports
 from localstage.statefile import StateFile
+from ops.bytecode import RUNTIME
 from rehearsal.errors import RehearsalError
 from rehearsal.events import Case, one_of_each_function
-from rehearsal.sam import ROOT, RUNTIME, SAM, Sam, architecture, interpreter
+from rehearsal.sam import ROOT, SAM, Sam, architecture, interpreter
 
 STATE = ROOT / ".local" / "sam-test"
 _HOST_NETWORK = ROOT / "rehearsal" / "host_network.py"

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from localstage.core.errors import MissingProgram
+from ops.bytecode import RUNTIME, add_bytecode
 from rehearsal.errors import RehearsalError
 
 ROOT = Path(__file__).parents[1]
 SAM = ROOT / ".local" / "sam" / "bin" / "sam"
 _SOURCES = ("template.yaml", "samconfig.toml", "templates", "functions", "layers")
-RUNTIME = "python3.13"
 _SHOWN_LINES = 25
 
 
@@ -103,8 +103,9 @@ class Sam:
         return ["--parameter-overrides", *(f"{name}={value}" for name, value in values.items())]
 
     async def build(self) -> None:
-        """``sam build``."""
+        """``sam build``, and bytecode as in ``make deploy``."""
         await self._run("build", "--config-env", "dev", *self.overrides("dev", {}))
+        add_bytecode(self._folder / ".aws-sam" / "build", self._python)
 
     async def deploy(self, stage: str, **parameters: str) -> None:
         """``sam deploy`` of what was built, as a stage of samconfig.toml with some other parameters."""

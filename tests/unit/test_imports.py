@@ -27,7 +27,7 @@ TOP_LEVEL = {
     "loadtest": {"localstage", "headrace"},
     "ops": {"headrace", "localstage"},
     "faults": {"headrace", "localstage", "loadtest"},
-    "bench": {"headrace", "headrace_client", "localstage", "loadtest"},
+    "bench": {"headrace", "headrace_client", "localstage", "loadtest", "ops"},
     "tools": {"headrace", "localstage", "loadtest"},
 }
 """What the folders of the repository may import of each other."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,17 +60,45 @@ def test_a_failed_build_deploys_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert calls.read_text() == "build\n"
 
 
-def test_sam_gets_the_named_configuration_and_the_options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    sam, calls = tmp_path / "sam", tmp_path / "calls"
-    sam.write_text(f'#!/bin/sh\necho "$@" >> {calls}\ngrep -c "Release = .2" "$3" >> {calls}\n')
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The arguments that a made-up SAM CLI gets, whose build makes a layer for this Python."""
+    sam, calls, layer = tmp_path / "sam", tmp_path / "calls", tmp_path / "build" / "Layer" / "python"
+    lines = [f'echo "$@" >> {calls}', f'grep -c "Release = .2" "$3" >> {calls}']
+    lines += [f"[ $1 = build ] && mkdir -p {layer} && echo NUMBER = 1 > {layer}/module.py", "exit 0"]
+    sam.write_text("\n".join(["#!/bin/sh", *lines]))
     sam.chmod(0o755)
     monkeypatch.setattr(deploy, "SAM", sam)
+    monkeypatch.setattr(deploy, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(deploy, "RUNTIME", sys.executable)
+    return calls
+
+
+def test_sam_gets_the_named_configuration_and_the_options(calls: Path) -> None:
 
     deploy.deploy("prod", ["--no-confirm-changeset"])
 
     called = [re.sub(r"\S+/samconfig.toml", "FILE", line) for line in calls.read_text().splitlines()]
     section = "--config-file FILE --config-env prod"
     assert called == [f"build {section}", "4", f"deploy {section} --no-confirm-changeset", "4"]
+
+
+def test_layers_are_deployed_with_bytecode(calls: Path) -> None:
+    deploy.deploy("dev", [])
+
+    assert len(list(calls.parent.rglob("module.*.pyc"))) == 1
+
+
+def test_without_the_runtimes_python_a_deployment_says_what_it_costs(
+    calls: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As after a build in a container."""
+    monkeypatch.setattr(deploy, "RUNTIME", "python3.0")
+
+    deploy.deploy("dev", [])
+
+    assert "no python3.0 on the path: cold starts compile the layers" in capsys.readouterr().err
+    assert "deploy" in calls.read_text()
 
 
 def test_a_missing_sam_cli_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

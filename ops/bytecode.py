@@ -1,0 +1,31 @@
+"""Compiles the layers that ``sam build`` made, so that a cold start does not.
+
+Wheels hold no bytecode, and Lambda's file system is read-only: without it, every cold start compiles each module that
+it imports. The bytecode does not refer to the time of its source, because the SAM CLI packs files without their times
+(https://github.com/aws/aws-lambda-builders/issues/924). A Python of another version ignores it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from localstage.core.errors import StageError
+
+RUNTIME = "python3.13"
+"""The Python of the functions."""
+
+
+def add_bytecode(build: Path, python: str | Path) -> None:
+    """Compile ``*/python`` in ``build``, a folder such as ``.aws-sam/build``, with the ``python`` of the runtime.
+
+    Raises:
+        StageError: there is no layer, or a module is no valid Python.
+    """
+    layers = sorted(map(str, build.glob("*/python")))
+    if not layers:
+        raise StageError(f"{build} has no layer to compile")
+    command = [str(python), "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", *layers]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise StageError(f"compiling the layers failed:\n{done.stdout}{done.stderr}")
