@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +16,7 @@ from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent, iso, uuid7
 from loadtest.client.target import Target
 from loadtest.client.websocket import ConnectionLost, WebSocket
+from loadtest.sending.checked_posts import CheckedPosts
 from loadtest.sending.http_sender import HttpSender, PostRequest
 from loadtest.sending.websocket_sender import WebSocketSender
 from localstage.client.errors import UNREACHABLE, ClientError, HttpError
@@ -204,46 +205,21 @@ class Load:
 
     def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
         """Send ``events`` in one request, and retry refused events under the same ids."""
-        request = PostRequest("/messages/batch", events, lambda left: {"events": [_body(event) for event in left]})
+        request = PostRequest("/messages/batch", events, lambda left: {"events": [event.body() for event in left]})
         HttpSender(api, _Recorder(self.checker, self.refusals), attempts=HTTP_ATTEMPTS).send(
             request, due=time.perf_counter()
         )
 
 
-class _Recorder:
-    """Records the results of posted messages in ``checker``, and temporary errors in ``refusals``."""
+class _Recorder(CheckedPosts):
+    """Also counts temporary errors in ``refusals``."""
 
     def __init__(self, checker: Checker, refusals: Counter[str]) -> None:
-        self._checker = checker
+        super().__init__(checker)
         self._refusals = refusals
-
-    def on_answer(
-        self,
-        events: Sequence[ChatEvent],
-        results: Sequence[Mapping[str, Any]],
-        seconds: float,
-        *,
-        repeated: bool,  # noqa: ARG002 - the checker counts an event once
-    ) -> None:
-        for event, result in zip(events, results, strict=True):
-            if "error" not in result:
-                self._checker.acknowledge(event, seconds, str(result.get("lane")))
-
-    def on_refused(self, events: Sequence[ChatEvent], codes: Sequence[str]) -> None:
-        for event, code in zip(events, codes, strict=True):
-            self._checker.refuse(event, code)
 
     def on_retry(self, codes: Sequence[str]) -> None:
         self._refusals.update(code for code in codes if code != UNREACHABLE)
-
-
-def _body(event: ChatEvent) -> dict[str, str]:
-    return {
-        "roomId": event.room_id,
-        "messageId": event.message_id,
-        "timestamp": event.timestamp,
-        "message": event.message,
-    }
 
 
 def _retry_while_unavailable(action: Any, afterwards: Any = None) -> None:

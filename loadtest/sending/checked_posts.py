@@ -16,7 +16,12 @@ from loadtest.sending.websocket_sender import Accepted
 class CheckedPosts:
     """A :class:`loadtest.sending.http_sender.Recorder` for chat events. ``on_accepted`` is called as by WebSockets."""
 
-    def __init__(self, checker: Checker, on_accepted: Accepted, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        checker: Checker,
+        on_accepted: Accepted = lambda _events, _sent: None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
         self._checker = checker
         self._on_accepted = on_accepted
         self._clock = clock

@@ -42,7 +42,7 @@ def await_readable(
     return True
 
 
-def settled(read: Callable[[], Findings], sleep: Callable[[float], object] = time.sleep) -> Findings:
+def until_complete(read: Callable[[], Findings], sleep: Callable[[float], object] = time.sleep) -> Findings:
     """Read everything again and again while fewer events are missing each time: the retry lane may have the rest."""
     found = read()
     while found.lost:

@@ -58,7 +58,7 @@ class SkiQueries:
             HttpError: a query is not answered.
         """
         self.run_counts(advance)
-        return self.run_skiers(advance)
+        return self.run_histories(advance)
 
     def run_counts(self, advance: Callable[[int], object]) -> Findings:
         """Run the queries about resorts and their days, whose answers have what was stored 20 s before."""
@@ -70,7 +70,7 @@ class SkiQueries:
         self._ask([partial(self._resort, resort) for resort in self._season.resorts], CLIENTS, advance)
         return self.findings
 
-    def run_skiers(self, advance: Callable[[int], object]) -> Findings:
+    def run_histories(self, advance: Callable[[int], object]) -> Findings:
         """Run the queries about skiers, which find lost and unexpected rides."""
         self._ask([partial(self._skier, skier, rides) for skier, rides in self._skiers.items()], CLIENTS, advance)
         return self.findings

@@ -1,0 +1,83 @@
+"""What a phase of rides and one of clicks have in common: events are posted, and all questions about them are asked."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from loadtest.checker.findings import Findings as Answers
+from loadtest.client.target import Target
+from loadtest.measured.measurements import Measurements
+from loadtest.runs.place import Place
+from loadtest.runs.posted_events import PostedEvents
+from loadtest.runs.work import Findings, Sent
+from loadtest.sending.draining import NEWEST, await_readable, until_complete
+from localstage.client.http_api import HttpApi
+
+Event = TypeVar("Event")
+
+
+class Queries(Protocol):
+    """All questions about the events of a stream. The answers are compared with what was sent."""
+
+    def run_histories(self, advance: Any) -> Answers:
+        """Ask the questions that find lost and unexpected events."""
+        ...
+
+    def run_counts(self, advance: Any) -> Answers:
+        """Ask the questions about counts."""
+        ...
+
+
+class PostedWork(ABC, Generic[Event]):
+    """One worker's events of a phase. ``before`` is the phase before, if any."""
+
+    user: ClassVar[str]
+    clients: ClassVar[int]
+    """The connections that ask questions."""
+
+    def __init__(
+        self, target: Target, place: Place, measurements: Measurements, before: PostedWork[Event] | None
+    ) -> None:
+        self.posted: PostedEvents[Event] = PostedEvents(measurements)
+        self._target = target
+        self._last = place.last
+        self._before = before
+
+    @abstractmethod
+    def _queries(self, api: HttpApi) -> Queries:
+        """The questions about the accepted events."""
+
+    @abstractmethod
+    def _is_readable(self, api: HttpApi, event: Event) -> bool:
+        """Whether an event can be read."""
+
+    def begin(self) -> None:
+        """Prepare nothing."""
+
+    def sent(self) -> Sent:
+        """What was sent so far."""
+        return self.posted.sent()
+
+    def read_back(self) -> Findings:
+        """Ask every question about the accepted events."""
+        if not self.posted.accepted:
+            return Findings(0, 0, 0, at=time.monotonic())
+        api = self._target.http(self.user, "analytics:read", connections=self.clients, timeout=30.0)
+        await_readable(partial(self._is_readable, api, event) for event in self.posted.accepted[-NEWEST:])
+        at = time.monotonic()
+        found = until_complete(lambda: self._queries(api).run_histories(lambda _: None))
+        wrong = found.wrong + (self._wrong_counts(api) if self._last else [])
+        api.close()
+        examples = {"wrong": wrong[:5]} if wrong else {}
+        return Findings(found.stored, found.lost, found.unexpected, wrong=len(wrong), examples=examples, at=at)
+
+    def _wrong_counts(self, api: HttpApi) -> list[str]:
+        """The wrong counts of this phase and of all before it. Asked at the end, they have to be waited for once."""
+        found = self._before._wrong_counts(api) if self._before is not None else []
+        return found + (self._queries(api).run_counts(lambda _: None).wrong if self.posted.accepted else [])
+
+    def close(self) -> None:
+        """Nothing is open."""
