@@ -178,9 +178,10 @@ class Account:
         answer = self._functions.invoke(FunctionName=function, Payload=event)
         return json.loads(answer["Payload"].read() or b"null")
 
-    def denials(self) -> list[Mapping[str, str]]:
-        """The calls of functions that IAM has denied so far: ``who``, ``action`` and ``resource``."""
-        return [json.loads(line) for line in self._denials.read_text().splitlines()]
+    def denials(self, stack: str) -> list[Mapping[str, str]]:
+        """The calls of a stack's functions that IAM has denied so far: ``who``, ``action`` and ``resource``."""
+        found = [json.loads(line) for line in self._denials.read_text().splitlines()]
+        return [each for each in found if f"/{stack}-" in each["who"]]
 
     def remove_protection(self, resources: Sequence[Resource]) -> None:
         """Let tables and user pools be deleted, as docs/how-to/delete-a-stack.md describes."""

@@ -7,9 +7,10 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from localstage.functions import build as build_runtime
 from localstage.services.guardian import Guardian
@@ -78,12 +79,12 @@ class Rehearsal:
             RehearsalError: an answer differs, or IAM denied a call; names all of them.
         """
         wrong: list[str] = []
-        wanted = cases(*names)
-        prefix = await asyncio.to_thread(self.account.parameter, f"headrace-{stage}", "ScopePrefix")
+        wanted, stack = cases(*names), f"headrace-{stage}"
+        prefix = await asyncio.to_thread(self.account.parameter, stack, "ScopePrefix")
         with self._timed(f"{len(wanted)} events of events/ to {stage}"):
             for case in wanted:
-                before = len(self.account.denials())
-                function = await asyncio.to_thread(self.account.function, f"headrace-{stage}", case.function)
+                before = len(self.account.denials(stack))
+                function = await asyncio.to_thread(self.account.function, stack, case.function)
                 event = case.sent(prefix)
                 answer = await asyncio.to_thread(self.account.invoke, function, event)
                 if case.only_reads and case.differences(answer):
@@ -93,7 +94,7 @@ class Rehearsal:
                 if record:
                     case.record(answer)
                 wrong += [f"{case.name}: {text}" for text in case.differences(answer)]
-                for denied in self.account.denials()[before:]:
+                for denied in self.account.denials(stack)[before:]:
                     wrong.append(
                         f"{case.name}: IAM denied {denied['action']} on {denied['resource']} to {denied['who']}"
                     )
@@ -211,17 +212,25 @@ async def rehearse_all(say: Say) -> None:
     async with rehearsal(say) as stage:
         await stage.build()
         await stage.deploy("dev")
-        await stage.send_events("dev")
-        # Beside the other updates, since the function that declares queues waits a minute for its broker.
-        without_broker = asyncio.create_task(stage.roll_back_without_a_broker())
-        try:
-            await stage.change_a_parameter()
-            await stage.deploy("prod", **OWN_ISSUER)
-            await without_broker
-        finally:
-            without_broker.cancel()
-        await stage.send_events("prod")
-        await stage.delete("prod")
-        await stage.notice_a_wrong_right()
-        await stage.delete("dev")
+        # Beside all else, since the function that declares queues waits a minute for its broker.
+        await _together(stage.roll_back_without_a_broker(), _dev_and_prod(stage))
         say(f"\nWhat was checked, by resource type:\n{stage.table()}")
+
+
+async def _dev_and_prod(stage: Rehearsal) -> None:
+    await stage.send_events("dev")
+    await _together(stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER))
+    await _together(stage.notice_a_wrong_right(), stage.send_events("prod"))
+    # Each takes half a minute at least: so long `sam delete` sleeps before it looks.
+    await _together(stage.delete("dev"), stage.delete("prod"))
+
+
+async def _together(*steps: Coroutine[Any, Any, None]) -> None:
+    """Do all steps at once; after an error or Ctrl-C, none goes on."""
+    tasks = [asyncio.create_task(step) for step in steps]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -24,7 +24,7 @@ _TIMED: tuple[tuple[Scenario, int], ...] = (
     (broker.cache_silent, 20),
     (store.dynamodb_down, 75),
     (store.dynamodb_throttles_half, 20),
-    (store.throttled_import, 100),
+    (store.throttled_import, 270),
     (store.persist_killed, 25),
     (store.sqs_and_dynamodb_down, 60),
     (store.poison_of_all_kinds, 15),
