@@ -14,6 +14,19 @@ from localstage.core.errors import StageError
 
 RUNTIME = "python3.13"
 """The Python of the functions."""
+UNUSED = (
+    "aws_lambda_powertools.event_handler",
+    "aws_lambda_powertools.utilities.auth_alpha",
+    "aws_lambda_powertools.utilities.data_classes",
+    "aws_lambda_powertools.utilities.feature_flags",
+    "aws_lambda_powertools.utilities.idempotency",
+    "aws_lambda_powertools.utilities.parameters",
+    "aws_lambda_powertools.utilities.parser",
+    "cffi",
+    "pycparser",
+    "pydantic.v1",
+)
+"""Large packages that no function imports. Their bytecode would only make the layers larger."""
 
 
 def add_bytecode(build: Path, python: str | Path) -> None:
@@ -25,7 +38,9 @@ def add_bytecode(build: Path, python: str | Path) -> None:
     layers = sorted(map(str, build.glob("*/python")))
     if not layers:
         raise StageError(f"{build} has no layer to compile")
-    command = [str(python), "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", *layers]
+    options = ["-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
+    unused = "|".join(name.replace(".", "/") for name in UNUSED)
+    command = [str(python), "-m", "compileall", *options, "-x", f"/python/(?:{unused})/", *layers]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise StageError(f"compiling the layers failed:\n{done.stdout}{done.stderr}")

@@ -6,11 +6,14 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Set as AbstractSet
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from ops.bytecode import UNUSED
 
 ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
@@ -185,7 +188,7 @@ PAGING = {
     "read_user",
 }
 VERIFYING = {"authorize_connection", "renew_connection"}
-EXPENSIVE: dict[str, set[str]] = {
+EXPENSIVE: dict[str, AbstractSet[str]] = {
     "boto3": set(),
     # Powertools imports the package itself, which is empty; all of its modules import one of these.
     "botocore.compat": set(),
@@ -193,13 +196,13 @@ EXPENSIVE: dict[str, set[str]] = {
     "redis": set(),
     "requests": set(),
     "urllib3": set(),
-    "aws_lambda_powertools.event_handler": set(),
+    **dict.fromkeys(UNUSED, frozenset()),
     "pika": PUBLISHING | {"declare_topology", "read_status", "return_parked", "send_probes"},
     "interlock": PUBLISHING | {"persist_events", "read_status"},
     "cryptography": PAGING | VERIFYING,
     "jwt": VERIFYING,
 }
-"""Packages that slow down a cold start, and the functions that need them in every environment."""
+"""Packages that slow down a cold start or have no bytecode, and the functions that need them in every environment."""
 
 
 @pytest.mark.parametrize("function", [path.parent.name for path in FUNCTIONS])

@@ -51,6 +51,18 @@ def test_usual_bytecode_is_rejected(layer: Path) -> None:
     assert number(layer) == 22
 
 
+def test_packages_that_no_function_imports_get_none(layer: Path, tmp_path: Path) -> None:
+    """tests/unit/test_imports.py says that no function imports them."""
+    (layer / "pydantic" / "v1").mkdir(parents=True)
+    for module in ("pydantic/main.py", "pydantic/v1/main.py", "cffi.py"):
+        (layer / module).write_text("")
+
+    add_bytecode(tmp_path, sys.executable)
+
+    compiled = {path.relative_to(layer).parts[:-2] for path in layer.rglob("*.pyc")}
+    assert compiled == {(), ("pydantic",)}
+
+
 def test_a_module_that_is_no_python_is_named(layer: Path, tmp_path: Path) -> None:
     (layer / "broken.py").write_text("def\n")
 
