@@ -10,166 +10,33 @@ answer. The clock is set by the benchmark, so it needs no waiting for the next m
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
-from bench.counted import HOUR_START, MINUTE, ROOMS, SHARDS, TABLE, USERS, fill, make_table, messages
+from bench.analytics_world import SETTLE, BenchWorld, Environment
+from bench.counted import HOUR_START, MINUTE, ROOMS, USERS, fill, make_table, messages
 from bench.emulators import candidates, client, free_port
 from bench.emulators import running as started
 from bench.history import redis
 from bench.slots import slot_costs
+from bench.suite.rounds import Series, add_options, figure, ratio, write
 
 DAY_START = HOUR_START - 30 * 1440 * MINUTE
-SETTLE = 10
+HOUR_WAYS = (
+    ("plain scatter-gather over all items", "–"),
+    ("cold", "–"),
+    ("repeated in the same minute", "≤ 15 ms"),
+    ("repeated in a new environment", "–"),
+)
+"""What is measured in each round, and the aim."""
 LATER_WINDOWS = 10
 """Windows that are each a minute later: ten minutes complete a longer slot, which makes one of them slower."""
-
-
-class LambdaContext:
-    """The context of an invocation with enough time left."""
-
-    @staticmethod
-    def get_remaining_time_in_millis() -> int:
-        return 100_000_000
-
-
-class Environment:
-    """An execution environment of read_analytics. All of them share a clock and a cache."""
-
-    def __init__(self, clock: Any, cache_port: int) -> None:
-        from headrace.analytics.requests import TopQuery, filtered
-        from headrace.analytics.routes import StreamAnalytics, window
-        from headrace.analytics.scanner import Scanner
-        from headrace.analytics.windows import Analytics
-        from headrace.api.router import HttpRouter, Route
-        from headrace.core.times import SystemClock
-        from headrace.runtime.settings import CacheSettings
-        from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
-        from headrace.storage.redis import RedisCache, connect
-        from headrace.streams.chat.stream import CHAT
-
-        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
-        # A long timeout: other work on this machine must not turn a hit into a miss.
-        cache = RedisCache(lambda: connect(settings, 5.0))
-        reader = DynamoColumns(columns_client(SHARDS))
-        self.analytics = Analytics(Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
-        routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
-        self.router = HttpRouter(routes, lambda: StreamAnalytics(CHAT, self.analytics), SystemClock())
-
-    def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
-        """Request a window; returns milliseconds, read units and the answer."""
-        from headrace.core import times
-
-        claims = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
-        event = {
-            "routeKey": "GET /analytics/window",
-            "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
-            "queryStringParameters": {"from": times.iso(start), "to": times.iso(end)},
-        }
-        units, began = self.analytics.units, time.perf_counter()
-        answer = self.router(event, LambdaContext)
-        took = (time.perf_counter() - began) * 1000
-        if answer["statusCode"] != 200:
-            raise SystemExit(answer["body"])
-        return took, self.analytics.units - units, json.loads(answer["body"])
-
-
-class ManualClock:
-    """A clock that stands until it is set; ``micros`` since the epoch."""
-
-    def __init__(self, micros: int) -> None:
-        self.micros = micros
-
-    def now(self) -> int:
-        return self.micros
-
-
-class BenchWorld:
-    """The table, the cache and the clock."""
-
-    def __init__(self, port: int, cache_port: int) -> None:
-        self.port = port
-        self.cache_port = cache_port
-        self.clock = ManualClock(HOUR_START + 60 * MINUTE + (SETTLE + 1) * 1_000_000)
-
-    def environment(self) -> Environment:
-        """A new environment."""
-        return Environment(self.clock, self.cache_port)
-
-    def empty_cache(self) -> None:
-        """Empty the cache, except for the generations of the slots."""
-        from redis import Redis
-
-        from headrace.analytics import generations
-
-        cache = Redis(port=self.cache_port)
-        cache.flushall()
-        for number in range(generations.SLOT_GROUPS):
-            cache.set(generations.slot_group(number), "0")
-        cache.close()
-
-    def cache_bytes(self) -> int:
-        """The size of the cached data in bytes."""
-        from redis import Redis
-
-        with Redis(port=self.cache_port) as cache:
-            return int(cache.info("memory")["used_memory_dataset"])
-
-    def scatter_gather(self, start: int, end: int) -> tuple[float, float, int]:
-        """Count a window with Query calls; returns milliseconds, read units and the total."""
-        from headrace.core import keys, times
-
-        # boto3's retries stay on: the emulator closes idle connections while this process parses pages.
-        database = boto3.client("dynamodb", config=Config(max_pool_connections=SHARDS))
-        users: Counter[str] = Counter()
-        rooms: Counter[str] = Counter()
-
-        def read(shard: str) -> tuple[list[dict[str, Any]], float]:
-            found: list[dict[str, Any]] = []
-            more: dict[str, Any] = {}
-            units = 0.0
-            while True:
-                page = database.query(
-                    TableName=TABLE,
-                    IndexName="TimeIndex",
-                    KeyConditionExpression="bucketId = :shard AND timestampSk BETWEEN :from AND :to",
-                    ExpressionAttributeValues={
-                        ":shard": {"S": shard},
-                        ":from": {"S": times.iso(start)},
-                        ":to": {"S": times.iso(end)},
-                    },
-                    ReturnConsumedCapacity="TOTAL",
-                    **more,
-                )
-                found += page["Items"]
-                units += page["ConsumedCapacity"]["CapacityUnits"]
-                if "LastEvaluatedKey" not in page:
-                    return found, units
-                more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-
-        began = time.perf_counter()
-        total = 0
-        units = 0.0
-        with ThreadPoolExecutor(SHARDS) as pool:
-            for items, cost in pool.map(read, keys.shard_names(SHARDS)):
-                total += len(items)
-                units += cost
-                users.update(item["userId"]["S"] for item in items)
-                rooms.update(item["roomId"]["S"] for item in items)
-        users.most_common(10), rooms.most_common(10), len(users)
-        return (time.perf_counter() - began) * 1000, units, total
 
 
 def row(what: str, milliseconds: float, units: float, aim: str) -> None:
@@ -182,42 +49,62 @@ def repeat(ask: Callable[[], tuple[float, float, Any]], times: int) -> tuple[flo
     return statistics.median(each[0] for each in seen), seen[-1][1], seen[-1][2]
 
 
-def measure_hour(world: BenchWorld, count: int, calls: int) -> None:
+def hour_round(world: BenchWorld, count: int, calls: int) -> tuple[Environment, list[tuple[float, float]]]:
+    """Ask for the hour in each of the ways of ``HOUR_WAYS``; returns the environment, and milliseconds and units."""
+    start, end = HOUR_START, HOUR_START + 60 * MINUTE
+    world.empty_cache()
+    environment = world.environment()
+    plain, units, total = world.scatter_gather(start, end)
+    cold, cold_units, answer = environment.ask(start, end)
+    if not answer["totalMessages"] == total == count:
+        raise SystemExit(f"{answer['totalMessages']} and {total} are not {count}")
+    again, again_units, same = repeat(lambda: environment.ask(start, end), calls)
+    if {**same, "asOf": 0, "missing": 0} != {**answer, "asOf": 0, "missing": 0}:
+        raise SystemExit("the repeated request has a different answer")
+    other, other_units, _ = repeat(lambda: world.environment().ask(start, end), max(3, calls // 4))
+    return environment, [(plain, units), (cold, cold_units), (again, again_units), (other, other_units)]
+
+
+def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list[Series]:
+    """Print the table of one hour; returns its numbers."""
     start, end = HOUR_START, HOUR_START + 60 * MINUTE
     world.clock.micros = end + (SETTLE + 1) * 1_000_000
     print(f"\n{count:,} messages over 60 minutes, {USERS:,} users, {ROOMS} rooms\n")
     print("| one window over all 60 minutes | p50 | read units | aim |\n| --- | --- | --- | --- |")
     world.environment().ask(start, start + 1_000_000)  # warms up the emulator and this process
-    scatter_gather, units, total = repeat(lambda: world.scatter_gather(start, end), 2)
-    row("plain scatter-gather over all items", scatter_gather, units, "–")
-    world.empty_cache()
-    environment = world.environment()
-    cold, units, answer = environment.ask(start, end)
-    if not answer["totalMessages"] == total == count:
-        raise SystemExit(f"{answer['totalMessages']} and {total} are not {count}")
-    row("cold", cold, units, "–")
-    again, units, same = repeat(lambda: environment.ask(start, end), calls)
-    if {**same, "asOf": 0, "missing": 0} != {**answer, "asOf": 0, "missing": 0}:
-        raise SystemExit("the repeated request has a different answer")
-    row("repeated in the same minute", again, units, "≤ 15 ms")
-    other, units, _ = repeat(lambda: world.environment().ask(start, end), calls // 4)
-    row("repeated in a new environment", other, units, "–")
+    seen = [hour_round(world, count, calls) for _ in range(rounds)]
+    environment = seen[-1][0]
+    found = []
+    for number, (way, aim) in enumerate(HOUR_WAYS):
+        found.append(figure(f"{count:,}: {way}", (each[number][0] for _, each in seen), "ms"))
+        row(way, found[-1].median, seen[-1][1][number][1], aim)
     late = []
     for number in range(1, LATER_WINDOWS + 1):
         world.clock.micros += MINUTE
         late.append(environment.ask(start + number * MINUTE, end + number * MINUTE))
-    row(
-        "a window that is one minute later",
-        statistics.median(each[0] for each in late),
-        late[-1][1],
-        "≤ 80 ms" if count <= 200_000 else "≤ 250 ms",
-    )
+    later = figure(f"{count:,}: a window that is one minute later", (each[0] for each in late), "ms")
+    row("a window that is one minute later", later.median, late[-1][1], "≤ 80 ms" if count <= 200_000 else "≤ 250 ms")
     slowest, units, _ = max(late, key=lambda each: each[0])
     row("the slowest of ten such windows: ten minutes are merged into one slot", slowest, units, "–")
     live, units, _ = repeat(lambda: environment.ask(start + 30_000_000, world.clock.now()), max(3, calls // 10))
     row("until now, from the middle of a minute: two live edges", live, units, "–")
-    print(f"\nScatter-gather takes {scatter_gather / again:,.0f}× as long as a repeated request (aim ≥ 100×).")
+    plain, cold, again, other = (each.values for each in found)
+    gain = statistics.median(plain) / statistics.median(again)
+    print(f"\nScatter-gather takes {gain:,.0f}× as long as a repeated request (aim ≥ 100×).")
     print(f"The cache holds {world.cache_bytes() / 1e6:.1f} MB.")
+    return [
+        *found,
+        later,
+        *(
+            ratio(f"{count:,}: {what}, time against a scatter-gather", ours, theirs, "lower")
+            for what, ours, theirs in (
+                ("cold", cold, plain),
+                ("repeated", again, plain),
+                ("repeated in a new environment", other, plain),
+                ("one minute later", later.values, [statistics.median(plain)] * LATER_WINDOWS),
+            )
+        ),
+    ]
 
 
 def measure_day(world: BenchWorld, count: int, calls: int) -> None:
@@ -237,14 +124,14 @@ def measure_day(world: BenchWorld, count: int, calls: int) -> None:
     print(f"\nThe cache holds {world.cache_bytes() / 1e6:.1f} MB.")
 
 
-def main(sizes: list[int], day: int, calls: int) -> None:
+def main(sizes: list[int], day: int, calls: int, rounds: int) -> list[Series]:
     emulator = next(each for each in candidates() if each.name == "dynalite, memory")
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
     os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
     import headrace.analytics.routes  # noqa: F401 - early: the code may be edited during a long run
 
-    slot_costs()
+    found = slot_costs(rounds)
     for case in [*sizes, None] if day else sizes:
         port = free_port()
         os.environ.update(
@@ -273,7 +160,8 @@ def main(sizes: list[int], day: int, calls: int) -> None:
                 if case is None:
                     measure_day(world, day, calls)
                 else:
-                    measure_hour(world, case, calls)
+                    found += measure_hour(world, case, calls, rounds)
+    return found
 
 
 def _sizes(text: str) -> list[int]:
@@ -292,5 +180,6 @@ if __name__ == "__main__":
         "--day", type=int, default=1_000_000, help="messages over 24 hours; 0 leaves this measurement out"
     )
     parser.add_argument("--calls", type=int, default=40)
+    add_options(parser, 5)
     options = parser.parse_args()
-    main(options.sizes, options.day, options.calls)
+    write(main(options.sizes, options.day, options.calls, options.rounds), options.json)

@@ -5,18 +5,21 @@ address, as ad servers send them.
 
 Cost: rows written into the table with its three indexes, in a dynalite in memory. They are written unconditionally, in
 batches; then as persist_events writes them, on the condition that the key is new; then the same rows again, as after a
-redelivery. CPU is that of this process only. Numbers are medians over the rounds.
+redelivery. CPU is that of this process only. Numbers are medians over the rounds. Bytes are compared with the click as
+compact JSON, writes with the unconditional ones.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 from typing import Any
 
 from bench.emulators import client, in_memory
 from bench.persist import measure_write
+from bench.suite.rounds import Series, add_options, figure, ratio, write
 from loadtest.ads.click_size import bytes_on_the_broker, validated
 
 START = "2025-11-21T10:00:58.722861Z"
@@ -49,12 +52,17 @@ def rows(first: int, count: int) -> list[Item]:
     return [ADS.item(event, parse_iso(START), table) for event in events(first, count)]
 
 
-def sizes() -> None:
-    """Print the size of requests on the broker."""
+def sizes() -> list[Series]:
+    """Print the size of requests on the broker; returns it as a multiple of the clicks as JSON."""
     print("| clicks in a request | bytes on the broker | per click |\n| --- | --- | --- |")
+    found = []
     for count in (1, 10, 100):
-        size = bytes_on_the_broker([click(number) for number in range(count)])
+        clicks = [click(number) for number in range(count)]
+        size = bytes_on_the_broker(clicks)
+        as_json = sum(len(json.dumps(each, separators=(",", ":"))) for each in clicks)
+        found.append(ratio(f"bytes of {count} clicks against JSON", [size], [as_json], "lower"))
         print(f"| {count} | {size:,} | {size / count:.0f} |")
+    return found
 
 
 def make_table(port: int) -> None:
@@ -81,8 +89,8 @@ def make_table(port: int) -> None:
     )
 
 
-def writing(port: int, rounds: int, count: int, parallel: int) -> None:
-    """Measure the three kinds of writes in turn, and print them."""
+def writing(port: int, rounds: int, count: int, parallel: int) -> list[Series]:
+    """Measure the three kinds of writes in turn, and print them; returns the numbers."""
     from headrace.storage.dynamodb.batch_writer import DynamoStore
     from headrace.storage.ports import Table
     from headrace.streams.ads.stream import ADS
@@ -92,7 +100,7 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> None:
     store = DynamoStore(parallel, retry_seconds=30)
     key = (ADS.partition_key, ADS.sort_key)
 
-    def write(items: list[Item], *, first: bool) -> None:
+    def put(items: list[Item], *, first: bool) -> None:
         failed = [each for each in store.put_many(Table("AdClicks", key, first), items) if each is not None]
         if failed:
             raise SystemExit(f"{len(failed)} rows were not stored: {failed[0]}")
@@ -105,9 +113,9 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> None:
     for number in range(rounds + 1):
         batch, single = rows(2 * number * count, count), rows((2 * number + 1) * count, count)
         found = [
-            measure_write(lambda items: write(items, first=False), batch),
-            measure_write(lambda items: write(items, first=True), single),
-            measure_write(lambda items: write(items, first=True), single),
+            measure_write(lambda items: put(items, first=False), batch),
+            measure_write(lambda items: put(items, first=True), single),
+            measure_write(lambda items: put(items, first=True), single),
         ]
         for results, result in zip(seen.values(), found, strict=True):
             results += [result] if number else []  # the first round warms up
@@ -115,18 +123,26 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> None:
     for way, results in seen.items():
         rate, cost = (statistics.median(side) for side in zip(*results, strict=True))
         print(f"| {way} | {rate:,.0f} | {cost:,.0f} µs |")
+    plain, *others = ([cost for _, cost in results] for results in seen.values())
+    return [
+        *(figure(f"CPU per click {way}", (cost for _, cost in results), "µs") for way, results in seen.items()),
+        *(
+            ratio(f"CPU {way} against unconditionally", costs, plain, "lower")
+            for way, costs in zip(list(seen)[1:], others, strict=True)
+        ),
+    ]
 
 
-def main(rounds: int, count: int, parallel: int) -> None:
-    sizes()
+def main(rounds: int, count: int, parallel: int) -> list[Series]:
+    found = sizes()
     with in_memory() as port:
-        writing(port, rounds, count, parallel)
+        return found + writing(port, rounds, count, parallel)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    add_options(parser, 5)
     parser.add_argument("--clicks", type=int, default=1000)
     parser.add_argument("--parallel", type=int, default=8, help="PERSIST_PARALLEL_WRITES")
     options = parser.parse_args()
-    main(options.rounds, options.clicks, options.parallel)
+    write(main(options.rounds, options.clicks, options.parallel), options.json)

@@ -1,9 +1,10 @@
-"""Compares the local stage with `sam local start-api`: an echo function on the same machine.
+"""Compares the local stage with a bare server and with `sam local start-api`: an echo function on the same machine.
 
-    python -m bench.echo [--seconds 8] [--connections 16] [--rounds 3]
+    python -m bench.echo [--seconds 8] [--connections 16] [--rounds 5]
 
-Both run the same function of tests/e2e/echo. The SAM CLI needs a container engine (Docker, or DOCKER_HOST pointing
-to one); without it that row is left out. Rates are medians of the rounds. Ratios hold on other machines, rates do not.
+The bare server of bench/bare_server.py runs no function, so it is the limit of a stage in Python; both take turns. SAM
+runs the same function of tests/e2e/echo. It needs a container engine (Docker, or DOCKER_HOST pointing to one); without
+it that row is left out. Rates are medians of the rounds. Ratios hold on other machines, rates do not.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from bench import bare_server
 from bench.loadgen import Load, http_load, websocket_load
+from bench.suite.rounds import add_options, figure, ratio, write
 from loadtest.client.stage_process import StageProcess, localstage
 from loadtest.client.target import Target
 
@@ -106,6 +109,16 @@ def cold_starts(stage: Target, code: Path, count: int) -> list[float]:
     return seconds
 
 
+def turns(send: Callable[[str], Awaitable[Load]], urls: tuple[str, str], rounds: int) -> tuple[list[Load], list[Load]]:
+    """Load both URLs in each round, one after the other."""
+
+    async def both() -> tuple[Load, Load]:
+        return await send(urls[0]), await send(urls[1])
+
+    ours, theirs = zip(*(asyncio.run(both()) for _ in range(rounds)), strict=True)
+    return list(ours), list(theirs)
+
+
 def row(name: str, loads: list[Load]) -> list[str]:
     rates = [load.rate for load in loads]
     middle = loads[sorted(range(len(loads)), key=lambda i: rates[i])[len(loads) // 2]]
@@ -119,20 +132,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--connections", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=3)
+    add_options(parser, 5)
     options = parser.parse_args()
     table = Table(
         "echo function", "per second", "rounds", "p50", "p99", "errors", title="Local stage, medians of rounds"
     )
     load = {"connections": options.connections, "seconds": options.seconds}
 
-    with tempfile.TemporaryDirectory() as folder, local_stage(Path(folder)) as stage:
-        http_url, socket_url = stage.http_url + "/echo", stage.websocket_url + "?user=bench"
-        https = [asyncio.run(http_load(http_url, **load)) for _ in range(options.rounds)]
-        frames = [asyncio.run(websocket_load(socket_url, FRAME, **load)) for _ in range(options.rounds)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        local_stage(Path(folder)) as stage,
+        bare_server.running() as port,
+    ):
+        urls = stage.http_url + "/echo", f"http://127.0.0.1:{port}/echo"
+        https, bare_https = turns(lambda url: http_load(url, **load), urls, options.rounds)
+        sockets = stage.websocket_url + "?user=bench", f"ws://127.0.0.1:{port}/"
+        frames, bare_frames = turns(lambda url: websocket_load(url, FRAME, **load), sockets, options.rounds)
         colds = cold_starts(stage, Path(folder) / "echo/functions/echo/app.py", 5)
     table.add_row(*row("local stage, HTTP requests", https))
     table.add_row(*row("local stage, WebSocket frames, two-way", frames))
+    table.add_row(*row("bare server, HTTP requests", bare_https))
+    table.add_row(*row("bare server, WebSocket frames, two-way", bare_frames))
     shortest, middle, longest = (f"{x * 1000:.0f} ms" for x in (min(colds), statistics.median(colds), max(colds)))
     table.add_row("local stage, cold start", "", f"{shortest} to {longest}", middle, "", "")
 
@@ -142,9 +162,15 @@ def main() -> None:
         else:
             sams = [asyncio.run(http_load(url, **load)) for _ in range(options.rounds)]
             table.add_row(*row("sam local start-api, warm containers", sams))
-            ratio = statistics.median(x.rate for x in https) / max(statistics.median(x.rate for x in sams), 0.01)
-            table.caption = f"HTTP: {ratio:.0f} times sam local start-api"
+            gain = statistics.median(x.rate for x in https) / max(statistics.median(x.rate for x in sams), 0.01)
+            table.caption = f"HTTP: {gain:.0f} times sam local start-api"
     Console().print(table)
+    found = [figure("cold start", (each * 1000 for each in colds), "ms")]
+    for what, ours, theirs in (("HTTP requests", https, bare_https), ("WebSocket frames", frames, bare_frames)):
+        rates = [load.rate for load in ours]
+        found.append(figure(what, rates, "/s"))
+        found.append(ratio(f"{what}, rate against a bare server", rates, [load.rate for load in theirs], "higher"))
+    write(found, options.json)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from bench import ROOT
 from bench import emulator_checks as checks
 from bench import emulator_checks_sqs as checks_sqs
+from bench.emulator_report import OF_THE_STAGE, ON_DISK, Result, numbers, report
+from bench.suite import rounds as bench_rounds
 from localstage.services import install
 from localstage.services.dynamodb import node_command
 
@@ -45,21 +47,6 @@ class Emulator:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     sqs: bool = False
-
-
-@dataclass
-class Result:
-    """The measurements of one candidate: seconds, ``memory`` in bytes, ``latency`` in ms by number of items."""
-
-    name: str
-    start: float = 0.0
-    items: int = 0
-    seconds: float = 0.0
-    server_cpu: float = 0.0
-    memory: int = 0
-    latency: dict[int, tuple[float, float]] = field(default_factory=dict)
-    wrong: dict[str, str] = field(default_factory=dict)
-    survives: dict[str, str] = field(default_factory=dict)
 
 
 def client(service: str, port: int) -> Any:
@@ -244,32 +231,12 @@ def candidates() -> list[Emulator]:
     stored = settings | {"PERSIST_STATE": "1", "STATE_DIR": "{data}"}
     return [
         Emulator("dynalite, memory", dynalite),
-        Emulator("dynalite, --path", [*dynalite, "--path", "{data}"]),
-        Emulator("dynalite of the stage", [*map(str, of_the_stage), *arguments, "--path", "{data}"], variables),
+        Emulator(ON_DISK, [*dynalite, "--path", "{data}"]),
+        Emulator(OF_THE_STAGE, [*map(str, of_the_stage), *arguments, "--path", "{data}"], variables),
         Emulator("MiniStack", ministack, settings, True),
         Emulator("MiniStack, PERSIST_STATE", ministack, stored, True),
         Emulator("moto server", [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}"], sqs=True),
     ]
-
-
-def report(results: list[Result]) -> None:
-    print(
-        "| emulator | up in | items/s | emulator CPU per item | Query of room / user index at n items | memory"
-        " | after kill -9 |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for seen in results:
-        queries = ", ".join(f"{room:.1f} / {user:.1f} ms at {count:,}" for count, (room, user) in seen.latency.items())
-        kept = "; ".join(f"{service}: {text}" for service, text in seen.survives.items())
-        rate, cost = seen.items / max(seen.seconds, 1e-9), seen.server_cpu / max(seen.items, 1) * 1e6
-        print(
-            f"| {seen.name} | {seen.start:.1f} s | {rate:,.0f} ({seen.items:,} in {seen.seconds:.0f} s) | {cost:.0f} µs"
-            f" | {queries} | {seen.memory / 1e6:.0f} MB | {kept} |"
-        )
-    for seen in results:
-        print(f"\n{seen.name} answers differently from AWS:")
-        for title, fault in seen.wrong.items():
-            print(f"- {title}: {fault}")
 
 
 def main() -> None:
@@ -280,23 +247,22 @@ def main() -> None:
         "--budget", type=float, default=90, help="seconds of writing after which a candidate is stopped"
     )
     parser.add_argument("--only", default="", help="run the candidates whose name contains this")
+    bench_rounds.add_options(parser, 1)
     options = parser.parse_args()
-    results = []
-    for emulator in candidates():
-        if options.only.lower() not in emulator.name.lower():
-            continue
-        result = Result(emulator.name)
-        results.append(result)
-        print(f"{emulator.name} ...", file=sys.stderr, flush=True)
-        for step in ("measure", "survive"):
-            with tempfile.TemporaryDirectory() as folder:
-                data = Path(folder) / "data"
-                data.mkdir()
-                if step == "measure":
-                    measure(emulator, result, options, data)
-                else:
-                    survive(emulator, result, data)
-    report(results)
+    chosen = [each for each in candidates() if options.only.lower() in each.name.lower()]
+    rounds = []
+    for number in range(options.rounds):
+        rounds.append([Result(each.name) for each in chosen])
+        for emulator, result in zip(chosen, rounds[-1], strict=True):
+            print(f"{emulator.name} ...", file=sys.stderr, flush=True)
+            with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+                for data in (Path(folder) / "data", Path(other) / "data"):
+                    data.mkdir()
+                measure(emulator, result, options, Path(folder) / "data")
+                if not number:
+                    survive(emulator, result, Path(other) / "data")
+    report(rounds[0])  # what an emulator keeps is found out once
+    bench_rounds.write(numbers(rounds), options.json)
 
 
 if __name__ == "__main__":

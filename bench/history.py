@@ -25,6 +25,7 @@ from typing import Any
 from bench.emulators import candidates, client, free_port
 from bench.emulators import running as started
 from bench.history_rooms import TABLE, RoomAccesses, fill, message
+from bench.suite.rounds import Series, add_options, figure, ratio, write
 from localstage.services import install
 
 SIZES = [1_000, 200_000]
@@ -169,7 +170,8 @@ def check(case: Case) -> None:
         raise SystemExit(f"{case.kind} {case.page} {case.size}: not the page of the bare Query")
 
 
-def measure(pages: Pages, rounds: int, calls: int) -> None:
+def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
+    """Print the two tables; returns their numbers."""
     cases = list(pages.cases())
     seen: dict[int, list[tuple[float, float]]] = {number: [] for number in range(len(cases))}
     for case in cases:
@@ -182,18 +184,24 @@ def measure(pages: Pages, rounds: int, calls: int) -> None:
     print("| room | page | messages | bare Query | headrace | ratio | aim |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     flat: dict[tuple[str, str], list[list[float]]] = {}
+    found = []
     for number, case in enumerate(cases):
         bare, ours = ([each[side] for each in seen[number]] for side in (0, 1))
-        ratio = statistics.median(our / theirs for theirs, our in seen[number])
+        page = f"{case.kind}: {case.page}, {case.size:,}"
+        against = ratio(f"{page}, time against a bare Query", ours, bare, "lower")
+        found += [figure(page, ours, "ms"), figure(f"{page}, bare Query", bare, "ms")]
+        found += [against] if case.size == SIZES[1] else []
         print(
             f"| {case.kind} | {case.page} | {case.size:,} | {statistics.median(bare):.2f} ms "
-            f"| {statistics.median(ours):.2f} ms | {ratio:.2f}× | {case.aim} |"
+            f"| {statistics.median(ours):.2f} ms | {against.median:.2f}× | {case.aim} |"
         )
         flat.setdefault((case.kind, case.page), []).append(ours)
     print(f"\n| room | page | at {SIZES[1]:,} against {SIZES[0]:,} messages |\n| --- | --- | --- |")
     for (kind, page), (small, large) in flat.items():
-        ratio = statistics.median(big / little for little, big in zip(small, large, strict=True))
-        print(f"| {kind} | {page} | {ratio:.2f}× |")
+        flatness = ratio(f"{kind}: {page}, time in the large room against the small one", large, small, "lower")
+        found.append(flatness)
+        print(f"| {kind} | {page} | {flatness.median:.2f}× |")
+    return found
 
 
 @contextmanager
@@ -210,7 +218,7 @@ def redis(folder: Path) -> Iterator[int]:
         process.wait()
 
 
-def main(rounds: int, calls: int) -> None:
+def main(rounds: int, calls: int) -> list[Series]:
     emulator = next(each for each in candidates() if each.name == "dynalite, memory")
     port = free_port()
     os.environ.update(
@@ -229,14 +237,14 @@ def main(rounds: int, calls: int) -> None:
             fill(port, SIZES)
             count, seconds = sum(SIZES), time.monotonic() - began
             print(f"{count:,} messages written in {seconds:.0f} s. Medians of {rounds} rounds of {calls} calls.\n")
-            measure(Pages(port, cache_port), rounds, calls)
+            return measure(Pages(port, cache_port), rounds, calls)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=9)
+    add_options(parser, 9)
     parser.add_argument("--calls", type=int, default=40)
     parser.add_argument("--messages", type=int, default=SIZES[1], help="messages of the larger room")
     options = parser.parse_args()
     SIZES[1] = options.messages
-    main(options.rounds, options.calls)
+    write(main(options.rounds, options.calls), options.json)

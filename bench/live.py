@@ -32,6 +32,7 @@ import urllib3
 from boto3.dynamodb.conditions import Key
 
 from bench import ROOT
+from bench.suite.rounds import Series, add_options, figure, ratio, write
 from headrace_client import Rooms, Unavailable
 from loadtest.client.stage_process import StageProcess, interruptible, localstage
 from loadtest.client.target import Target
@@ -147,8 +148,8 @@ def cpu_of(processes: list[psutil.Process]) -> float:
     return sum(float(times.user + times.system) for times in (each.cpu_times() for each in processes))
 
 
-def posts(websocket_url: str, connections: list[str], frame: bytes) -> list[float]:
-    """Seconds of CPU per post: by boto3, by urllib3 with push_live's signatures, and by push_live's own connections."""
+def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int) -> list[list[float]]:
+    """Seconds of CPU per post and round: by boto3, by urllib3 with push_live's signatures, and by push_live itself."""
     from headrace.aws.http_connection import Target as Api
     from headrace.aws.sigv4 import AccessKey
     from headrace.core.times import SystemClock
@@ -182,14 +183,17 @@ def posts(websocket_url: str, connections: list[str], frame: bytes) -> list[floa
         if set(results) != {"sent"}:
             raise SystemExit(f"not all frames were sent: {results}")
 
-    return [cpu_per_post(each, len(connections)) for each in (by_boto3, by_urllib3, by_push_live)]
+    calls = max(2, POSTS // len(connections) // rounds)
+    ways = (by_boto3, by_urllib3, by_push_live)
+    seen = [[cpu_per_post(way, len(connections), calls) for way in ways] for _ in range(rounds)]
+    return [list(way) for way in zip(*seen, strict=True)]
 
 
-def cpu_per_post(post_all: Callable[[], None], connections: int) -> float:
-    """The median seconds of this thread's CPU per connection, after a first call that warms up."""
+def cpu_per_post(post_all: Callable[[], None], connections: int, calls: int) -> float:
+    """The median seconds of this thread's CPU per connection in ``calls`` calls, after a first one that warms up."""
     post_all()
     spent = []
-    for _ in range(max(2, POSTS // connections)):
+    for _ in range(calls):
         began = time.thread_time()
         post_all()
         spent.append((time.thread_time() - began) / connections)
@@ -231,8 +235,8 @@ async def measure(target: Target, options: argparse.Namespace) -> bool:
     frames = run.counted("frames") - frames
     connections = await asyncio.to_thread(connection_ids, stage, run.room)
     frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
-    per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame)
-    report(run, len(warm), took, pushed, frames, cpu, per_post)
+    per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, options.rounds)
+    write(report(run, len(warm), took, pushed, frames, cpu, per_post), options.json)
     for task in tasks:
         task.cancel()
     for each in run.subscribers:
@@ -240,8 +244,12 @@ async def measure(target: Target, options: argparse.Namespace) -> bool:
     return run.missing() == 0
 
 
-def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: float, per_post: list[float]) -> None:
-    usual, plain, ours = per_post
+def report(
+    run: Run, warm: int, took: float, pushed: int, frames: int, cpu: float, per_post: list[list[float]]
+) -> list[Series]:
+    """Print the table; returns its numbers."""
+    usual, plain, ours = map(statistics.median, per_post)
+    against = ratio("CPU per post against boto3", per_post[2], per_post[0], "lower")
     latencies = run.latencies()
     p50, p99 = (latencies[int(len(latencies) * part)] * 1000 if latencies else 0.0 for part in (0.5, 0.99))
     subscribers, messages = len(run.subscribers), len(run.accepted) - warm
@@ -257,7 +265,14 @@ def report(run: Run, warm: int, took: float, pushed: int, frames: int, cpu: floa
     print(f"| push_live in total, CPU per frame | {cpu / max(1, frames) * 1e6:.0f} µs | – |")
     print(f"| one post by boto3's `post_to_connection`, CPU | {usual * 1e6:.0f} µs | – |")
     print(f"| one post by urllib3 with the same signatures, CPU | {plain * 1e6:.0f} µs | – |")
-    print(f"| one post by push_live, CPU | {ours * 1e6:.0f} µs ({ours / usual:.2f}×) | < 1× |")
+    print(f"| one post by push_live, CPU | {ours * 1e6:.0f} µs ({against.median:.2f}×) | < 1× |")
+    return [
+        against,
+        ratio("CPU per post against urllib3", per_post[2], per_post[1], "lower"),
+        figure("send to subscriber, p50", [p50], "ms"),
+        figure("send to subscriber, p99", [p99], "ms"),
+        figure("messages delivered", [pushed / took], "/s"),
+    ]
 
 
 def on_stage(measure: Callable[[Target], Coroutine[None, None, bool]]) -> int:
@@ -276,5 +291,6 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rate", type=float, default=50)
     parser.add_argument("--subscribers", type=int, default=100)
+    add_options(parser, 5)
     options = parser.parse_args()
     sys.exit(on_stage(lambda target: measure(target, options)))

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 from bench.emulator_checks import CHAT_TABLE, chat_item
 from bench.emulators import client, in_memory
+from bench.suite.rounds import Better, Series, add_options, figure, ratio, write
 from localstage.tcp_proxy import delayed
 
 DELAY_MS = 8
@@ -87,36 +87,50 @@ def compare(url: str, rounds: int, count: int, parallel: int) -> list[tuple[tupl
     return seen
 
 
-def report(title: str, seen: list[tuple[tuple[float, float], tuple[float, float]]], aims: tuple[str, str]) -> None:
+def report(
+    title: str, seen: list[tuple[tuple[float, float], tuple[float, float]]], aims: tuple[str, str]
+) -> list[Series]:
+    """Print two rows of the table; returns their numbers."""
     rates = [[rate for rate, _ in side] for side in zip(*seen, strict=True)]
     costs = [[cost for _, cost in side] for side in zip(*seen, strict=True)]
-    for what, (theirs, ours), aim, unit in (("items/s", rates, aims[0], ""), ("CPU per item", costs, aims[1], " µs")):
-        ratio = statistics.median(our / their for their, our in zip(theirs, ours, strict=True))
-        left, right = statistics.median(theirs), statistics.median(ours)
-        print(f"| {title} | {what} | {left:,.0f}{unit} | {right:,.0f}{unit} | {ratio:.2f}× | {aim} |")
+    found = []
+    rows: tuple[tuple[str, list[list[float]], str, str, Better], ...] = (
+        ("items/s", rates, aims[0], "", "higher"),
+        ("CPU per item", costs, aims[1], " µs", "lower"),
+    )
+    for what, (theirs, ours), aim, unit, better in rows:
+        against = ratio(f"{what} against batch_writer(), {title}", ours, theirs, better)
+        ours_only = figure(f"{what}, {title}", ours, unit.strip())
+        left = figure(f"{what} of batch_writer(), {title}", theirs, unit.strip())
+        print(
+            f"| {title} | {what} | {left.median:,.0f}{unit} | {ours_only.median:,.0f}{unit} "
+            f"| {against.median:.2f}× | {aim} |"
+        )
+        found += [against, ours_only, left]
+    return found
 
 
-def measure(port: int, rounds: int, count: int, parallel: int) -> None:
+def measure(port: int, rounds: int, count: int, parallel: int) -> list[Series]:
     url = f"http://127.0.0.1:{port}"
     client("dynamodb", port).create_table(TableName=TABLE, **CHAT_TABLE)
     with delayed(port, DELAY_MS / 1000) as slow:
         print("| | | batch_writer() | headrace | ratio | aim |")
         print("| --- | --- | --- | --- | --- | --- |")
-        report("without latency", compare(url, rounds, count, parallel), ("–", "≤ 0.5×"))
+        found = report("without latency", compare(url, rounds, count, parallel), ("–", "≤ 0.5×"))
         late = compare(f"http://127.0.0.1:{slow}", rounds, count, parallel)
-        report(f"{DELAY_MS} ms of latency", late, ("≥ 3×", "≤ 0.5×"))
+        return found + report(f"{DELAY_MS} ms of latency", late, ("≥ 3×", "≤ 0.5×"))
 
 
-def main(rounds: int, count: int, parallel: int) -> None:
+def main(rounds: int, count: int, parallel: int) -> list[Series]:
     with in_memory() as port:
         print(f"Medians of {rounds} rounds of {count:,} items each, in the same table; {parallel} calls at once.\n")
-        measure(port, rounds, count, parallel)
+        return measure(port, rounds, count, parallel)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=9)
+    add_options(parser, 9)
     parser.add_argument("--items", type=int, default=2000)
     parser.add_argument("--parallel", type=int, default=8, help="PERSIST_PARALLEL_WRITES")
     options = parser.parse_args()
-    main(options.rounds, options.items, options.parallel)
+    write(main(options.rounds, options.items, options.parallel), options.json)

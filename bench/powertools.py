@@ -1,11 +1,12 @@
 """Compares each utility of Powertools with our own code for the same work: ``python -m bench.powertools``.
 
 Import is the CPU of importing and setting up a utility in a fresh process that has imported the router and our own
-code for the same work: the median of 10 processes, which take turns. Calls are the best of 7 rounds.
+code for the same work: the median of the rounds, each in its processes, which take turns. Calls are the best round.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import os
 import statistics
@@ -13,8 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench.suite.rounds import Series, add_options, figure, ratio, write
+
 ROOT = Path(__file__).resolve().parent.parent
-PROCESSES = 10
 PYTHON = {**os.environ, "PYTHONPATH": str(ROOT / "layers" / "headrace"), "AWS_DEFAULT_REGION": "us-east-1"}
 
 OURS = """
@@ -44,8 +46,8 @@ def failed(records):
         except Exception: yield {"itemIdentifier": record["messageId"]}
 sqs, rabbit, frame = event("persist_events.sqs"), event("persist_events.rabbitmq"), event("receive_frame.sendMessage")
 get, post, batch = event("read_room"), event("receive_http.single"), {"Records": sqs["Records"] * 10}
-done = lambda **_: {"SecretString": "x"}
-client = SimpleNamespace(get_secret_value=done, get_item=done, put_item=done, update_item=done)
+done = lambda *_, **__: {"SecretString": "x"}
+client = SimpleNamespace(call=done, get_secret_value=done, get_item=done, put_item=done, update_item=done)
 secrets, meter, names = Secrets(lambda: client), Meter(), ("Accepted", "Refused", "Duplicate")
 breaker = Breaker("table", BreakerSettings(), lambda answer: False)
 route = headrace.api.router.Route(page, scopes=("chat:read",), path=RoomPath, query=PageRequest)
@@ -149,22 +151,34 @@ def imported(setup: str) -> list[float]:
     return run(f"{OURS}\n{before}\n{setup}\nprint(1e3 * (time.process_time() - began), len(sys.modules) - count)")
 
 
-def called(setup: str, call: str) -> float:
-    """Microseconds of ``call``."""
-    timed = f"min(timeit.repeat({call!r}, globals=globals(), repeat=7, number=500)) / 500 * 1e6"
-    return run(f"import timeit\n{OURS}\n{setup}\nprint('\\n', {timed})")[0]
+def called(setup: str, calls: list[str], rounds: int) -> list[list[float]]:
+    """Microseconds of each of ``calls`` per round. They take turns."""
+    timed = (
+        f"[timeit.timeit(call, globals=globals(), number=500) / 500 * 1e6 for _ in range({rounds}) for call in calls]"
+    )
+    found = run(f"import timeit\n{OURS}\n{setup}\ncalls = {calls!r}\nseen = {timed}\nprint('\\n', *seen)")
+    return [found[number :: len(calls)] for number in range(len(calls))]
 
 
-def main() -> None:
+def main(rounds: int) -> list[Series]:
+    """Print the table; returns its numbers."""
     blocks = [block.splitlines() for block in UTILITIES.strip().split("\n\n")]
-    imports = [[imported("\n".join(block[1:-2])) for block in blocks] for _ in range(PROCESSES)]
+    imports = [[imported("\n".join(block[1:-2])) for block in blocks] for _ in range(rounds)]
     print(f"Powertools {importlib.metadata.version('aws-lambda-powertools')}, load {os.getloadavg()[0]:.1f}")
+    found = []
     print("| utility | import, ms | modules | call, µs | ours, µs |\n| --- | --- | --- | --- | --- |")
     for (name, *setup, theirs, ours), costs in zip(blocks, zip(*imports, strict=True), strict=True):
         spent, modules = (statistics.median(column) for column in zip(*costs, strict=True))
-        calls = [called("\n".join(setup), call) for call in (theirs, ours)]
-        print(f"| {name} | {spent:.1f} | {modules:.0f} | {calls[0]:.1f} | {calls[1]:.1f} |", flush=True)
+        calls = called("\n".join(setup), [theirs, ours], rounds)
+        print(f"| {name} | {spent:.1f} | {modules:.0f} | {min(calls[0]):.1f} | {min(calls[1]):.1f} |", flush=True)
+        found += [figure(f"{name}, import", [cost[0] for cost in costs], "ms"), figure(name, calls[1], "µs")]
+        if not ours.startswith("no_work"):  # nothing has no ratio
+            found.append(ratio(f"{name}, call against Powertools", calls[1], calls[0], "lower"))
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_options(parser, 9)
+    options = parser.parse_args()
+    write(main(options.rounds), options.json)

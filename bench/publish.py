@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import ROOT
 from bench.services import running
+from bench.suite.rounds import Series, add_options, figure, ratio, write
 from localstage.services import Endpoints
 
 BATCH = 100
@@ -183,29 +184,40 @@ def refused(calls: int) -> float:
     return statistics.median(timed(lambda: publisher.publish(message)) for _ in range(calls))
 
 
-def report(seen: list[tuple[float, float, float]]) -> None:
-    bare, one, batch = (statistics.median(column) for column in zip(*seen, strict=True))
-    ratio = statistics.median(one / bare for bare, one, _ in seen)
-    gain = statistics.median(BATCH / batch * bare for bare, _, batch in seen)
+def report(seen: list[tuple[float, float, float]]) -> list[Series]:
+    """Print the table; returns its numbers."""
+    bares, ones, batches = zip(*seen, strict=True)
+    bare, one, batch = map(statistics.median, (bares, ones, batches))
+    time_of_one = ratio("one event, time against a bare publish", ones, bares, "lower")
+    rate_of_batch = ratio(
+        f"batch of {BATCH}, rate against bare publishes", (BATCH * each for each in bares), batches, "higher"
+    )
+    refusal = refused(2000)
     print("| | bare pika, one confirm at a time | the whole handler | ratio | aim |")
     print("| --- | --- | --- | --- | --- |")
-    print(f"| one event | {bare * 1e3:.2f} ms | {one * 1e3:.2f} ms | {ratio:.2f}× the time | ≤ 1.5× |")
-    print(
-        f"| batch of {BATCH} | {1 / bare:,.0f} events/s | {BATCH / batch:,.0f} events/s | {gain:.1f}× the rate | ≥ 6× |"
-    )
-    print(f"| one publish while the breaker is open | – | {refused(2000) * 1e6:.0f} µs | – | microseconds |")
+    print(f"| one event | {bare * 1e3:.2f} ms | {one * 1e3:.2f} ms | {time_of_one.median:.2f}× the time | ≤ 1.5× |")
+    rates = f"{1 / bare:,.0f} events/s | {BATCH / batch:,.0f} events/s"
+    print(f"| batch of {BATCH} | {rates} | {rate_of_batch.median:.1f}× the rate | ≥ 6× |")
+    print(f"| one publish while the breaker is open | – | {refusal * 1e6:.0f} µs | – | microseconds |")
+    return [
+        time_of_one,
+        rate_of_batch,
+        figure("one event", (each * 1e3 for each in ones), "ms"),
+        figure("bare publish", (each * 1e3 for each in bares), "ms"),
+        figure("refused publish", [refusal * 1e6], "µs"),
+    ]
 
 
-async def main(rounds: int, calls: int) -> None:
+async def main(rounds: int, calls: int) -> list[Series]:
     async with running() as endpoints:
         seen = await asyncio.to_thread(measure, endpoints, rounds, calls)
         print(f"Medians of {rounds} rounds of {calls} calls each; same broker, queue and body.\n")
-        report(seen)
+        return report(seen)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=9)
+    add_options(parser, 9)
     parser.add_argument("--calls", type=int, default=300)
     options = parser.parse_args()
-    asyncio.run(main(options.rounds, options.calls))
+    write(asyncio.run(main(options.rounds, options.calls)), options.json)

@@ -2,11 +2,13 @@
 
 Starts the services of a stage for their Redis. Costs are real times, the best of 9 rounds. Admission is simulated: one
 sender, a limit of 100 events/s, and environments that exchange counts through Redis once a second, with a delay of
-0.1 s. For comparison: the usual two counters, the previous one weighted by its overlap with the window.
+0.1 s. For comparison: the usual two counters, the previous one weighted by its overlap with the window; and for the
+exchange, a PING of Redis over the same connection.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import itertools
 import time
@@ -15,13 +17,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
 from bench.services import running
+from bench.suite.rounds import Series, add_options, figure, ratio, write
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.rates.shared_counts import SharedCounts
 from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 from headrace.core.caller import Caller
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import CacheSettings, RateSettings
-from headrace.storage.redis import RedisCache
+from headrace.storage.redis import RedisCache, connect
 
 LIMIT = Limit(rate=100, off_percent=50)
 START, WARM_UP, SECONDS = 1000, 5, 65
@@ -87,33 +90,57 @@ def admitted_rate(factor: float, environments: int, shared: SharedCounts) -> tup
     return steady / LIMIT.rate / (SECONDS - WARM_UP), fullest(admitted)
 
 
-def microseconds(call: Callable[[], object], calls: int) -> float:
-    """Microseconds of one call, in the best of 9 rounds of ``calls``."""
-    return min(timeit.repeat(call, number=calls, repeat=9)) / calls * 1e6
+def microseconds(call: Callable[[], object], calls: int, rounds: int) -> list[float]:
+    """Microseconds of one call, in each round of ``calls``."""
+    return [seconds / calls * 1e6 for seconds in timeit.repeat(call, number=calls, repeat=rounds)]
 
 
-def measure(shared: SharedCounts) -> None:
+def measure(shared: SharedCounts, ping: Callable[[], object], rounds: int) -> list[Series]:
+    """Print the costs and the tables; returns their numbers."""
     limiter, meter = RateLimiter(RateSettings(event_rate=100_000), shared), Meter()
     caller, slot = Caller("alice", "Alice", frozenset(), 0), int(time.time() / SLOT_SECONDS)
     few, many = ({f"sender:{number}": Counts({slot: 1}, 0) for number in range(count)} for count in (1, 500))
-    print(f"one request: {microseconds(lambda: limiter.admit(caller, 1, meter), 20_000):.1f} µs")
-    print(f"exchange of one sender's counts: {microseconds(lambda: shared.exchange(few, slot), 300):,.0f} µs")
-    print(f"exchange of 500 senders' counts: {microseconds(lambda: shared.exchange(many, slot), 5):,.0f} µs")
+    request = microseconds(lambda: limiter.admit(caller, 1, meter), 20_000, rounds)
+    one = microseconds(lambda: shared.exchange(few, slot), 300, rounds)
+    all_senders = microseconds(lambda: shared.exchange(many, slot), 5, rounds)
+    pings = microseconds(ping, 300, rounds)
+    print(f"one request: {min(request):.1f} µs")
+    print(f"exchange of one sender's counts: {min(one):,.0f} µs; a PING: {min(pings):,.0f} µs")
+    print(f"exchange of 500 senders' counts: {min(all_senders):,.0f} µs")
+    found = [
+        ratio("exchange of one sender's counts, time against a PING", one, pings, "lower"),
+        figure("one request", request, "µs"),
+        figure("exchange of 500 senders' counts", all_senders, "µs"),
+    ]
     for name, make in (("slots", lambda: SlidingWindow(LIMIT)), ("two counters", TwoCounters)):
+        full, second = bursts(make)
         print(
-            f"{name}: bursts fill a window to %.2f× the limit; %d of the second batch of 500 are admitted"
-            % bursts(make)
+            f"{name}: bursts fill a window to {full:.2f}× the limit; {second} of the second batch of 500 are admitted"
+        )
+        found += (
+            [Series("fullest window of bursts against the limit", (full,), "×", "lower")] if name == "slots" else []
         )
     print("\n| sent | environments | admitted | fullest window |\n| --- | --- | --- | --- |")
     for factor, environments in itertools.product((0.5, 0.95, 1, 2, 5), (1, 4, 16)):
-        print(f"| {factor:g}× | {environments} | %.2f× | %.2f× |" % admitted_rate(factor, environments, shared))
+        admitted, most = admitted_rate(factor, environments, shared)
+        print(f"| {factor:g}× | {environments} | {admitted:.2f}× | {most:.2f}× |")
+        where = f"sent {factor:g}× from {environments} environments"
+        if factor <= 1:
+            found.append(Series(f"{where}: admitted rate against the limit", (admitted,), "×", "higher"))
+        else:
+            found.append(Series(f"{where}: fullest window against the limit", (most,), "×", "lower"))
+    return found
 
 
-async def main() -> None:
+async def main(rounds: int) -> list[Series]:
     async with running() as endpoints:
         cache = CacheSettings(cache_endpoint=endpoints.cache_endpoint, cache_tls=False)
-        await asyncio.to_thread(measure, SharedCounts(RedisCache.of(cache)))
+        bare = connect(cache, 5.0)
+        return await asyncio.to_thread(measure, SharedCounts(RedisCache.of(cache)), bare.ping, rounds)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_options(parser, 9)
+    options = parser.parse_args()
+    write(asyncio.run(main(options.rounds)), options.json)

@@ -1,10 +1,12 @@
 """Measures the cost of one slot of analytics, by its number of users: ``python -m bench.slots``.
 
-User ids are random UUIDs, which compress worst. For comparison it measures JSON, compressed by the same zlib.
+User ids are random UUIDs, which compress worst. For comparison it measures JSON, compressed by the same zlib. Times
+are those of the best round.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import time
@@ -13,16 +15,19 @@ import uuid
 import zlib
 from collections.abc import Callable
 
+from bench.suite.rounds import Series, add_options, figure, ratio, write
+
 ROOMS, SHARDS = 20, 8
 
 
-def slot_costs() -> None:
-    """Print the table."""
+def slot_costs(rounds: int) -> list[Series]:
+    """Print the table; returns its numbers."""
     from headrace.analytics.aggregate import Aggregate
     from headrace.analytics.codec import decode, encode
     from headrace.analytics.counter import IdCounter
 
     chance = random.Random(3)
+    seen: list[Series] = []
     print("\n| users in a slot | in the cache | encode | decode | as JSON | decode | in memory | merge |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for users in (100, 10_000, 100_000, 1_000_000):
@@ -37,28 +42,46 @@ def slot_costs() -> None:
         tracemalloc.stop()
         merged = Aggregate.nothing(2)
         merged.merge(found)
-        rounds = 3 if users > 10_000 else 30
+        times = [
+            _times(lambda: encode(whole, SHARDS), rounds),  # noqa: B023 - called at once
+            _times(lambda: decode(packed), rounds),  # noqa: B023
+            _times(lambda: json.loads(zlib.decompress(as_json)), rounds),  # noqa: B023
+            _times(lambda: merged.merge(found), rounds),  # noqa: B023
+        ]
+        encoding, decoding, json_decoding, merging = map(min, times)
         columns = [
             f"{users:,}" + ("" if found.tallies[0].exact else " (approximate)"),
             f"{len(packed) / 1000:,.1f} kB",
-            f"{_best(lambda: encode(whole, SHARDS), rounds):.2f} ms",  # noqa: B023 - called at once
-            f"{_best(lambda: decode(packed), rounds):.2f} ms",  # noqa: B023
+            f"{encoding:.2f} ms",
+            f"{decoding:.2f} ms",
             f"{len(as_json) / 1000:,.1f} kB",
-            f"{_best(lambda: json.loads(zlib.decompress(as_json)), rounds):.2f} ms",  # noqa: B023
+            f"{json_decoding:.2f} ms",
             f"{memory / 1000:,.0f} kB",
-            f"{_best(lambda: merged.merge(found), rounds):.2f} ms",  # noqa: B023
+            f"{merging:.2f} ms",
         ]
         print("| " + " | ".join(columns) + " |", flush=True)
+        where = f"slot of {users:,} users"
+        seen += [
+            ratio(f"{where}, bytes in the cache against JSON", [len(packed)], [len(as_json)], "lower"),
+            ratio(f"{where}, time to decode against JSON", times[1], times[2], "lower"),
+            figure(f"{where}, time to encode", times[0], "ms"),
+            figure(f"{where}, time to merge", times[3], "ms"),
+        ]
+    return seen
 
 
-def _best(call: Callable[[], object], rounds: int) -> float:
+def _times(call: Callable[[], object], rounds: int) -> list[float]:
+    """Milliseconds per round."""
     seen = []
     for _ in range(rounds):
         began = time.perf_counter()
         call()
         seen.append((time.perf_counter() - began) * 1000)
-    return min(seen)
+    return seen
 
 
 if __name__ == "__main__":
-    slot_costs()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_options(parser, 9)
+    options = parser.parse_args()
+    write(slot_costs(options.rounds), options.json)

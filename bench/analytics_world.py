@@ -1,0 +1,151 @@
+"""The table, the cache, the clock and the environments of the benchmark of analytics."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from bench.counted import HOUR_START, MINUTE, SHARDS, TABLE
+
+SETTLE = 10
+
+
+class LambdaContext:
+    """The context of an invocation with enough time left."""
+
+    @staticmethod
+    def get_remaining_time_in_millis() -> int:
+        return 100_000_000
+
+
+class Environment:
+    """An execution environment of read_analytics. All of them share a clock and a cache."""
+
+    def __init__(self, clock: Any, cache_port: int) -> None:
+        from headrace.analytics.requests import TopQuery, filtered
+        from headrace.analytics.routes import StreamAnalytics, window
+        from headrace.analytics.scanner import Scanner
+        from headrace.analytics.windows import Analytics
+        from headrace.api.router import HttpRouter, Route
+        from headrace.core.times import SystemClock
+        from headrace.runtime.settings import CacheSettings
+        from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
+        from headrace.storage.redis import RedisCache, connect
+        from headrace.streams.chat.stream import CHAT
+
+        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
+        # A long timeout: other work on this machine must not turn a hit into a miss.
+        cache = RedisCache(lambda: connect(settings, 5.0))
+        reader = DynamoColumns(columns_client(SHARDS))
+        self.analytics = Analytics(Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
+        routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
+        self.router = HttpRouter(routes, lambda: StreamAnalytics(CHAT, self.analytics), SystemClock())
+
+    def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
+        """Request a window; returns milliseconds, read units and the answer."""
+        from headrace.core import times
+
+        claims = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
+        event = {
+            "routeKey": "GET /analytics/window",
+            "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
+            "queryStringParameters": {"from": times.iso(start), "to": times.iso(end)},
+        }
+        units, began = self.analytics.units, time.perf_counter()
+        answer = self.router(event, LambdaContext)
+        took = (time.perf_counter() - began) * 1000
+        if answer["statusCode"] != 200:
+            raise SystemExit(answer["body"])
+        return took, self.analytics.units - units, json.loads(answer["body"])
+
+
+class ManualClock:
+    """A clock that stands until it is set; ``micros`` since the epoch."""
+
+    def __init__(self, micros: int) -> None:
+        self.micros = micros
+
+    def now(self) -> int:
+        return self.micros
+
+
+class BenchWorld:
+    """The table, the cache and the clock."""
+
+    def __init__(self, port: int, cache_port: int) -> None:
+        self.port = port
+        self.cache_port = cache_port
+        self.clock = ManualClock(HOUR_START + 60 * MINUTE + (SETTLE + 1) * 1_000_000)
+
+    def environment(self) -> Environment:
+        """A new environment."""
+        return Environment(self.clock, self.cache_port)
+
+    def empty_cache(self) -> None:
+        """Empty the cache, except for the generations of the slots."""
+        from redis import Redis
+
+        from headrace.analytics import generations
+
+        cache = Redis(port=self.cache_port)
+        cache.flushall()
+        for number in range(generations.SLOT_GROUPS):
+            cache.set(generations.slot_group(number), "0")
+        cache.close()
+
+    def cache_bytes(self) -> int:
+        """The size of the cached data in bytes."""
+        from redis import Redis
+
+        with Redis(port=self.cache_port) as cache:
+            return int(cache.info("memory")["used_memory_dataset"])
+
+    def scatter_gather(self, start: int, end: int) -> tuple[float, float, int]:
+        """Count a window with Query calls; returns milliseconds, read units and the total."""
+        from headrace.core import keys, times
+
+        # boto3's retries stay on: the emulator closes idle connections while this process parses pages.
+        database = boto3.client("dynamodb", config=Config(max_pool_connections=SHARDS))
+        users: Counter[str] = Counter()
+        rooms: Counter[str] = Counter()
+
+        def read(shard: str) -> tuple[list[dict[str, Any]], float]:
+            found: list[dict[str, Any]] = []
+            more: dict[str, Any] = {}
+            units = 0.0
+            while True:
+                page = database.query(
+                    TableName=TABLE,
+                    IndexName="TimeIndex",
+                    KeyConditionExpression="bucketId = :shard AND timestampSk BETWEEN :from AND :to",
+                    ExpressionAttributeValues={
+                        ":shard": {"S": shard},
+                        ":from": {"S": times.iso(start)},
+                        ":to": {"S": times.iso(end)},
+                    },
+                    ReturnConsumedCapacity="TOTAL",
+                    **more,
+                )
+                found += page["Items"]
+                units += page["ConsumedCapacity"]["CapacityUnits"]
+                if "LastEvaluatedKey" not in page:
+                    return found, units
+                more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+        began = time.perf_counter()
+        total = 0
+        units = 0.0
+        with ThreadPoolExecutor(SHARDS) as pool:
+            for items, cost in pool.map(read, keys.shard_names(SHARDS)):
+                total += len(items)
+                units += cost
+                users.update(item["userId"]["S"] for item in items)
+                rooms.update(item["roomId"]["S"] for item in items)
+        users.most_common(10), rooms.most_common(10), len(users)
+        return (time.perf_counter() - began) * 1000, units, total

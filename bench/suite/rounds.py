@@ -1,0 +1,75 @@
+"""The common form of all benchmarks: what they measure, one number per round, printed as a table and written as JSON.
+
+A benchmark's ``main`` prints its table and returns its :class:`Series`; its command passes them to :func:`write`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Better = Literal["", "lower", "higher"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One measured number per round.
+
+    ``better`` says which way a ratio gets better. Only a ratio has it: a number against a peer or a physical limit that
+    is measured in the same round. A figure in a ``unit`` depends on the machine.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    unit: str = ""
+    better: Better = ""
+
+    @property
+    def median(self) -> float:
+        """The median of the rounds."""
+        return statistics.median(self.values)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """The first and the third quartile; both are the value of a single round."""
+        if len(self.values) == 1:
+            return self.values[0], self.values[0]
+        first, _, third = statistics.quantiles(self.values, n=4, method="inclusive")
+        return first, third
+
+    @classmethod
+    def of_message(cls, message: dict[str, Any]) -> Series:
+        """A series from its JSON."""
+        return cls(**{**message, "values": tuple(message["values"])})
+
+
+def figure(name: str, values: Iterable[float], unit: str) -> Series:
+    """A figure that depends on the machine."""
+    return Series(name, tuple(values), unit)
+
+
+def ratio(name: str, ours: Iterable[float], theirs: Iterable[float], better: Better) -> Series:
+    """Ours divided by theirs, round by round."""
+    return Series(name, tuple(our / their for our, their in zip(ours, theirs, strict=True)), "×", better)
+
+
+def add_options(parser: argparse.ArgumentParser, rounds: int) -> None:
+    """Add ``--rounds`` and ``--json`` to the command of a benchmark."""
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds per number (default {rounds})")
+    parser.add_argument("--json", type=Path, help="write every number of every round to this file")
+
+
+def write(series: Sequence[Series], path: Path | None) -> None:
+    """Write ``series`` as JSON; without a ``path`` nothing."""
+    if path is not None:
+        path.write_text(json.dumps([asdict(each) for each in series], indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def read(path: Path) -> list[Series]:
+    """The series of a file that :func:`write` wrote."""
+    return [Series.of_message(each) for each in json.loads(path.read_text(encoding="utf-8"))]
