@@ -1,15 +1,17 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load shapes bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
+.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load shapes bench bench-check bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
 REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(STREAM),--stream "$$STREAM") $(if $(RIDES),--rides "$$RIDES") $(if $(SECONDS),--seconds '$(SECONDS)')
 
+SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--run "$$RUN")
+
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -156,7 +158,13 @@ faults: setup ## run the fault scenarios on a separate stage, and print a table 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
 	@PYTHONPATH=layers/headrace $(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
 
-bench-localstage: setup ## compare an echo function on the local stage and under `sam local start-api`
+bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON   [BENCH=publish,persist] [ROUNDS=5] [RUN=file]
+	@$(PY) -m bench.suite $(SUITE_ARGS)
+
+bench-check: setup ## run all benchmarks, or read a run, and say which ratios got worse   [BENCH=…] [ROUNDS=5] [RUN=file] [ACCEPT=1]
+	@$(PY) -m bench.suite --check $(SUITE_ARGS) $(if $(ACCEPT),--accept)
+
+bench-localstage: setup ## compare an echo function on the local stage with a bare server and `sam local start-api`
 	@$(PY) -m bench.echo
 
 bench-publish: setup ## compare the receiving handler with a bare publish and confirm

@@ -1,0 +1,35 @@
+"""All benchmarks that ``make bench`` runs, each with its peer or physical limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The module ``bench.<module>`` with ``arguments``; it takes about ``seconds`` with five rounds."""
+
+    module: str
+    seconds: int
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def limit(self) -> float:
+        """Seconds after which it is ended."""
+        return 5 * self.seconds + 120
+
+
+BENCHES = {
+    "publish": Bench("publish", 20),
+    "persist": Bench("persist", 50),
+    "clicks": Bench("clicks", 20),
+    "rate-limit": Bench("rate_limit", 20),
+    "history": Bench("history", 120),
+    "analytics": Bench("analytics", 120, ("--sizes", "50000", "--day", "0")),
+    "live": Bench("live", 60, ("--seconds", "20")),
+    "localstage": Bench("echo", 90, ("--seconds", "3")),
+    "emulators": Bench("emulators", 120, ("--only", "dynalite", "--items", "5000")),
+    "powertools": Bench("powertools", 90),
+    "cold": Bench("cold", 150),
+}
+"""Each benchmark by the name of its target, ``make bench-<name>``; some measure less here, to be done in time."""
