@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load shapes bench bench-check bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
+.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load shapes sweep bench bench-check bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -11,7 +11,7 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN BATCHES WINDOWS QUEUES WRITERS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -151,6 +151,9 @@ load: setup ## send a shape of load with Locust, read everything back, and check
 
 shapes: setup ## list the shapes of load
 	@$(PY) -m loadtest.load --list
+
+sweep: setup ## measure the persist path with every combination of settings: a table, a JSON and a heat map   [QUEUES=1,2,4] [BATCHES=50,200] [WINDOWS=unset,0,1] [WRITERS=2,8] [SCALE=0.1]
+	@$(PY) -m bench.sweep $(if $(BATCHES),--batches "$$BATCHES") $(if $(WINDOWS),--windows "$$WINDOWS") $(if $(QUEUES),--queues "$$QUEUES") $(if $(WRITERS),--writers "$$WRITERS") $(if $(SCALE),--scale "$$SCALE")
 
 faults: setup ## run the fault scenarios on a separate stage, and print a table   [SCENARIO=broker-killed]
 	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")

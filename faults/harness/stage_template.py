@@ -6,10 +6,10 @@ parameter (a timeout, the heartbeat, the schedule that repairs the topology).
 
 from __future__ import annotations
 
-import shutil
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+
+from loadtest.client import stage_template
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = {"RetryFirstPauseSeconds": "2", "RetryVisibilitySeconds": "20"}
@@ -32,31 +32,9 @@ _EDITS = (
 
 
 def write_template(folder: Path, parameters: Mapping[str, str] = _NONE) -> Path:
-    """Write the template and its samconfig.toml, with these ``parameters``, into ``folder``; the template's path.
+    """Write the template with the short durations and these ``parameters`` into ``folder``; the template's path.
 
     Raises:
-        ValueError: a text to replace is not in the template; the message names it.
+        ValueError: a text of ``_EDITS`` is not in the template; the message names it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    for old, new in _EDITS:
-        if old not in text:
-            raise ValueError(
-                f"template.yaml does not contain {old.strip()!r}; change _EDITS in faults/harness/stage_template.py"
-            )
-        text = text.replace(old, new)
-    path = folder / "template.yaml"
-    path.write_text(text, encoding="utf-8")
-    # A copy, because the stage reloads edited code at once: edits must not reach a running scenario.
-    for name in ("functions", "layers", "templates"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "samconfig.toml").write_text(_samconfig(parameters), encoding="utf-8")
-    return path
-
-
-def _samconfig(parameters: Mapping[str, str]) -> str:
-    config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
-    local: dict[str, str] = config["local"]["global"]["parameters"]["parameter_overrides"]
-    lines = [f'{name} = "{value}"' for name, value in {**local, **PARAMETERS, **parameters}.items()]
-    return "\n".join(["[local.global.parameters.parameter_overrides]", *lines, ""])
+    return stage_template.write_template(folder, _EDITS, {**PARAMETERS, **parameters})

@@ -1,0 +1,1 @@
+"""Measures the persist path with many settings, one stage each (``make sweep``)."""

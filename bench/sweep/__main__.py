@@ -1,0 +1,125 @@
+"""Measures the persist path with every combination of settings: ``python -m bench.sweep [--queues 1,2,4]``.
+
+Each point has its own stage, which starts without data. Ctrl-C writes the points that are done, as partial.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.suite.run import commit, load, machine
+from bench.sweep import heat_map
+from bench.sweep.grid import FORMS, Setting, grid, window_text
+from bench.sweep.point import Point, measure
+from loadtest.client.command import exit_code_of
+from loadtest.client.stage_process import interruptible
+from localstage.client.running_stage import ROOT
+
+MESSAGES, FEWEST = 10_000, 100
+START_SECONDS, RATE = 18, 500
+"""What a point takes: seconds without the load, and messages per second of all of it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 1 if a message was lost or a point failed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.sweep", description=__doc__.splitlines()[0])
+    for name, form in FORMS.items():
+        parser.add_argument(f"--{name}", default="", help=f"{form}, separated by commas")
+    parser.add_argument("--scale", default="1", help=f"factor of the {MESSAGES:,} messages of a point")
+    parser.add_argument("--results", type=Path, default=ROOT / ".local" / "sweeps", help="folder of the results")
+    options = parser.parse_args(arguments)
+    with interruptible():
+        return exit_code_of(lambda: command(options), ValueError)
+
+
+def command(options: argparse.Namespace) -> int:
+    """Measure every point, then print the table and write both files.
+
+    Raises:
+        ValueError: an option has a wrong value.
+    """
+    settings = grid({name: getattr(options, name) for name in FORMS})
+    messages = messages_of(options.scale)
+    seconds = len(settings) * (START_SECONDS + messages * 1.2 / RATE)
+    print(f"{len(settings)} points of {messages:,} messages, about {max(1, seconds / 60):.0f} min", flush=True)
+    points: list[Point] = []
+    try:
+        for number, setting in enumerate(settings, 1):
+            point = measure(setting, messages)
+            points.append(point)
+            print(f"{number:2} of {len(settings)}  {setting.row}, {setting.column}: {line(point)}", flush=True)
+    finally:
+        if points:
+            report(points, settings, messages, options.results)
+    return 0 if all(point.whole and not point.lost for point in points) else 1
+
+
+def messages_of(scale: str) -> int:
+    """The messages of a point.
+
+    Raises:
+        ValueError: ``scale`` is no number above 0.
+    """
+    try:
+        factor = float(scale)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < float("inf"):
+        raise ValueError(f"SCALE is a number above 0, not {scale!r}")
+    return max(FEWEST, round(MESSAGES * factor))
+
+
+def line(point: Point) -> str:
+    """A point in one line."""
+    return (
+        f"{point.stored_per_second:,.0f}/s, singles durable p50={point.single_p50:.0f}ms p99={point.single_p99:.0f}ms, "
+        f"{point.calls} calls, lost={point.lost}"
+    )
+
+
+def report(points: Sequence[Point], settings: Sequence[Setting], messages: int, folder: Path) -> None:
+    """Print the table, and write the JSON and the heat maps into ``folder``."""
+    partial = len(points) < len(settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{commit()}.json"
+    facts = {"commit": commit(), "machine": machine(), "load": load(), "messages": messages, "partial": partial}
+    path.write_text(json.dumps({**facts, "points": [point.message() for point in points]}, indent=1), encoding="utf-8")
+    heat_map.write(points, path.with_suffix(".svg"))
+    console = Console(width=max(Console().width, 110))
+    console.print(table(points))
+    if partial:
+        print(f"partial: {len(points)} of {len(settings)} points")
+    print(f"lost={sum(point.lost for point in points)}\n{path}\n{path.with_suffix('.svg')}", flush=True)
+
+
+def table(points: Sequence[Point]) -> Table:
+    """All points; the durable latencies in ms."""
+    made = Table(box=None, pad_edge=False)
+    for title in ("batch", "window", "queues", "writers", "stored/s", "durable p50", "p99", "singles p50", "p99"):
+        made.add_column(title, justify="right")
+    for title in ("calls", "lost"):
+        made.add_column(title, justify="right")
+    for point in points:
+        setting = point.setting
+        latencies = (point.full_p50, point.full_p99, point.single_p50, point.single_p99)
+        made.add_row(
+            *(str(setting.batch), window_text(setting.window), str(setting.queues), str(setting.writers)),
+            f"{point.stored_per_second:,.0f}",
+            *(f"{each:,.0f}" for each in latencies),
+            f"{point.calls:,}",
+            str(point.lost),
+            style="" if point.whole else "bold red",
+        )
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""One point of a sweep: a stage with its setting, the load, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.sweep.grid import Setting
+from loadtest.client.stage_process import StageFailed, StageProcess, localstage
+from loadtest.client.stage_template import write_template
+from loadtest.client.target import Target
+from localstage.client.running_stage import ROOT
+
+STATE = ROOT / ".local" / "bench-sweep"
+CONNECTIONS = 64
+PATIENCE = 300.0
+"""Seconds that the load of one point may take."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a setting results in. Latencies are milliseconds until a message is in its room's history.
+
+    ``full`` is with frames of 25, which fill the queues, ``single`` with single frames, which do not. ``calls`` counts
+    invocations of persist_events.
+    """
+
+    setting: Setting
+    stored_per_second: float
+    full_p50: float
+    full_p99: float
+    single_p50: float
+    single_p99: float
+    calls: int
+    stored: int
+    lost: int
+    whole: bool
+    seconds: float
+
+    def message(self) -> dict[str, Any]:
+        """The point as simple values."""
+        return asdict(self)
+
+
+def measure(setting: Setting, messages: int) -> Point:
+    """Start a stage with ``setting``, send ``messages`` in frames of 25 and a fifth of them singly, and stop it.
+
+    Raises:
+        StageFailed: the stage did not start, or the load had no result.
+    """
+    began = time.monotonic()
+    template = write_template(STATE / "template", setting.edits(), setting.parameters())
+    subprocess.run(localstage(STATE, "reset", "--yes"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    command = localstage(STATE, "up", "--template", str(template), "--http-port", "0", "--websocket-port", "0")
+    process = StageProcess(lambda _line: None, command, STATE / "stage.json")
+    try:
+        target = process.start()
+        before = _invocations()
+        full, single = _load(target, messages)
+        calls = _invocations() - before
+    finally:
+        process.close()
+    found = [phase["found"] or {"stored": 0, "lost": 0} for phase in (full, single)]
+    return Point(
+        setting,
+        stored_per_second=round(found[0]["stored"] / full["readableAfter"]) if full["readableAfter"] else 0.0,
+        full_p50=_milliseconds(full, "p50"),
+        full_p99=_milliseconds(full, "p99"),
+        single_p50=_milliseconds(single, "p50"),
+        single_p99=_milliseconds(single, "p99"),
+        calls=calls,
+        stored=sum(each["stored"] for each in found),
+        lost=sum(each["lost"] for each in found),
+        whole=full["whole"] and single["whole"],
+        seconds=round(time.monotonic() - began, 1),
+    )
+
+
+def _load(target: Target, messages: int) -> list[dict[str, Any]]:
+    """The results of both phases of the shape ``frames``."""
+    urls = {"HTTP_URL": target.http_url, "WS_URL": target.websocket_url, "TOKEN_URL": target.token_url}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "loadtest.load", "--shape", "frames", "--messages", str(messages)]
+        command += ["--connections", str(CONNECTIONS), "--results", folder]
+        done = subprocess.run(
+            command, cwd=ROOT, env={**os.environ, **urls}, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        results = list(Path(folder).glob("*.json"))
+        phases: list[dict[str, Any]] = json.loads(results[0].read_text())["phases"] if results else []
+    if len(phases) != 2:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise StageFailed(f"the load ended early: {' '.join(last)}")
+    return phases
+
+
+def _milliseconds(phase: dict[str, Any], share: str) -> float:
+    return round(1000 * float(phase["latencies"].get("durable", {}).get(share, 0.0)), 1)
+
+
+def _invocations() -> int:
+    """Invocations of persist_events so far."""
+    url = json.loads((STATE / "stage.json").read_text())["status_url"]
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return int(json.load(answer)["functions"]["PersistEvents"]["invocations"])

@@ -1,0 +1,119 @@
+"""A sweep measures the settings that were asked for, and draws them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from bench.sweep.__main__ import messages_of, report
+from bench.sweep.grid import LOCAL, Setting, grid
+from bench.sweep.heat_map import PANELS, heat_map
+from bench.sweep.point import Point
+from loadtest.client.stage_template import write_template
+from localstage.core.model import StageModel
+from localstage.template.attributes import Attributes, Live
+from localstage.template.loading import load
+
+URL = "http://127.0.0.1:1"
+
+
+def model(template: Path, state: Path) -> StageModel:
+    live = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, URL, URL, URL, URL, URL, URL, URL)
+    return load(template, attributes=Attributes(live), state_dir=state)
+
+
+def setting_of(stage: StageModel) -> Setting:
+    """The setting that a stage of this model has."""
+    mappings = [each for each in stage.rabbitmq_mappings.values() if each.function_id == "PersistEvents"]
+    ((batch, window),) = {(each.batch_size, each.window) for each in mappings}
+    queues = {stage.functions[name].environment["PERSIST_QUEUES"] for name in ("ReceiveFrame", "ReceiveHttp")}
+    writers = stage.functions["PersistEvents"].environment.get("PERSIST_PARALLEL_WRITES", "8")
+    return Setting(batch, window, int(queues.pop()), int(writers))
+
+
+def point(setting: Setting, rate: float, lost: int = 0) -> Point:
+    return Point(setting, rate, 100.0, 200.0, 10.0, 20.0, 7, 100, lost, not lost, 1.0)
+
+
+@pytest.mark.parametrize("setting", [Setting(50, None, 4, 2), Setting(1000, 1, 2, 16), LOCAL])
+def test_a_stage_of_the_edited_template_has_the_setting(tmp_path: Path, setting: Setting) -> None:
+    template = write_template(tmp_path / "template", setting.edits(), setting.parameters())
+
+    assert setting_of(model(template, tmp_path / "state")) == setting
+
+
+def test_the_local_setting_is_that_of_the_template(tmp_path: Path) -> None:
+    template = write_template(tmp_path / "template", [], {})
+
+    assert setting_of(model(template, tmp_path / "state")) == LOCAL
+
+
+def test_a_text_that_left_the_template_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"template\.yaml does not contain 'NoSuchLine: 1'"):
+        write_template(tmp_path, [("  NoSuchLine: 1\n", "")], {})
+
+
+def test_without_options_at_most_24_points_vary_all_four_settings() -> None:
+    settings = grid({})
+
+    assert 16 <= len(settings) <= 24
+    assert len(set(settings)) == len(settings)
+    assert {each.window for each in settings} == {None, 0, 1}
+    for name in ("batch", "queues", "writers"):
+        assert len({getattr(each, name) for each in settings}) > 1
+
+
+def test_one_list_alone_leaves_the_others_as_they_are() -> None:
+    assert grid({"queues": "1,2,4", "batches": ""}) == [Setting(queues=1), Setting(queues=2), Setting(queues=4)]
+
+
+def test_lists_are_combined() -> None:
+    assert grid({"windows": "unset, 1", "writers": "4,4"}) == [Setting(window=None, writers=4), Setting(200, 1, 1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"queues": "1,9"}, "QUEUES has whole numbers from 1 to 4, not '9'"),
+        ({"batches": "0"}, "BATCHES has whole numbers from 1 to 10000, not '0'"),
+        ({"windows": "none"}, "WINDOWS has whole seconds from 0 to 300, or unset, not 'none'"),
+        ({"writers": "8,"}, "WRITERS has whole numbers from 1 to 64, not ''"),
+    ],
+)
+def test_a_wrong_list_is_refused_with_its_form(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        grid(options)
+
+
+def test_a_scale_is_a_number_above_0() -> None:
+    assert messages_of("0.5") == 5_000
+    for scale in ("0", "much", "inf", "nan"):
+        with pytest.raises(ValueError, match="SCALE is a number above 0"):
+            messages_of(scale)
+
+
+def test_the_heat_map_has_every_point_and_the_best_is_darkest() -> None:
+    points = [point(Setting(batch, window), 100.0 * batch) for batch in (5, 20) for window in (None, 0)]
+    drawn = ElementTree.fromstring(heat_map(points))
+    texts = [each.text or "" for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    fills = [each.attrib["fill"] for each in drawn.iter("{http://www.w3.org/2000/svg}rect")]
+
+    assert len(fills) == len(points) * len(PANELS)
+    assert {"batch 5, window unset", "batch 20, window 0", "queues 1, writers 8", "2,000"} <= set(texts)
+    assert fills[2] == fills[3] == "rgb(8,69,148)"
+    assert fills[0] == "rgb(222,235,247)"
+
+
+def test_an_interrupted_sweep_is_written_as_partial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = [Setting(queues=queues) for queues in (1, 2)]
+    report([point(settings[0], 100.0)], settings, 100, tmp_path)
+    (path,) = tmp_path.glob("*.json")
+    written = json.loads(path.read_text())
+
+    assert written["partial"] is True
+    assert written["points"][0]["setting"] == {"batch": 200, "window": 0, "queues": 1, "writers": 8}
+    assert path.with_suffix(".svg").exists()
+    assert "partial: 1 of 2 points" in capsys.readouterr().out
