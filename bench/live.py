@@ -236,7 +236,9 @@ async def measure(target: Target, options: argparse.Namespace) -> bool:
     connections = await asyncio.to_thread(connection_ids, stage, run.room)
     frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
     per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, options.rounds)
-    write(report(run, len(warm), took, pushed, frames, cpu, per_post), options.json)
+    found = report(run, len(warm), took, pushed, frames, cpu, per_post)
+    if not run.missing():
+        write(found, options.json)
     for task in tasks:
         task.cancel()
     for each in run.subscribers:

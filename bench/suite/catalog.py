@@ -21,10 +21,10 @@ class Bench:
 
 BENCHES = {
     "publish": Bench("publish", 20),
-    "persist": Bench("persist", 50),
-    "clicks": Bench("clicks", 20),
-    "rate-limit": Bench("rate_limit", 20),
-    "history": Bench("history", 120),
+    "persist": Bench("persist", 20),
+    "clicks": Bench("clicks", 5),
+    "rate-limit": Bench("rate_limit", 15),
+    "history": Bench("history", 45),
     "analytics": Bench("analytics", 120, ("--sizes", "50000", "--day", "0")),
     "live": Bench("live", 60, ("--seconds", "20")),
     "localstage": Bench("echo", 90, ("--seconds", "3")),

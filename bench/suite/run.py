@@ -1,6 +1,7 @@
 """One run of several benchmarks, one process each: their series, and the facts of the machine, in one file.
 
-A run may be continued: the results of a benchmark replace those that the file has of it.
+A run may be continued: rounds of a benchmark are added to those that the file has of it. So the spread of a file that
+was continued on another day includes how much the machine differs from day to day.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -60,8 +62,16 @@ class Run:
         document = {"machine": machine(), "benches": self.benches}
         self.path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
+    def add(self, name: str, series: Sequence[Series], facts: Mapping[str, Any]) -> None:
+        """Add the rounds of a benchmark to those that are there, and replace its other facts."""
+        before = self.benches.get(name, {"rounds": 0, "series": []})
+        values = {each["name"]: tuple(each["values"]) for each in before["series"]}
+        more = [replace(each, values=values.get(each.name, ()) + each.values) for each in series]
+        messages = [asdict(each) for each in more] or before["series"]
+        self.benches[name] = {**facts, "rounds": before["rounds"] + facts["rounds"], "series": messages}
+
     def series(self, name: str) -> list[Series]:
-        """What a benchmark measured; nothing if it failed."""
+        """What a benchmark measured."""
         return [Series.of_message(each) for each in self.benches[name]["series"]]
 
     @property
@@ -113,10 +123,10 @@ def run_all(
         facts = {"began": datetime.now(UTC).isoformat(timespec="seconds"), "commit": commit(), "load": load()}
         began = time.monotonic()
         series, error = run_one(benches[name], count)
-        took = {"seconds": round(time.monotonic() - began, 1), "rounds": count, "error": error}
-        run.benches[name] = {**facts, **took, "series": series}
+        seconds = round(time.monotonic() - began, 1)
+        run.add(name, series, {**facts, "seconds": seconds, "rounds": 0 if error else count, "error": error})
         run.write()
-        say(f"{name} FAILED: {error}" if error else f"({took['seconds']:.0f} s)")
+        say(f"{name} FAILED: {error}" if error else f"({seconds:.0f} s)")
 
 
 def load() -> float:
@@ -124,7 +134,7 @@ def load() -> float:
     return round(os.getloadavg()[0], 2)
 
 
-def run_one(bench: Bench, count: int) -> tuple[list[dict[str, Any]], str]:
+def run_one(bench: Bench, count: int) -> tuple[list[Series], str]:
     """Run a benchmark in its process, which prints its table; returns its series, or why it failed.
 
     A benchmark that misses an aim exits with 1 and still has its series. Ctrl-C reaches it as SIGINT.
@@ -145,7 +155,7 @@ def run_one(bench: Bench, count: int) -> tuple[list[dict[str, Any]], str]:
             raise
         if not path.exists():
             return [], f"it ended with exit code {code}"
-        return [vars(each) for each in rounds.read(path)], ""
+        return rounds.read(path), ""
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -111,14 +111,27 @@ def test_accepted_ratios_replace_only_those_of_the_benchmarks_that_ran(tmp_path:
     assert set(check.read(path)) == {"persist", "live"}
 
 
-def test_the_others_run_when_one_fails_and_the_file_has_both(tmp_path: Path) -> None:
+def test_a_benchmark_that_fails_is_recorded_and_the_next_one_runs(tmp_path: Path) -> None:
     run = Run.at(tmp_path / "run.json")
     said: list[str] = []
-    run_all(run, ["broken", "slots"], 1, {"broken": Bench("missing", 1), "slots": Bench("bare_ratio", 1)}, said.append)
+    run_all(run, ["first", "second"], 1, {"first": Bench("missing", 1), "second": Bench("missing_too", 1)}, said.append)
 
-    assert run.failed == ["broken", "slots"]
-    assert "exit code 1" in Run.at(tmp_path / "run.json").benches["broken"]["error"]
-    assert any("FAILED" in line for line in said)
+    assert Run.at(tmp_path / "run.json").failed == ["first", "second"]
+    assert sum("FAILED: it ended with exit code 1" in line for line in said) == 2
+
+
+def test_a_continued_run_has_the_rounds_of_both(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run.json", COST, RATE)
+    facts = {"commit": "abcdef1", "began": "2026-11-24T06:00:00+00:00", "rounds": 1}
+    run.add("persist", [Series("cost", (0.2,), "×", "lower")], {**facts, "error": ""})
+
+    assert run.benches["persist"]["rounds"] == 6
+    assert run.series("persist") == [Series("cost", (*COST, 0.2), "×", "lower")]
+
+    run.add("persist", [], {**facts, "rounds": 0, "error": "it ended with exit code 1"})
+
+    assert run.failed == ["persist"]
+    assert check.ratios_of(run) == {}
 
 
 def test_names_are_chosen_in_the_order_of_the_catalog() -> None:
