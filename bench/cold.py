@@ -19,12 +19,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 
+from bench.suite.rounds import Series, add_options, ratio, write
 from localstage.core.model import Function
 from localstage.template.attributes import Attributes, Live
 from localstage.template.loading import load
@@ -129,7 +130,21 @@ def layers_megabytes(folder: Path) -> float:
     return sum(path.stat().st_size for path in python.rglob("*") if path.is_file()) / 1e6
 
 
-def main(rounds: int) -> int:
+def series(runs: Sequence[Mapping[str, tuple[float, float, int]]]) -> list[Series]:
+    """The ratio of each function to its peer."""
+    return [
+        ratio(
+            f"{name}, CPU against {duty} the usual way",
+            (run[name][0] for run in runs),
+            (run[f"peer {duty}"][0] for run in runs),
+            "lower",
+        )
+        for duty, names in DUTIES.items()
+        for name in names
+    ]
+
+
+def main(rounds: int, path: Path | None = None) -> int:
     """Print the table; 1 if a function misses the aim."""
     with secrets_server() as url, tempfile.TemporaryDirectory() as temporary:
         found = functions(url)
@@ -150,6 +165,7 @@ def main(rounds: int) -> int:
         runs = [{name: measure(*job) for name, job in jobs.items()} for _ in range(rounds + 1)][1:]
         size = layers_megabytes(folder / "arm64")
     medians = {name: [statistics.median(run[name][at] for run in runs) for at in range(3)] for name in jobs}
+    write(series(runs), path)
     print(f"Python {platform.python_version()}, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
     print("| function | usual way | CPU, ms | usual, ms | ratio | both with bytecode | modules | usual |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -167,5 +183,6 @@ def main(rounds: int) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.cold", description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=9)
-    sys.exit(main(parser.parse_args().rounds))
+    add_options(parser, 9)
+    options = parser.parse_args()
+    sys.exit(main(options.rounds, options.json))
