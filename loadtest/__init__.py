@@ -5,6 +5,7 @@
 ``measured`` HDR histograms of latencies, in total and per second
 ``checker``  compares what was accepted with what can be read back; verdict, latencies
 ``sending``  HTTP and WebSocket senders with retries, open loop, queue depths, progress
+``samples``  what happens on the stage during a run: queues, processes, metrics of functions
 ``chat``     generated conversations, IRC logs and memberships, their replay
 ``ski``      lift rides and the queries about them
 ``ads``      ad clicks and the queries about them
@@ -13,7 +14,7 @@
 ``users``    the Locust users
 ===========  ========================================================================================
 
-Imports: ``localstage.client`` ← ``client`` ← ``measured`` ← ``checker`` ← ``sending`` ← ``chat``, ``ski``, ``ads`` ←
-``shapes`` ← ``runs`` ← ``users`` ← the commands ``python -m loadtest.demo``, ``python -m loadtest.load`` and
-``locust -f loadtest/locustfile.py``.
+Imports: ``localstage.client`` ← ``client`` ← ``measured`` ← ``checker`` ← ``sending`` ← ``samples`` ←
+``chat``, ``ski``, ``ads`` ← ``shapes`` ← ``runs`` ← ``users`` ← the commands ``python -m loadtest.demo``,
+``python -m loadtest.load`` and ``locust -f loadtest/locustfile.py``.
 """

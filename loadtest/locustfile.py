@@ -22,6 +22,7 @@ from loadtest.client.target import Target
 from loadtest.runs.conductor import INTERRUPT, PHASE, RESULT, Conductor
 from loadtest.runs.crew import Crew
 from loadtest.runs.worker import Worker
+from loadtest.samples.recording import Recording, nothing
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.options import add_options, shape_of
 from loadtest.users.chat_readers import (
@@ -70,6 +71,7 @@ class Session:
         self.conductor: Conductor | None = None
         self.worker: Worker | None = None
         self.conducting: Any = None
+        self.recording: Recording | None = None
         self.text = ""
         self.leaving = False
 
@@ -97,6 +99,7 @@ class Session:
                 crew, max(0, self.runner.worker_index), lambda: self.runner.user_count, self._send_result
             )
         if self.conducts:
+            self.recording = Recording(self.target)
             self.conductor = Conductor(self.shape, self.runner.send_message, self._workers, say)
 
     def conduct(self) -> None:
@@ -119,7 +122,8 @@ class Session:
             self.runner.stop()
 
     def _finish(self, conductor: Conductor) -> None:
-        path = conductor.write(Path(self.options.results))
+        samples = self.recording.finish() if self.recording is not None else nothing("No samples were taken.")
+        path = conductor.write(Path(self.options.results), samples)
         self.text = conductor.text(path)
         self.environment.process_exit_code = conductor.exit_code
         self.conducting = None

@@ -17,8 +17,11 @@ from typing import Any
 
 from loadtest.runs.outcome import Outcome
 from loadtest.runs.place import Place
+from loadtest.samples.recording import Samples, since, usage
 from loadtest.shapes.shape import Phase, Shape
 
+FORMAT = 2
+"""The format of the JSON; 1 had no samples."""
 PHASE, INTERRUPT, RESULT = "headrace_phase", "headrace_interrupt", "headrace_result"
 POLL = 0.5
 """Seconds between looks at the number of workers."""
@@ -117,31 +120,42 @@ class Conductor:
             return 0 if all(each.kept for each in self.outcomes) else 1
         return 0 if all(each.whole for each in self.outcomes) else 1
 
-    def write(self, folder: Path) -> Path:
-        """Write the result as JSON into ``folder``; return its path."""
+    def write(self, folder: Path, samples: Samples) -> Path:
+        """Write the result with the ``samples`` of a :class:`Recording` as JSON into ``folder``; return its path."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.run_name}-{self.shape.name}.json"
-        path.write_text(json.dumps(self.document(), indent=1), encoding="utf-8")
+        path.write_text(json.dumps(self.document(samples)), encoding="utf-8")
         return path
 
-    def document(self) -> dict[str, Any]:
-        """The result of the run so far."""
+    def document(self, samples: Samples) -> dict[str, Any]:
+        """The result of the run so far. Times are seconds since ``began``."""
+        began = self._began.timestamp()
+        taken = since(samples, began)
         return {
+            "format": FORMAT,
             "run": self.run_name,
             "shape": {"name": self.shape.name, "description": self.shape.description},
             "began": self._began.isoformat(),
             "ended": datetime.now(UTC).isoformat(),
             "partial": self.partial,
             "verdict": self.verdict,
-            "phases": [each.document() for each in self.all_outcomes],
+            "phases": [each.document() | _place(each, began, taken) for each in self.all_outcomes],
+            "samples": taken,
         }
 
-    def text(self, path: Path) -> str:
-        """The text to print at the end; the last line is that of the last phase."""
+    def text(self, *paths: Path) -> str:
+        """The text to print at the end, with the ``paths`` of the result; the last line is that of the last phase."""
         blocks = ["\n".join(each.lines()) for each in self.all_outcomes]
-        head = [f"result: {path}"]
+        head = [f"result: {path}" for path in paths]
         if self.partial:
             head.insert(0, "partial: the run did not reach its end")
         if self.verdict:
             head.insert(0, self.verdict)
         return "\n\n".join(["\n".join(head), *blocks])
+
+
+def _place(outcome: Outcome, began: float, samples: Samples) -> dict[str, Any]:
+    """When a phase began, in seconds of the run, and what was used until everything in it was stored."""
+    begin = max(0.0, outcome.began - began)
+    end = begin + max(outcome.seconds, outcome.readable_after)
+    return {"began": round(begin, 3), "usage": usage(samples, begin, end)}

@@ -28,6 +28,7 @@ class Outcome:
         if len(parts) < workers:
             self.problems.append(f"{workers - len(parts)} of {workers} workers sent no result")
         self.interrupted = any(part["interrupted"] for part in parts)
+        self.began = min((part["began"] for part in parts if part["began"]), default=0.0)
         self.seconds = max((part["seconds"] for part in parts), default=0.0)
         self.readable_after = max((part["readable_after"] for part in parts), default=0.0)
         self.unsent = sum(part["unsent"] for part in parts)

@@ -67,7 +67,7 @@ class PhaseRun:
         self._over, self._done = threading.Event(), threading.Event()
         self._left = Counter(self._playing)
         self._lock = threading.Lock()
-        self.started = self.ended = 0.0
+        self.began_at = self.started = self.ended = 0.0
         self._cpu = 0.0
 
     def _arrivals_of(self, load: Load) -> Arrivals:
@@ -152,7 +152,7 @@ class PhaseRun:
         self.measurements.start()
         for arrivals in self._arrivals.values():
             arrivals.begin()
-        self.started, self._cpu = time.monotonic(), time.process_time()
+        self.began_at, self.started, self._cpu = time.time(), time.monotonic(), time.process_time()
         self._begun.set()
 
     def message(self, findings: Findings | None) -> dict[str, Any]:
@@ -166,6 +166,7 @@ class PhaseRun:
             "sent": asdict(self.work.sent()),
             "found": None if findings is None else asdict(findings),
             "users": sum(self._playing.values()),
+            "began": self.began_at,
             "unsent": sum(each.unsent for each in self._arrivals.values()),
             "seconds": ended - self.started if self.started else 0.0,
             "readable_after": storing,
@@ -184,6 +185,7 @@ def failed_part(place: Place, sentence: str) -> dict[str, Any]:
         "sent": asdict(Sent(0, 0, 0, {}, {}, {})),
         "found": None,
         "users": 0,
+        "began": 0.0,
         "unsent": 0,
         "seconds": 0.0,
         "readable_after": 0.0,

@@ -15,6 +15,8 @@ from localstage.client.http_api import HttpApi
 
 INTERVAL = 2.0
 """Seconds between samples."""
+LANES = ("main", "retry", "dead", "parking")
+"""The queues that hold events: the lanes, and the parking queue."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,22 @@ class QueueDepths:
         if self._operator is None:
             return None, None
         try:
-            lanes = self._operator.get("/status")["lanes"]
+            found = depths_of(self._operator.get("/status"))
         except HttpError:
             return None, None
-        return _main(lanes["main"]), _retry(lanes["retry"])
+        return found["main"], found["retry"]
+
+
+def depths_of(status: Mapping[str, Any]) -> dict[str, int | None]:
+    """The depth of each of ``LANES`` in the answer of ``GET /status``; None if it is not known."""
+    lanes = status["lanes"]
+    parked = lanes["parked"].get("ready")
+    return {
+        "main": _main(lanes["main"]),
+        "retry": _sqs(lanes["retry"]),
+        "dead": _sqs(lanes["dead"]),
+        "parking": None if parked is None else int(parked),
+    }
 
 
 def _main(lane: Mapping[str, Any]) -> int | None:
@@ -94,7 +108,7 @@ def _main(lane: Mapping[str, Any]) -> int | None:
         return None
 
 
-def _retry(lane: Mapping[str, Any]) -> int | None:
+def _sqs(lane: Mapping[str, Any]) -> int | None:
     if lane["state"] not in ("empty", "holding"):
         return None
     return sum(int(value) for name, value in lane.items() if name != "state")

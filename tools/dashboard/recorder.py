@@ -8,23 +8,22 @@ line has the duration of an invocation. Depths of queues are those of ``GET /sta
 from __future__ import annotations
 
 import json
-import re
 import time
 import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from localstage.client.errors import HttpError
+from localstage.client.function_logs import NewLines, duration, metrics
 from localstage.client.http_api import HttpApi
 from tools.dashboard.definition import SERVICE
 from tools.dashboard.recording import MINUTE, Metric, Recording
 
 INTERVAL = 2.0
 """Seconds between two looks; the time of a REPORT line, which has none, is that of the look that found it."""
-_REPORT = re.compile(r"REPORT RequestId: \S+\tDuration: ([0-9.]+) ms")
 
 
 class Recorder:
@@ -46,16 +45,10 @@ class Recorder:
 
     def line(self, function: str, text: str, now: float) -> None:
         """Take a line of the log of ``function``, found at ``now``."""
-        if text.startswith("{"):
-            try:
-                content = json.loads(text)
-                found = list(_metrics(content))
-            except (ValueError, KeyError, TypeError):
-                return  # a line that was cut, or of another program
-            for metric, values in found:
-                self._at(metric, content["_aws"]["Timestamp"] / 1000).extend(values)
-        elif report := _REPORT.match(text):
-            self._function("Duration", function, now).append(float(report[1]))
+        for each in metrics(text):
+            self._at((each.namespace, each.name, each.dimensions), each.at).extend(each.values)
+        if (milliseconds := duration(text)) is not None:
+            self._function("Duration", function, now).append(milliseconds)
 
     def depths(self, lanes: Mapping[str, Mapping[str, Any]], now: float) -> None:
         """Take the depths of a ``GET /status``; a lane that it could not read has none."""
@@ -83,39 +76,6 @@ class Recorder:
 
     def _at(self, metric: Metric, when: float) -> list[float]:
         return self.values[metric][int((when - self._began) // MINUTE)]
-
-
-def _metrics(content: Mapping[str, Any]) -> Iterator[tuple[Metric, list[float]]]:
-    """The metrics of a line in the embedded metric format; none of another line."""
-    for directive in content.get("_aws", {}).get("CloudWatchMetrics", ()):
-        for names in directive["Dimensions"]:
-            dimensions = tuple(sorted((name, str(content[name])) for name in names))
-            for each in directive["Metrics"]:
-                values = content[each["Name"]]
-                yield (
-                    (directive["Namespace"], each["Name"], dimensions),
-                    values if isinstance(values, list) else [values],
-                )
-
-
-class NewLines:
-    """Reads the lines that are added to the logs of a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._read = {path: path.stat().st_size for path in folder.glob("*.log")}
-
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """The function and the text of each complete line since the last call."""
-        for path in sorted(self._folder.glob("*.log")):
-            begin = self._read.get(path, 0)
-            if path.stat().st_size < begin:  # rotated
-                begin = 0
-            with path.open("rb") as file:
-                file.seek(begin)
-                whole, newline, _ = file.read().rpartition(b"\n")
-            self._read[path] = begin + len(whole) + len(newline)
-            yield from ((path.stem, text) for text in whole.decode(errors="replace").splitlines())
 
 
 def record(

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from localstage.client.function_logs import NewLines
 from tools.dashboard.definition import SERVICE, TEMPLATE, Selection, Widget, widgets
 from tools.dashboard.picture import NO_LOCAL_NUMBER, nice, number, shortened, svg
-from tools.dashboard.recorder import NewLines, Recorder
+from tools.dashboard.recorder import Recorder
 from tools.dashboard.recording import Recording, is_local
 
 BEGAN = 1_795_392_360.0

@@ -16,6 +16,7 @@ from loadtest.runs.conductor import INTERRUPT, PHASE, Conductor
 from loadtest.runs.phase_run import failed_part
 from loadtest.runs.place import Place
 from loadtest.runs.work import Findings, Sent
+from loadtest.samples.recording import nothing
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.shape import Limit, Phase, Shape
 
@@ -145,10 +146,10 @@ def test_an_interrupted_run_has_the_result_so_far_and_says_that_it_is_partial(tm
     conductor.interrupt()
     place = Place(conductor.run_name, 0)
     conductor.take(part(place, found={}, interrupted=True, final=False) | {"found": None})
-    before = json.loads(conductor.write(tmp_path).read_text())
+    before = json.loads(conductor.write(tmp_path, nothing("none")).read_text())
     conductor.take(part(place, interrupted=True))
     conducting.join(10)
-    after = json.loads(conductor.write(tmp_path).read_text())
+    after = json.loads(conductor.write(tmp_path, nothing("none")).read_text())
 
     assert workers.interrupts == 1
     assert (before["partial"], after["partial"], len(after["phases"])) == (True, True, 1)

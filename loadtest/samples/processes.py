@@ -1,0 +1,84 @@
+"""CPU and memory of the processes below some roots, added up by a readable name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import psutil
+
+GUARDIAN = "guardian"
+"""The process of the local stage that starts the services."""
+PROGRAMS = {
+    "beam.smp": "RabbitMQ",
+    "redis-server": "Redis",
+    "valkey-server": "Redis",
+    "ministack": "SQS emulator",
+    "dynalite": "DynamoDB emulator",
+    "guardian_process.py": GUARDIAN,
+    "loadtest.samples": "sampling",
+}
+"""A word in a command, and the name of its process and of those below it."""
+BOOTSTRAP = "bootstrap.py"
+"""The program of a function's worker; its second argument is the function."""
+
+
+def name_of(command: list[str], parent: str) -> str:
+    """The name of a process with this command, whose parent has the name ``parent``: its own, or the parent's."""
+    for at, word in enumerate(command[:-2]):
+        if word.endswith(BOOTSTRAP):
+            return command[at + 2]
+    line = " ".join(command)
+    known = next((name for word, name in PROGRAMS.items() if word in line), "")
+    if known or parent != GUARDIAN or not command:
+        return known or parent
+    return command[0].rpartition("/")[2]
+
+
+class ProcessUsage:
+    """The processes of the trees whose roots :meth:`take` names. CPU before the first look does not count."""
+
+    def __init__(self) -> None:
+        self._cpu: dict[psutil.Process, float] = {}
+        self._looked = False
+
+    def take(self, roots: Mapping[int, str]) -> tuple[dict[str, float], dict[str, float]]:
+        """CPU seconds since the last look, and resident bytes, by name. ``roots`` are names by process id."""
+        cpu: defaultdict[str, float] = defaultdict(float)
+        memory: defaultdict[str, float] = defaultdict(float)
+        used: dict[psutil.Process, float] = {}
+        for process, name in _named(roots):
+            try:
+                with process.oneshot():
+                    times, resident = process.cpu_times(), process.memory_info().rss
+            except psutil.Error:
+                continue  # it has ended
+            used[process] = times.user + times.system
+            before = self._cpu.get(process, 0.0 if self._looked else used[process])
+            cpu[name] += used[process] - before
+            memory[name] += resident
+        self._cpu, self._looked = used, True
+        return dict(cpu), dict(memory)
+
+
+def _named(roots: Mapping[int, str]) -> Iterator[tuple[psutil.Process, str]]:
+    """Every process of the trees with its name, parents first."""
+    children: defaultdict[int, list[psutil.Process]] = defaultdict(list)
+    todo: list[tuple[psutil.Process, str]] = []
+    for process in psutil.process_iter():
+        try:
+            children[process.ppid()].append(process)
+        except psutil.Error:
+            continue
+        if process.pid in roots:
+            todo.append((process, roots[process.pid]))
+    while todo:
+        process, name = todo.pop()
+        yield process, name
+        for child in children[process.pid]:
+            if child.pid in roots:
+                continue
+            try:
+                todo.append((child, name_of(child.cmdline(), name)))
+            except psutil.Error:
+                continue

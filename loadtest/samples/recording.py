@@ -1,0 +1,102 @@
+"""The samples of a run: starts the process that takes them, and cuts out what belongs to a phase."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from loadtest.client.target import Target
+from localstage.client.running_stage import ROOT
+
+ENDED_WITHIN = 15.0
+"""Seconds that the process gets to print its samples."""
+
+Samples = Mapping[str, Any]
+
+
+class Recording:
+    """The samples of a run from now on. Nothing here fails a run: without samples there are notes that say why."""
+
+    def __init__(self, target: Target) -> None:
+        command = [sys.executable, "-m", "loadtest.samples.sampler"]
+        command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url]
+        self._result: dict[str, Any] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        with contextlib.suppress(OSError):
+            # Its tokens are named by the variables of this process.
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+
+    def finish(self) -> dict[str, Any]:
+        """End the process; return its samples. Repeating it returns the same."""
+        if self._result is None:
+            self._result = self._finish()
+        return self._result
+
+    def _finish(self) -> dict[str, Any]:
+        if self._process is None:
+            return nothing("The process that takes samples did not start.")
+        try:
+            output, _ = self._process.communicate(timeout=ENDED_WITHIN)
+            found: dict[str, Any] = json.loads(output)
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            self._process.kill()
+            return nothing("The process that takes samples has ended early.")
+        return found
+
+
+def nothing(sentence: str) -> dict[str, Any]:
+    """No samples, because of what ``sentence`` says."""
+    return {"times": [], "notes": [sentence]}
+
+
+def since(samples: Samples, began: float) -> dict[str, Any]:
+    """The samples with ``seconds`` of the run, which began at ``began`` (epoch seconds), instead of times."""
+    rest = {kind: values for kind, values in samples.items() if kind != "times"}
+    return {"seconds": [round(at - began, 1) for at in samples["times"]], **rest}
+
+
+def usage(samples: Samples, begin: float, end: float) -> dict[str, Any]:
+    """What was used from ``begin`` to ``end``, seconds of the run, in samples as :func:`since` returns them.
+
+    ``cpuSeconds`` and ``memory`` (first, last and peak bytes) by process, the ``deepest`` of each queue, and by
+    function ``invocations``, ``mean`` and ``longest`` seconds. Empty without samples.
+    """
+    times = samples["seconds"]
+    # A sample is of the time since the one before it.
+    rows = [row for row, at in enumerate(times) if at > begin and (not row or times[row - 1] < end)]
+    if not rows:
+        return {}
+    lengths = {row: times[row] - (times[row - 1] if row else begin) for row in rows}
+
+    def total(kind: str, name: str) -> float:
+        return math.fsum((samples[kind][name][row] or 0.0) * lengths[row] for row in rows)
+
+    def known(kind: str, name: str) -> list[float]:
+        return [value for row in rows if (value := samples[kind][name][row]) is not None]
+
+    return {
+        "cpuSeconds": {name: round(total("cpu", name), 2) for name in samples.get("cpu", ())},
+        "memory": {
+            name: {"first": found[0], "last": found[-1], "peak": max(found)}
+            for name in samples.get("memory", ())
+            if (found := known("memory", name))
+        },
+        "deepest": {name: max(found) for name in samples.get("depths", ()) if (found := known("depths", name))},
+        "functions": {
+            name: {
+                "invocations": round(total("invocations", name)),
+                "mean": round(total("busy", name) / count, 5),
+                "longest": max(known("longest", name)),
+            }
+            for name in samples.get("invocations", ())
+            if (count := total("invocations", name))
+        },
+        "counts": {name: round(total("counts", name)) for name in samples.get("counts", ())},
+    }

@@ -1,0 +1,120 @@
+"""``python -m loadtest.samples.sampler --http-url … --websocket-url …``: samples a stage until its input ends.
+
+A separate process, so that no look delays a request; its parent is the load generator. At the end it prints the samples
+as one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from loadtest.client.target import Target
+from loadtest.samples.functions import FunctionUsage
+from loadtest.samples.processes import ProcessUsage
+from loadtest.samples.series import Series
+from loadtest.sending.queue_depths import INTERVAL as DEPTHS_INTERVAL
+from loadtest.sending.queue_depths import LANES, depths_of
+from localstage.client.errors import ClientError
+from localstage.client.running_stage import StageUrls, running_stage
+
+INTERVAL = 1.0
+"""Seconds between samples."""
+OPERATOR = "loadtest-samples"
+STAGE, GENERATOR = "gateway and triggers", "load generator"
+NOT_LOCAL = "CPU, memory and functions' metrics are those of a local stage; of a deployed one CloudWatch has them."
+NO_DEPTHS = "The depths of the queues are unknown, because no token has the scope ops."
+
+
+class Depths(threading.Thread):
+    """Asks for the depths of the lanes every two seconds, in a thread, because an answer may take long."""
+
+    def __init__(self, target: Target, stopping: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self._operator = target.operator(OPERATOR)
+        self._stopping = stopping
+        self.known = self._operator is not None
+        self.newest: dict[str, float | None] = {}
+
+    def run(self) -> None:
+        """Ask until the end."""
+        while self._operator is not None and not self._stopping.is_set():
+            try:
+                self.newest = dict(depths_of(self._operator.get("/status")))
+            except (ClientError, KeyError, TypeError, AttributeError):
+                self.newest = dict.fromkeys(LANES)
+            self._stopping.wait(DEPTHS_INTERVAL)
+
+
+class Sampler:
+    """Takes samples of ``target``; ``generator`` is the process id of the load generator."""
+
+    def __init__(self, target: Target, generator: int) -> None:
+        self.series = Series()
+        self._target = target
+        self._generator = generator
+        stage = self._stage()
+        self._processes = ProcessUsage()
+        self._functions = None if stage is None else FunctionUsage(stage.folder / "logs")
+        self.stopping = threading.Event()
+        self._depths = Depths(target, self.stopping)
+
+    def _stage(self) -> StageUrls | None:
+        """The local stage that is the target; a stage that was started again has another process."""
+        stage = running_stage()
+        return stage if stage is not None and stage.http_url == self._target.http_url else None
+
+    def run(self) -> None:
+        """Take samples until ``stopping`` is set."""
+        self._depths.start()
+        self._processes.take(self._roots())
+        before = time.time()
+        while not self.stopping.wait(INTERVAL):
+            now = time.time()
+            self.series.add(now, self._values(max(0.001, now - before)))
+            before = now
+
+    def _values(self, seconds: float) -> dict[str, dict[str, Any]]:
+        cpu, memory = self._processes.take(self._roots())
+        functions = self._functions.take(seconds) if self._functions is not None else {}
+        share = {name: used / seconds for name, used in cpu.items()}
+        return {"cpu": share, "memory": memory, "depths": self._depths.newest, **functions}
+
+    def _roots(self) -> dict[int, str]:
+        stage = self._stage() if self._functions is not None else None
+        return {self._generator: GENERATOR} | ({} if stage is None else {stage.pid: STAGE})
+
+    def document(self) -> dict[str, Any]:
+        """All samples; ``notes`` are sentences about what is missing."""
+        missing = {NOT_LOCAL: self._functions is None, NO_DEPTHS: not self._depths.known}
+        return self.series.document() | {"notes": [sentence for sentence, absent in missing.items() if absent]}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m loadtest.samples.sampler", description=__doc__.splitlines()[0])
+    parser.add_argument("--http-url")
+    parser.add_argument("--websocket-url")
+    parsed = parser.parse_args(arguments)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this
+    sampler = Sampler(Target.find(parsed.http_url, parsed.websocket_url), os.getppid())
+
+    def until_the_end() -> None:
+        sys.stdin.read()
+        sampler.stopping.set()
+
+    threading.Thread(target=until_the_end, daemon=True).start()
+    sampler.run()
+    json.dump(sampler.document(), sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""Samples of any length of run fit into memory, and say what each phase used."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from loadtest.samples.functions import FunctionUsage
+from loadtest.samples.processes import name_of
+from loadtest.samples.recording import nothing, since, usage
+from loadtest.samples.series import Series
+from loadtest.sending.queue_depths import depths_of
+
+
+def test_a_long_run_is_thinned_to_the_limit_and_keeps_sums_and_peaks() -> None:
+    """An hour with a sample each second in at most 100 points: the mean stays, and so does the one peak."""
+    series = Series(limit=100)
+    for second in range(1, 3_601):
+        deep = 5_000 if second == 1_777 else 3
+        series.add(float(second), {"counts": {"Stored": 10.0 if second % 2 else 20.0}, "depths": {"main": deep}})
+
+    found = series.document()
+
+    assert len(found["times"]) <= 100
+    assert found["times"][-1] == 3_600
+    assert max(found["depths"]["main"]) == 5_000
+    steps = [after - before for before, after in zip([0.0, *found["times"]], found["times"], strict=False)]
+    stored = math.fsum(rate * step for rate, step in zip(found["counts"]["Stored"], steps, strict=True))
+    assert stored == pytest.approx(3_600 * 15, rel=0.001)
+
+
+def test_a_name_that_appears_late_has_no_value_before_and_one_that_ends_has_none_after() -> None:
+    series = Series()
+    series.add(1, {"cpu": {"a": 1.0}})
+    series.add(2, {"cpu": {"b": 2.0}})
+    series.add(3, {"depths": {"main": None}})
+
+    found = series.document()
+
+    assert found["cpu"] == {"a": [1.0, None, None], "b": [None, 2.0, None]}
+    assert found["depths"] == {"main": [None, None, None]}
+
+
+def test_a_phase_has_its_cpu_memory_depths_and_durations() -> None:
+    series = Series()
+    for second in range(1, 11):
+        memory = {"Redis": 1e6 * second} if second > 2 else {}
+        series.add(
+            1_000.0 + second,
+            {"cpu": {"Redis": 0.5}, "memory": memory, "depths": {"main": None if second == 4 else second}}
+            | {"invocations": {"f": 4.0}, "busy": {"f": 0.2}, "longest": {"f": 0.01 * second}, "counts": {"n": 3.0}},
+        )
+
+    found = usage(since(series.document(), 1_000.0), 2.0, 5.0)
+
+    assert found["cpuSeconds"] == {"Redis": 1.5}
+    assert found["memory"] == {"Redis": {"first": 3e6, "last": 5e6, "peak": 5e6}}
+    assert found["deepest"] == {"main": 5}
+    assert found["functions"] == {"f": {"invocations": 12, "mean": 0.05, "longest": 0.05}}
+    assert found["counts"] == {"n": 9}
+
+
+def test_without_samples_a_phase_has_no_usage() -> None:
+    assert usage(since(nothing("why"), 1_000.0), 0.0, 10.0) == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "parent", "name"),
+    [
+        (
+            ["python", "-I", "/x/localstage/functions/bootstrap.py", "77", "ReceiveFrame", "app"],
+            "stage",
+            "ReceiveFrame",
+        ),
+        (["/x/python", "/x/guardian_process.py", "77"], "stage", "guardian"),
+        (["/usr/lib/erlang/bin/beam.smp", "-W"], "guardian", "RabbitMQ"),
+        (["erl_child_setup", "20000"], "RabbitMQ", "RabbitMQ"),
+        (["/usr/bin/redis-server 127.0.0.1:1"], "guardian", "Redis"),
+        (["/x/python", "-m", "hypercorn", "localstage.ministack:app"], "guardian", "SQS emulator"),
+        (["/x/bin/node", "/x/dynalite/cli.js"], "guardian", "DynamoDB emulator"),
+        (["/usr/bin/other", "-x"], "guardian", "other"),
+        (["python", "-m", "loadtest.samples.sampler"], "load generator", "sampling"),
+        (["python", "-m", "locust"], "load generator", "load generator"),
+        ([], "guardian", "guardian"),
+    ],
+)
+def test_processes_have_readable_names(command: list[str], parent: str, name: str) -> None:
+    assert name_of(command, parent) == name
+
+
+def test_new_lines_of_functions_become_rates_and_durations(tmp_path: Path) -> None:
+    log = tmp_path / "PersistEvents.log"
+    log.write_text("REPORT RequestId: 0\tDuration: 9000.00 ms\n")
+    functions = FunctionUsage(tmp_path)
+    with log.open("a") as file:
+        file.write(
+            "START RequestId: 1\nREPORT RequestId: 1\tDuration: 30.00 ms\nREPORT RequestId: 2\tDuration: 10.00 ms\n"
+            '{"_aws":{"Timestamp":1,"CloudWatchMetrics":[{"Namespace":"Headrace","Dimensions":[["lane","stream"]],'
+            '"Metrics":[{"Name":"Stored","Unit":"Count"}]}]},"lane":"main","stream":"chat","Stored":[50.0,10.0]}\n'
+            '{"_aws":{"Timestamp":1,"CloudWatchMetrics":[{"Namespace":"Headrace","Dimensions":[["queue"]],'
+            '"Metrics":[{"Name":"ProbeSeconds","Unit":"Seconds"}]}]},"queue":"q","ProbeSeconds":[0.25]}\n{"cut\n'
+        )
+
+    found = functions.take(2.0)
+
+    assert found["counts"] == {"Stored main": 30.0}
+    assert found["invocations"] == {"PersistEvents": 1.0, "ProbeSeconds": 0.5}
+    assert found["busy"] == {"PersistEvents": pytest.approx(0.02), "ProbeSeconds": 0.125}
+    assert found["longest"] == {"PersistEvents": 0.03, "ProbeSeconds": 0.25}
+    assert functions.take(1.0) == {"counts": {}, "invocations": {}, "busy": {}, "longest": {}}
+
+
+def test_depths_are_those_of_the_status_and_unknown_where_it_could_not_read() -> None:
+    lanes = {
+        "main": {"state": "ok", "queues": {"persist.0": {"ready": 4}, "persist.1": {"ready": 3}}},
+        "parked": {"state": "holding", "ready": 2},
+        "retry": {"state": "holding", "waiting": 6, "inFlight": 1, "delayed": 1},
+        "dead": {"state": "unknown", "reason": "no answer within 1.5 s"},
+    }
+
+    assert depths_of({"lanes": lanes}) == {"main": 7, "retry": 8, "dead": None, "parking": 2}
