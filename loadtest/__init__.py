@@ -12,9 +12,10 @@
 ``shapes``   the shapes of load, as data (``catalog``)
 ``runs``     a run of a shape: each worker's part, and the conductor that merges the results
 ``users``    the Locust users
+``report``   the HTML page of a run, and the comparison of two
 ===========  ========================================================================================
 
 Imports: ``localstage.client`` ← ``client`` ← ``measured`` ← ``checker`` ← ``sending`` ← ``samples`` ←
-``chat``, ``ski``, ``ads`` ← ``shapes`` ← ``runs`` ← ``users`` ← the commands ``python -m loadtest.demo``,
+``chat``, ``ski``, ``ads`` ← ``shapes`` ← ``runs`` ← ``users``, ``report`` ← the commands ``python -m loadtest.demo``,
 ``python -m loadtest.load`` and ``locust -f loadtest/locustfile.py``.
 """

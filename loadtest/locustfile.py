@@ -19,6 +19,7 @@ from locust.env import Environment
 from locust.runners import MasterRunner, WorkerRunner
 
 from loadtest.client.target import Target
+from loadtest.report.page import write
 from loadtest.runs.conductor import INTERRUPT, PHASE, RESULT, Conductor
 from loadtest.runs.crew import Crew
 from loadtest.runs.worker import Worker
@@ -124,7 +125,12 @@ class Session:
     def _finish(self, conductor: Conductor) -> None:
         samples = self.recording.finish() if self.recording is not None else nothing("No samples were taken.")
         path = conductor.write(Path(self.options.results), samples)
-        self.text = conductor.text(path)
+        paths, failed = [path], ""
+        try:
+            paths.append(write(path))
+        except Exception as error:  # noqa: BLE001 - the result is worth more than its page
+            failed = f"the page was not written: {error!r}\n"
+        self.text = failed + conductor.text(*paths)
         self.environment.process_exit_code = conductor.exit_code
         self.conducting = None
 

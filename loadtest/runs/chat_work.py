@@ -128,7 +128,14 @@ class ChatWork:
         at = drain_and_read(self.checker, WithoutJoins(self._reader, self.joined))
         found = self.checker.verdict()
         return Findings(
-            found.stored, found.lost, found.unexpected, found.duplicated, found.disordered, 0, found.examples, at
+            found.stored,
+            found.lost,
+            found.unexpected,
+            found.duplicated,
+            found.disordered,
+            examples=found.examples,
+            rooms=self.checker.room_counts(),
+            at=at,
         )
 
     def stop_probing(self) -> None:

@@ -138,6 +138,7 @@ class Conductor:
             "began": self._began.isoformat(),
             "ended": datetime.now(UTC).isoformat(),
             "partial": self.partial,
+            "passed": self.exit_code == 0,
             "verdict": self.verdict,
             "phases": [each.document() | _place(each, began, taken) for each in self.all_outcomes],
             "samples": taken,

@@ -171,6 +171,9 @@ class Outcome:
                 found.setdefault(kind, []).extend(names)
         return found
 
+    def _room_counts(self) -> dict[str, Sequence[int]]:
+        return dict(sorted(item for part in self._parts for item in (part["found"] or {}).get("rooms", {}).items()))
+
     def document(self) -> dict[str, Any]:
         """The result as JSON; seconds and counts. ``histogram`` is HDR's compressed format."""
         counts = ("stored", "lost", "unexpected", "duplicated", "disordered", "wrong")
@@ -188,6 +191,7 @@ class Outcome:
             | {name: dict(self.counted(name)) for name in ("lanes", "errors", "retries")},
             "found": {name: self.found(name) for name in counts} if self.read_back else None,
             "examples": self._examples(),
+            "rooms": self._room_counts(),
             "counts": dict(self.measured.counts),
             "latencies": {
                 name: each.summary() | {"histogram": each.encoded()}

@@ -18,6 +18,8 @@ class Findings:
     disordered: int = 0
     wrong: int = 0
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rooms: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The accepted and the found events of each room."""
     at: float = 0.0
     """The time of ``time.monotonic`` when everything could be read."""
 

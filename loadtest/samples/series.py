@@ -32,11 +32,12 @@ class Series:
 
     def _close(self) -> None:
         """Make one point of the waiting samples."""
-        names = {(kind, name) for _, values in self._waiting for kind, found in values.items() for name in found}
-        for kind, name in sorted(names):
+        waiting = [values for _, values in self._waiting]
+        names = dict.fromkeys((kind, name) for values in waiting for kind, found in values.items() for name in found)
+        for kind, name in names:
             column = self.kinds.setdefault(kind, {}).setdefault(name, [])
             column += [None] * (len(self.times) - len(column))
-            column.append(_merge(kind, [values.get(kind, {}).get(name) for _, values in self._waiting]))
+            column.append(_merge(kind, [values.get(kind, {}).get(name) for values in waiting]))
         self.times.append(self._waiting[-1][0])
         self._waiting = []
         if len(self.times) == self._limit:

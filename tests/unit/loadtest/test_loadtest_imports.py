@@ -8,7 +8,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-ORDER = ("client", "measured", "checker", "sending", "samples", "chat", "ski", "ads", "shapes", "runs", "users")
+ORDER = (
+    "client",
+    "measured",
+    "checker",
+    "sending",
+    "samples",
+    "chat",
+    "ski",
+    "ads",
+    "shapes",
+    "runs",
+    "users",
+    "report",
+)
 STREAMS = {"chat", "ski", "ads"}
 MAY_IMPORT = {folder: set(ORDER[: ORDER.index(folder)]) - (STREAMS & {folder} and STREAMS) for folder in ORDER}
 """Each folder imports those before it; a stream imports no other stream."""

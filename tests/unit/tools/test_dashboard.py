@@ -10,7 +10,7 @@ import pytest
 
 from localstage.client.function_logs import NewLines
 from tools.dashboard.definition import SERVICE, TEMPLATE, Selection, Widget, widgets
-from tools.dashboard.picture import NO_LOCAL_NUMBER, nice, number, shortened, svg
+from tools.dashboard.picture import NO_LOCAL_NUMBER, svg
 from tools.dashboard.recorder import Recorder
 from tools.dashboard.recording import Recording, is_local
 
@@ -187,14 +187,3 @@ def test_text_of_a_metric_cannot_change_the_picture() -> None:
     assert ">a &lt; b</text>" in drawn
     assert ">&amp;</text>" in drawn
     assert ">&lt;b&gt;</text>" in drawn
-
-
-@pytest.mark.parametrize(("value", "end"), [(0, 1), (0.73, 1), (2, 2), (2.01, 3), (231, 300), (999, 1000)])
-def test_an_axis_ends_at_a_round_number(value: float, end: float) -> None:
-    assert nice(value) == pytest.approx(end)
-
-
-def test_numbers_and_names_are_short() -> None:
-    assert [number(each) for each in (0.05, 1500, 20_000)] == ["0.05", "1,500", "20k"]
-    assert shortened(f"{SERVICE}-PushLive") == "PushLive"
-    assert len(shortened("a" * 100)) == 25

@@ -1,0 +1,50 @@
+"""Finds and reads the JSON of a load run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from loadtest.runs.conductor import FORMAT
+from localstage.client.errors import ClientError
+
+Document = dict[str, Any]
+
+
+class WrongDocument(ClientError):
+    """A file is not the result of a load run; names it, and says what is expected."""
+
+
+def newest(folder: Path) -> Path:
+    """The newest result in ``folder``.
+
+    Raises:
+        WrongDocument: there is none.
+    """
+    found = sorted(folder.glob("*.json"))  # a name begins with its time
+    if not found:
+        raise WrongDocument(f"{folder}: no result of `make load`; run it first, or give RUN=path.json")
+    return found[-1]
+
+
+def read(path: Path) -> Document:
+    """The result in ``path``.
+
+    Raises:
+        WrongDocument: it cannot be read, or is not a result of this format.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WrongDocument(f"{path}: {error.strerror}; give the JSON that `make load` wrote") from None
+    except ValueError:
+        raise WrongDocument(f"{path}: this is not JSON; give the JSON that `make load` wrote") from None
+    if not isinstance(found, dict) or not {"run", "shape", "phases"} <= found.keys():
+        raise WrongDocument(f"{path}: this is not the result of a load run; give the JSON that `make load` wrote")
+    if found.get("format") != FORMAT:
+        written = found.get("format", 1)
+        raise WrongDocument(
+            f"{path}: this result has format {written}, and {FORMAT} is expected; run `make load` again"
+        )
+    return found

@@ -1,0 +1,111 @@
+"""Writes the page of a run, or of two runs that are compared. It needs no network and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader
+
+from loadtest.report.bar_chart import BarChart
+from loadtest.report.charts import charts
+from loadtest.report.document import Document, read
+from loadtest.report.drawing import STYLE
+from loadtest.report.line_chart import LineChart
+from loadtest.report.tables import FAULTS, Table, comparison, short, tables
+
+ROWS = 20
+"""Rows of a chart's table."""
+UNITS = "DynamoDB's read and write units have no source: functions count only the read units of analytics."
+"""A note about what no run has; those of analytics are the metric ``AnalyticsReadUnits``."""
+
+_pages = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
+
+
+def write(path: Path) -> Path:
+    """Write the page of the run whose JSON is ``path`` beside it; return the page's path.
+
+    Raises:
+        loadtest.report.document.WrongDocument: it is no result of a run.
+    """
+    page = path.with_suffix(".html")
+    page.write_text(page_of(read(path)), encoding="utf-8")
+    return page
+
+
+def page_of(run: Document) -> str:
+    """The page of one run."""
+    return _render(f"Load run: {run['shape']['name']}", [_shown(run, "")], [])
+
+
+def comparison_page(one: Document, other: Document) -> str:
+    """The page that compares two runs, and shows both."""
+    title = f"Load runs: {one['shape']['name']} and {other['shape']['name']}"
+    return _render(title, [_shown(one, "A"), _shown(other, "B")], comparison(one, other))
+
+
+def _render(title: str, runs: Sequence[Mapping[str, Any]], compared: Sequence[Table]) -> str:
+    template = _pages.get_template("page.html")
+    return template.render(title=title, style=STYLE, runs=runs, compared=compared)
+
+
+def _shown(run: Document, label: str) -> dict[str, Any]:
+    began, ended = (datetime.fromisoformat(run[at]) for at in ("began", "ended"))
+    return {
+        "label": label,
+        "name": run["run"],
+        "partial": run["partial"],
+        "passed": run["passed"],
+        "verdict": _verdict(run),
+        "lines": [line for phase in run["phases"] for line in _lines(phase)],
+        "description": run["shape"]["description"],
+        "when": f"{began:%Y-%m-%d %H:%M:%S} UTC, {(ended - began).total_seconds():,.0f} s with reading back",
+        "notes": [*run["samples"].get("notes", ()), UNITS],
+        "charts": [{"svg": svg(each), "table": chart_table(each)} for each in charts(run)],
+        "tables": tables(run),
+    }
+
+
+def _verdict(run: Document) -> str:
+    found = [phase["found"] for phase in run["phases"] if phase["found"]]
+    faults = [f"{name} {count:,}" for name in FAULTS if (count := sum(each[name] for each in found))]
+    if faults:
+        return f"Faults: {', '.join(faults)}."
+    if run["partial"]:
+        return "What was read back is stored once, unchanged." if found else "Nothing was read back."
+    kept = "Everything that was accepted is stored once, unchanged."
+    return kept if run["passed"] else f"{kept} Not everything was accepted or answered."
+
+
+def _lines(phase: Mapping[str, Any]) -> Iterator[str]:
+    sent, found, name = phase["sent"], phase["found"], phase["phase"]["name"]
+    read_back = " ".join(f"{each}={found[each]:,}" for each in ("stored", *FAULTS)) if found else "not read back"
+    yield f"{name}: accepted={sent['accepted']:,} of {sent['attempted']:,}, {read_back}"
+    yield from (f"{name}: {sentence}" for sentence in phase["problems"])
+    yield from (f"{name}, {kind}: {', '.join(names[:5])}" for kind, names in phase["examples"].items())
+
+
+def svg(chart: LineChart | BarChart) -> str:
+    """The chart as an SVG element with a title."""
+    size = f"0 0 {chart.box.width:g} {chart.box.height:g}"
+    title = escape(f"{chart.title}, {chart.unit}")
+    body = "\n".join(chart.elements())
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img" aria-label="{title}">\n{body}\n</svg>'
+
+
+def chart_table(chart: LineChart | BarChart) -> Table:
+    """The values of a chart, thinned to a few rows."""
+    if isinstance(chart, BarChart):
+        rows = [(name, *(f"{value:,}" for value in values)) for name, values in chart.groups.items()]
+        return Table(chart.title, ("", *chart.names), rows)
+    lines = chart.shown
+    points = [{round(at): value for at, value in line.points if value is not None} for line in lines]
+    seconds = sorted({second for each in points for second in each})
+    chosen = seconds[:: -(-len(seconds) // ROWS) or 1]
+    rows = [(f"{second} s", *(short(each.get(second)) for each in points)) for second in chosen]
+    return Table(chart.title, ("", *(line.label for line in lines)), rows)
