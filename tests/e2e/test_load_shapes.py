@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,7 +40,12 @@ def run(stage: RunningStage, name: str, folder: Path) -> tuple[subprocess.Comple
     command = [sys.executable, "-m", "loadtest.load", "--shape", name, *SIZES[name], "--results", str(folder / name)]
     command += ["--processes", "2"] if name in DISTRIBUTED else []
     urls = {"HTTP_URL": stage.where["http_url"], "WS_URL": stage.where["websocket_url"]}
-    environ = {**os.environ, **urls, "TOKEN_URL": stage.where["token_url"]}
+    environ = {
+        **os.environ,
+        **urls,
+        "TOKEN_URL": stage.where["token_url"],
+        "LOCALSTAGE_STATE_DIR": str(stage.state_dir),
+    }
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=110)
     (result,) = (folder / name).glob("*.json")
     return done, json.loads(result.read_text())
@@ -79,3 +85,24 @@ def test_the_questions_of_the_mixed_shape_are_all_measured(runs: dict[str, Futur
 
     assert {"ack", "durable", "room history", "user history"} <= set(latencies)
     assert all(each["count"] and each["p50"] <= each["p99"] <= each["max"] for each in latencies.values())
+
+
+def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(
+    runs: dict[str, Future[Any]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    done, result = runs["mixed"].result()
+    (page,) = (tmp_path_factory.getbasetemp()).glob("load*/mixed/*.html")
+    plots = set(re.findall(r'role="img" aria-label="([^,]+),', page.read_text()))
+    samples, usage = result["samples"], result["phases"][0]["usage"]
+
+    assert f"result: {page}" in done.stdout
+    assert samples["notes"] == []
+    assert {"RabbitMQ", "Redis", "DynamoDB emulator", "PersistEvents", "load generator"} <= set(usage["cpuSeconds"])
+    assert usage["memory"]["RabbitMQ"]["peak"] > 10_000_000
+    assert set(usage["deepest"]) == {"main", "retry", "dead", "parking"}
+    assert usage["functions"]["ReceiveFrame"]["invocations"] > 0
+    assert any(name.startswith("Stored") for name in usage["counts"])
+    assert plots == {
+        "Throughput", "Send to acknowledgement", "Send to readable", "Questions", "Depth of the queues", "CPU",
+        "Memory", "Duration of functions", "Rooms of mixed",
+    }  # fmt: skip

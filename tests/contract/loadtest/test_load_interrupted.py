@@ -52,6 +52,7 @@ def test_ctrl_c_reads_back_what_was_accepted_and_says_partial(
     assert "partial: interrupted after" in output
     assert phase["found"]["stored"] == phase["sent"]["accepted"] == stage.accepted
     assert phase["found"]["lost"] == phase["found"]["unexpected"] == 0
+    assert "Partial:" in result.with_suffix(".html").read_text()
 
 
 def test_a_second_ctrl_c_ends_without_reading_back(stage: FakeStage, tmp_path: Path) -> None:
@@ -69,3 +70,4 @@ def test_a_second_ctrl_c_ends_without_reading_back(stage: FakeStage, tmp_path: P
     assert phase["found"] is None
     assert phase["sent"]["accepted"] >= 250
     assert "partial: not everything was read back" in output
+    assert "Nothing was read back." in result.with_suffix(".html").read_text()

@@ -1,0 +1,199 @@
+"""The page of a run shows its verdict, its tables and a plot of everything that was measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from loadtest.report.__main__ import main
+from loadtest.report.charts import charts, thinned
+from loadtest.report.document import WrongDocument, newest, read
+from loadtest.report.line_chart import LineChart
+from loadtest.report.page import comparison_page, page_of
+from loadtest.report.tables import comparison
+from tests.unit.loadtest.report.runs import made_run
+
+PLOTS = {
+    "Throughput": ["accepted", "stored", "questions"],
+    "Send to acknowledgement": ["p50", "p95", "p99"],
+    "Send to readable": ["p50", "p95", "p99"],
+    "Questions, p95": ["room history"],
+    "Depth of the queues": ["main", "retry", "dead", "parking"],
+    "CPU": ["Redis", "load generator"],
+    "Memory": ["Redis", "load generator"],
+    "Duration of functions": ["PersistEvents"],
+}
+
+
+class Links(HTMLParser):
+    """The addresses that a page loads, and the elements that are open at its end."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.loaded += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.loaded += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_every_measured_series_has_a_line() -> None:
+    found = {each.title: each for each in charts(made_run())}
+
+    lines = {title: [line.label for line in each.lines] for title, each in found.items() if isinstance(each, LineChart)}
+    assert lines == PLOTS
+    page = page_of(made_run())
+    assert page.count("<svg ") == len(found) == len(PLOTS) + 2
+    assert page.count("<polyline") >= sum(map(len, PLOTS.values()))
+    assert all(f'aria-label="{title}' in page for title in found)
+
+
+def test_the_lines_have_the_numbers_of_both_phases_in_seconds_of_the_run() -> None:
+    found = {each.title: each for each in charts(made_run()) if isinstance(each, LineChart)}
+
+    accepted, stored, _ = found["Throughput"].lines
+    assert [len(list(line.pieces())) for line in (accepted, stored)] == [2, 1]
+    first, second = accepted.pieces()
+    assert first == [(1.0 + at, 100) for at in range(30)]
+    assert second == [(33.0 + at, 100) for at in range(30)]
+    assert {value for _, value in stored.points} == {100.0}
+    assert {value for _, value in found["Send to acknowledgement"].lines[2].points} - {None} == {20.015}
+    assert found["CPU"].lines[0].largest == 50
+    assert found["Memory"].lines[0].largest == 13
+    assert found["Duration of functions"].lines[0].largest == pytest.approx(50)
+
+
+def test_the_page_is_whole_without_a_network() -> None:
+    links = Links(page_of(made_run()))
+
+    assert (links.loaded, links.open) == ([], [])
+
+
+def test_the_verdict_and_the_counts_are_on_the_page() -> None:
+    page = page_of(made_run())
+
+    assert "Everything that was accepted is stored once, unchanged." in page
+    assert "accepted=3,000 of 3,000, stored=3,000 lost=0" in page
+    for row in ("sent again: unavailable", "reconnections", "deepest queue: main", "lane: main"):
+        assert f">{row}</td>" in page
+    assert "Partial:" not in page
+
+
+def test_a_fault_is_in_the_verdict() -> None:
+    page = page_of(made_run(lost=2, examples={"lost": ["<room>/m-1"]}))
+
+    assert "Faults: lost 4." in page
+    assert "&lt;room&gt;/m-1" in page
+    assert "<room>" not in page
+
+
+def test_a_partial_run_says_so_at_the_top() -> None:
+    run = made_run() | {"partial": True, "passed": False}
+    run["phases"][1]["found"] = None
+
+    page = page_of(run)
+
+    assert page.index("Partial:") < page.index("What was read back is stored once") < page.index("<svg")
+    assert "single frames: accepted=3,000 of 3,000, not read back" in page
+
+
+def test_a_run_without_samples_says_why_and_keeps_its_other_plots() -> None:
+    run = made_run(samples=False)
+
+    page = page_of(run)
+
+    assert "No samples: why." in page
+    assert [each.title for each in charts(run)][:4] == list(PLOTS)[:4]
+    assert "Memory" not in {each.title for each in charts(run)}
+
+
+def test_a_long_line_is_thinned_to_means_or_to_its_largest_values() -> None:
+    points: list[tuple[float, float | None]] = [(float(at), 1.0 if at % 2 else 3.0) for at in range(10_000)]
+
+    for largest, value in ((True, 3.0), (False, 2.0)):
+        found = thinned(points, largest=largest)
+        assert len(found) <= 300
+        assert {each for _, each in found} == {value}
+
+
+def test_two_runs_are_compared_with_their_ratio() -> None:
+    table = comparison(made_run(), made_run(ack=0.06, cpu=1.0))[0]
+    rows = {name: (one, other, ratio) for name, one, other, ratio in table.rows}
+
+    assert (table.title, table.heads) == ("frames of 25", ("", "A", "B", "B/A"))
+    assert rows["accepted/s"] == ("100", "100", "1.00×")
+    assert rows["ack p99, ms"] == ("20.02", "60.03", "3.00×")
+    assert rows["CPU of Redis, µs/event"] == ("5,167", "10,333", "2.00×")
+    assert rows["peak memory of Redis, MB"] == ("13", "13", "1.00×")
+    assert rows["deepest retry queue"] == ("2", "2", "1.00×")
+
+
+def test_runs_of_other_shapes_are_compared_as_far_as_they_have_the_same() -> None:
+    one = made_run()
+    other = made_run(samples=False)
+    del other["phases"][1:]
+
+    first, second = comparison(one, other)
+
+    assert ("CPU of Redis, µs/event", "5,167", "–", "–") in first.rows
+    assert ("accepted/s", "100", "–", "–") in second.rows
+    assert "A: " in comparison_page(one, other)
+
+
+def test_the_commands_write_pages_beside_the_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in paths:
+        path.write_text(json.dumps(made_run()))
+
+    assert main(["--run", str(paths[0])]) == 0
+    assert main(["--a", str(paths[0]), "--b", str(paths[1])]) == 0
+
+    assert {path.name for path in tmp_path.glob("*.html")} == {"a.html", "a-and-b.html"}
+    assert re.search(r"ack p99, ms +20\.02 +20\.02 +1\.00×", capsys.readouterr().out)
+    assert newest(tmp_path) == paths[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "No such file or directory; give the JSON that `make load` wrote"),
+        ("{", "this is not JSON; give the JSON that `make load` wrote"),
+        ("[]", "this is not the result of a load run; give the JSON that `make load` wrote"),
+        (
+            '{"run": "x", "shape": {}, "phases": []}',
+            "this result has format 1, and 2 is expected; run `make load` again",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_expected(tmp_path: Path, content: str | None, sentence: str) -> None:
+    path = tmp_path / "run.json"
+    if content is not None:
+        path.write_text(content)
+
+    with pytest.raises(WrongDocument) as caught:
+        read(path)
+
+    assert str(caught.value) == f"{path}: {sentence}"
+
+
+def test_without_a_run_or_with_one_of_two_the_command_says_what_to_give(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(WrongDocument, match="no result of `make load`"):
+        newest(tmp_path)
+
+    assert main(["--a", "a.json"]) == 1
+    assert "give both A=path.json and B=path.json" in capsys.readouterr().err
