@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from loadtest.chat.analytics_check import AnalyticsCheck
 from loadtest.chat.chat_texts import REPLIES
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.credentials import Sender
-from loadtest.client.target import Target
+from loadtest.client.target import READER, Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.work import Findings, Sent
 from loadtest.shapes.shape import Phase
+from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
 JOINED = "JOIN"
@@ -31,25 +34,42 @@ class WithoutJoins:
     def __init__(self, reader: HttpApi, users: Collection[str]) -> None:
         self._reader = reader
         self._users = users
+        self.joins: dict[str, set[str]] = {}
+        """The ids of these joins by room."""
 
     def walk_room(
         self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
     ) -> Iterator[list[dict[str, Any]]]:
         """Yield the pages of ``room``, as :meth:`HttpApi.walk_room`."""
         for page in self._reader.walk_room(room, limit=limit, start=start, end=end):
-            yield [each for each in page if each["messageType"] != JOINED or each["userId"] not in self._users]
+            joins = {each["messageId"] for each in page if self._is_join(each)}
+            self.joins.setdefault(room, set()).update(joins)
+            yield [each for each in page if each["messageId"] not in joins]
+
+    def _is_join(self, item: dict[str, Any]) -> bool:
+        return item["messageType"] == JOINED and item["userId"] in self._users
 
 
 class ChatWork:
-    """One worker's messages. Its rooms are its own, so that its checker knows every message in them."""
+    """One worker's messages. Its rooms are its own, so that its checker knows every message in them.
 
-    def __init__(self, target: Target, phase: Phase, place: Place, measurements: Measurements) -> None:
+    ``before`` is the phase before, if any. The last phase compares the analytics with the messages of all phases.
+    """
+
+    def __init__(
+        self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: ChatWork | None
+    ) -> None:
         self.checker = Checker()
         self.rooms = [
             f"load-{place.run}-{place.number}-{room:02d}"
             for room in range(max(phase.rooms, place.workers))
             if room % place.workers == place.worker
         ]
+        self.counted: dict[str, int] = dict(before.counted) if before is not None else {}
+        """The messages that the analytics must count, by room."""
+        self.began: float = before.began if before is not None else time.time()
+        self._target = target
+        self._last = place.last
         self._phase = phase
         self._measurements = measurements
         self._reader = target.reader()
@@ -125,18 +145,42 @@ class ChatWork:
         if not self._phase.writes:
             return Findings(0, 0, 0, at=time.monotonic())
         self.stop_probing()
-        at = drain_and_read(self.checker, WithoutJoins(self._reader, self.joined))
-        found = self.checker.verdict()
+        reader = WithoutJoins(self._reader, self.joined)
+        at = drain_and_read(self.checker, reader)
+        found, rooms = self.checker.verdict(), self.checker.room_counts()
+        self.counted |= {room: count + len(reader.joins.get(room, ())) for room, (_, count) in rooms.items()}
+        wrong, unchecked = self._check_analytics() if self._last else ([], [])
+        examples = dict(found.examples) | {"wrong": wrong} | {"not checked": unchecked}
         return Findings(
             found.stored,
             found.lost,
             found.unexpected,
             found.duplicated,
             found.disordered,
-            examples=found.examples,
-            rooms=self.checker.room_counts(),
+            wrong=len(wrong),
+            examples={kind: names for kind, names in examples.items() if names},
+            rooms=rooms,
             at=at,
         )
+
+    def _check_analytics(self) -> tuple[list[str], list[str]]:
+        """What the analytics count wrongly, and why they could not be asked."""
+        verdict = self.checker.verdict()
+        if not self.counted:
+            return [], []
+        if verdict.unanswered or not verdict.kept:
+            return [], ["analytics: not every message was answered and stored"]
+        try:
+            api = self._target.http(READER, "analytics:read", timeout=60.0)
+            check = AnalyticsCheck(api, self.began)
+            check.check_rooms(self.counted)
+            for room in self.checker.rooms()[:1]:
+                pages = self._reader.walk_room(room)
+                check.check_room(room, Counter(item["userId"] for page in pages for item in page))
+            api.close()
+        except ClientError as error:
+            return [], [f"analytics: {error}"]
+        return check.findings.wrong, []
 
     def stop_probing(self) -> None:
         """Wait for the last samples."""

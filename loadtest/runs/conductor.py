@@ -72,7 +72,8 @@ class Conductor:
         with self._changed:
             self._parts, self._final, self._current = {}, set(), (number, phase, workers)
         self._say(f"{phase.name}: sending")
-        last = self.shape.limit is not None or not any(each.writes for each in self.shape.phases[number + 1 :])
+        # What is checked after the last phase takes a while; no step to a limit is known to be the last.
+        last = self.shape.limit is None and not any(each.writes for each in self.shape.phases[number + 1 :])
         place = Place(self.run_name, number, last, 0, workers)
         self._send(PHASE, {"phase": phase.message(), "place": place.message()})
         with self._changed:

@@ -41,7 +41,7 @@ def make_work(
         return SkiWork(target, phase, place, measurements, before if isinstance(before, SkiWork) else None)
     if phase.stream == "ads":
         return AdsWork(target, place, measurements, before if isinstance(before, AdsWork) else None)
-    return ChatWork(target, phase, place, measurements)
+    return ChatWork(target, phase, place, measurements, before if isinstance(before, ChatWork) else None)
 
 
 class PhaseRun:

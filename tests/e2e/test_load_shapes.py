@@ -75,6 +75,7 @@ def test_a_shape_loses_nothing_and_writes_its_result(name: str, runs: dict[str, 
         sent, found = phase["sent"], phase["found"]
         assert sent["accepted"] == sent["attempted"] == found["stored"]
         assert not any(found[kind] for kind in ("lost", "unexpected", "duplicated", "disordered", "wrong"))
+        assert not phase["examples"]  # nor anything that was not checked
         assert sum(second["counts"].get("accepted", 0) for second in phase["timeline"]) == sent["accepted"]
         assert sent["attempted"] or phase["counts"]["questions"]
 
@@ -87,15 +88,12 @@ def test_the_questions_of_the_mixed_shape_are_all_measured(runs: dict[str, Futur
     assert all(each["count"] and each["p50"] <= each["p99"] <= each["max"] for each in latencies.values())
 
 
-def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(
-    runs: dict[str, Future[Any]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(runs: dict[str, Future[Any]]) -> None:
     done, result = runs["mixed"].result()
-    (page,) = (tmp_path_factory.getbasetemp()).glob("load*/mixed/*.html")
-    plots = set(re.findall(r'role="img" aria-label="([^,]+),', page.read_text()))
+    (page,) = re.findall(r"^result: (.*\.html)$", done.stdout, re.M)
+    plots = set(re.findall(r'role="img" aria-label="([^,]+),', Path(page).read_text()))
     samples, usage = result["samples"], result["phases"][0]["usage"]
 
-    assert f"result: {page}" in done.stdout
     assert samples["notes"] == []
     assert {"RabbitMQ", "Redis", "DynamoDB emulator", "PersistEvents", "load generator"} <= set(usage["cpuSeconds"])
     assert usage["memory"]["RabbitMQ"]["peak"] > 10_000_000

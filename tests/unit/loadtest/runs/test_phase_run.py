@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
+from loadtest.chat.analytics_check import AnalyticsCheck
 from loadtest.checker import durability_probe
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.credentials import Sender
@@ -29,12 +31,29 @@ TRUSTED = Sender("producer", True, lambda: "t")
 
 
 class Rooms:
-    """The room histories of a stage in memory. ``down``: nothing can be read. ``loses``: the end of an id."""
+    """The room histories and analytics of a stage in memory.
+
+    ``down``: nothing can be read. ``loses``: the end of an id. ``uncounted`` messages are missing in the analytics.
+    """
 
     def __init__(self) -> None:
         self.items: list[dict[str, Any]] = []
         self.down = False
         self.loses = "none"
+        self.uncounted = 0
+
+    def get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        room = query.get("roomId")
+        counted = [item for item in self.items[self.uncounted :] if room in (None, item["roomId"])]
+        by_user, by_room = (Counter(item[name] for item in counted) for name in ("userId", "roomId"))
+        top = sorted(by_user.items(), key=lambda pair: (-pair[1], pair[0]))[: int(query.get("top", 10))]
+        assert path in ("/analytics/window", "/analytics/active-users")
+        return {
+            "totalMessages": len(counted),
+            "uniqueUsers": len(by_user),
+            "topUsers": [{"userId": name, "messages": count} for name, count in top],
+            "topRooms": [{"roomId": name, "messages": count} for name, count in by_room.items()],
+        }
 
     def room_page(self, room: str, **_: Any) -> dict[str, Any]:
         items = [item for item in list(self.items) if item["roomId"] == room]
@@ -53,6 +72,10 @@ class Stage(Target):
     rooms = Rooms()
 
     def reader(self, scope: str = "chat:read") -> Any:
+        return self.rooms
+
+    def http(self, user: str, *scopes: str, **_: Any) -> Any:
+        assert scopes == ("analytics:read",)
         return self.rooms
 
 
@@ -104,6 +127,8 @@ def test_users_share_the_events_of_a_phase_and_all_are_read_back(stage: Stage) -
 
     assert (part["sent"]["attempted"], part["sent"]["accepted"], part["found"]["stored"]) == (100, 100, 100)
     assert (part["found"]["lost"], part["found"]["unexpected"], part["problems"], part["users"]) == (0, 0, [], 3)
+    assert (part["found"]["wrong"], part["found"]["examples"]) == (0, {})
+    assert sum(accepted for accepted, _ in part["found"]["rooms"].values()) == 100
     assert part["seconds"] <= part["readable_after"]
 
 
@@ -133,6 +158,31 @@ def test_a_lost_message_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
     part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
 
     assert part["found"]["lost"] == 1
+
+
+def test_messages_that_the_analytics_do_not_count_are_wrong(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_work, "AnalyticsCheck", partial(AnalyticsCheck, patience=0.0))
+    stage.rooms.uncounted = 1
+
+    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
+
+    room = stage.rooms.items[0]["roomId"]
+    count = len(stage.rooms.room_page(room)["items"])
+    assert part["found"]["lost"] == 0
+    assert f"messages of a room {room}: {count - 1} instead of {count}" in part["found"]["examples"]["wrong"]
+    assert part["found"]["wrong"] == len(part["found"]["examples"]["wrong"])
+
+
+def test_analytics_that_no_token_may_ask_are_named_and_not_wrong(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ClientError("no token with the scope analytics:read")
+
+    monkeypatch.setattr(Stage, "http", refuse)
+
+    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
+
+    assert part["found"]["wrong"] == 0
+    assert part["found"]["examples"] == {"not checked": ["analytics: no token with the scope analytics:read"]}
 
 
 def test_a_user_that_fails_stops_the_others_and_what_was_accepted_is_read_back(stage: Stage) -> None:
