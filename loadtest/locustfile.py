@@ -110,7 +110,10 @@ class Session:
 
     def _conduct(self, conductor: Conductor) -> None:
         try:
-            conductor.conduct()
+            if self.recording is not None:
+                self.recording.wait()
+            if not conductor.interrupted:
+                conductor.conduct()
             self._finish(conductor)
         except Exception:  # it is logged, and would leave the users running
             self._leave()

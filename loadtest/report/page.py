@@ -15,7 +15,7 @@ from loadtest.report.charts import charts
 from loadtest.report.document import Document, read
 from loadtest.report.drawing import STYLE
 from loadtest.report.line_chart import LineChart
-from loadtest.report.tables import FAULTS, Table, comparison, short, tables
+from loadtest.report.tables import FAULTS, Table, comparison, failed, short, tables
 
 ROWS = 20
 """Rows of a chart's table."""
@@ -62,7 +62,7 @@ def _shown(run: Document, label: str) -> dict[str, Any]:
         "partial": run["partial"],
         "passed": run["passed"],
         "verdict": _verdict(run),
-        "lines": [line for phase in run["phases"] for line in _lines(phase)],
+        "lines": [*filter(None, [run["verdict"]]), *(line for phase in run["phases"] for line in _lines(phase))],
         "description": run["shape"]["description"],
         "when": f"{began:%Y-%m-%d %H:%M:%S} UTC, {(ended - began).total_seconds():,.0f} s with reading back",
         "notes": [*run["samples"].get("notes", ()), UNITS],
@@ -85,7 +85,10 @@ def _verdict(run: Document) -> str:
 def _lines(phase: Mapping[str, Any]) -> Iterator[str]:
     sent, found, name = phase["sent"], phase["found"], phase["phase"]["name"]
     read_back = " ".join(f"{each}={found[each]:,}" for each in ("stored", *FAULTS)) if found else "not read back"
-    yield f"{name}: accepted={sent['accepted']:,} of {sent['attempted']:,}, {read_back}"
+    if sent["attempted"]:
+        yield f"{name}: accepted={sent['accepted']:,} of {sent['attempted']:,}, {read_back}"
+    if questions := phase["counts"].get("questions"):
+        yield f"{name}: questions={questions:,} failed={failed(phase):,}"
     yield from (f"{name}: {sentence}" for sentence in phase["problems"])
     yield from (f"{name}, {kind}: {', '.join(names[:5])}" for kind, names in phase["examples"].items())
 

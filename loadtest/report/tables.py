@@ -30,7 +30,19 @@ def tables(run: Document) -> list[Table]:
     made = [
         Table(
             "Phases",
-            ("phase", "users", "seconds", "accepted", "accepted/s", "stored", "stored/s", *FAULTS, "unsent"),
+            (
+                "phase",
+                "users",
+                "seconds",
+                "accepted",
+                "accepted/s",
+                "stored",
+                "stored/s",
+                *FAULTS,
+                "unsent",
+                "questions",
+                "failed",
+            ),
             [_phase(each) for each in phases],
         ),
         Table(
@@ -87,7 +99,14 @@ def _phase(phase: Phase) -> Sequence[str]:
         whole(_rates(phase)["stored/s"]),
         *read,
         whole(sent["unsent"]),
+        whole(phase["counts"].get("questions", 0)),
+        whole(failed(phase)),
     )
+
+
+def failed(phase: Phase) -> int:
+    """How many questions were not answered."""
+    return sum(count for name, count in phase["counts"].items() if name.startswith("failed "))
 
 
 def _again(phases: Sequence[Phase]) -> Iterator[Sequence[str]]:

@@ -20,7 +20,7 @@ Samples = Mapping[str, Any]
 
 
 class Recording:
-    """The samples of a run from now on. Nothing here fails a run: without samples there are notes that say why."""
+    """The samples of a run. Nothing here fails a run: without samples there are notes that say why."""
 
     def __init__(self, target: Target) -> None:
         command = [sys.executable, "-m", "loadtest.samples.sampler"]
@@ -30,8 +30,13 @@ class Recording:
         with contextlib.suppress(OSError):
             # Its tokens are named by the variables of this process.
             self._process = subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
+
+    def wait(self) -> None:
+        """Wait until the process takes samples, or has ended."""
+        if self._process is not None and self._process.stdout is not None:
+            self._process.stdout.readline()
 
     def finish(self) -> dict[str, Any]:
         """End the process; return its samples. Repeating it returns the same."""
@@ -42,12 +47,14 @@ class Recording:
     def _finish(self) -> dict[str, Any]:
         if self._process is None:
             return nothing("The process that takes samples did not start.")
+        output, errors = b"", b""
         try:
-            output, _ = self._process.communicate(timeout=ENDED_WITHIN)
-            found: dict[str, Any] = json.loads(output)
+            output, errors = self._process.communicate(timeout=ENDED_WITHIN)
+            found: dict[str, Any] = json.loads(output.rpartition(b"\n")[2])  # after the line that :meth:`wait` reads
         except (OSError, ValueError, subprocess.TimeoutExpired):
             self._process.kill()
-            return nothing("The process that takes samples has ended early.")
+            reason = errors.decode(errors="replace").strip().rpartition("\n")[2]
+            return nothing(f"The process that takes samples has ended early. {reason}".strip())
         return found
 
 

@@ -1,7 +1,7 @@
 """``python -m loadtest.samples.sampler --http-url … --websocket-url …``: samples a stage until its input ends.
 
-A separate process, so that no look delays a request; its parent is the load generator. At the end it prints the samples
-as one JSON object.
+A separate process, so that no look delays a request; its parent is the load generator. It prints a line when it begins,
+and at the end the samples as one JSON object.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ from localstage.client.running_stage import StageUrls, running_stage
 
 INTERVAL = 1.0
 """Seconds between samples."""
+FIRST_DEPTHS_WITHIN = 5.0
+"""Seconds to wait for the first depths: the function that reads them may have to start."""
+READY = "ready"
+"""The first line of the output."""
 OPERATOR = "loadtest-samples"
 STAGE, GENERATOR = "gateway and triggers", "load generator"
 NOT_LOCAL = "CPU, memory and functions' metrics are those of a local stage; of a deployed one CloudWatch has them."
@@ -41,6 +45,7 @@ class Depths(threading.Thread):
         self._operator = target.operator(OPERATOR)
         self._stopping = stopping
         self.known = self._operator is not None
+        self.asked = threading.Event()
         self.newest: dict[str, float | None] = {}
 
     def run(self) -> None:
@@ -50,6 +55,7 @@ class Depths(threading.Thread):
                 self.newest = dict(depths_of(self._operator.get("/status")))
             except (ClientError, KeyError, TypeError, AttributeError):
                 self.newest = dict.fromkeys(LANES)
+            self.asked.set()
             self._stopping.wait(DEPTHS_INTERVAL)
 
 
@@ -71,9 +77,14 @@ class Sampler:
         stage = running_stage()
         return stage if stage is not None and stage.http_url == self._target.http_url else None
 
+    def prepare(self) -> None:
+        """Do what takes time at the start, so that it is over when the load begins."""
+        self._depths.start()
+        if self._depths.known:
+            self._depths.asked.wait(FIRST_DEPTHS_WITHIN)
+
     def run(self) -> None:
         """Take samples until ``stopping`` is set."""
-        self._depths.start()
         self._processes.take(self._roots())
         before = time.time()
         while not self.stopping.wait(INTERVAL):
@@ -83,7 +94,10 @@ class Sampler:
 
     def _values(self, seconds: float) -> dict[str, dict[str, Any]]:
         cpu, memory = self._processes.take(self._roots())
-        functions = self._functions.take(seconds) if self._functions is not None else {}
+        try:
+            functions = self._functions.take(seconds) if self._functions is not None else {}
+        except OSError:
+            functions = {}  # a log was just removed
         share = {name: used / seconds for name, used in cpu.items()}
         return {"cpu": share, "memory": memory, "depths": self._depths.newest, **functions}
 
@@ -111,6 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sampler.stopping.set()
 
     threading.Thread(target=until_the_end, daemon=True).start()
+    sampler.prepare()
+    print(READY, flush=True)
     sampler.run()
     json.dump(sampler.document(), sys.stdout)
     return 0

@@ -89,6 +89,7 @@ def test_the_verdict_and_the_counts_are_on_the_page() -> None:
     assert "accepted=3,000 of 3,000, stored=3,000 lost=0" in page
     for row in ("sent again: unavailable", "reconnections", "deepest queue: main", "lane: main"):
         assert f">{row}</td>" in page
+    assert "frames of 25: questions=30 failed=0" in page
     assert "Partial:" not in page
 
 
@@ -100,6 +101,12 @@ def test_a_fault_is_in_the_verdict() -> None:
     assert "<room>" not in page
 
 
+def test_the_reason_why_a_limit_is_reached_is_on_the_page() -> None:
+    page = page_of(made_run() | {"verdict": "limit: 800/s is too much: acks p99=1500ms, over 1000ms"})
+
+    assert "<p>limit: 800/s is too much: acks p99=1500ms, over 1000ms</p>" in page
+
+
 def test_a_partial_run_says_so_at_the_top() -> None:
     run = made_run() | {"partial": True, "passed": False}
     run["phases"][1]["found"] = None
@@ -108,6 +115,13 @@ def test_a_partial_run_says_so_at_the_top() -> None:
 
     assert page.index("Partial:") < page.index("What was read back is stored once") < page.index("<svg")
     assert "single frames: accepted=3,000 of 3,000, not read back" in page
+
+
+def test_a_run_that_ended_before_its_first_phase_has_a_page() -> None:
+    page = page_of(made_run(samples=False) | {"phases": [], "partial": True, "passed": False})
+
+    assert "Nothing was read back." in page
+    assert "<svg" not in page
 
 
 def test_a_run_without_samples_says_why_and_keeps_its_other_plots() -> None:
