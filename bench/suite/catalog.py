@@ -32,4 +32,6 @@ BENCHES = {
     "powertools": Bench("powertools", 90),
     "cold": Bench("cold", 150),
 }
-"""Each benchmark by the name of its target, ``make bench-<name>``; some measure less here, to be done in time."""
+"""Each benchmark by the name of its target, ``make bench-<name>``; some measure less here, to be done in time.
+
+``bench.runtime``, ``bench.triggers`` and ``bench.live_flood`` measure a part of the stage without a peer."""

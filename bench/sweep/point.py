@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -90,15 +93,33 @@ def _load(target: Target, messages: int) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "loadtest.load", "--shape", "frames", "--messages", str(messages)]
         command += ["--connections", str(CONNECTIONS), "--results", folder]
-        done = subprocess.run(
-            command, cwd=ROOT, env={**os.environ, **urls}, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        output = _run(command, {**os.environ, **urls})
         results = list(Path(folder).glob("*.json"))
         phases: list[dict[str, Any]] = json.loads(results[0].read_text())["phases"] if results else []
     if len(phases) != 2:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise StageFailed(f"the load ended early: {' '.join(last)}")
+        raise StageFailed(f"the load ended early: {' '.join(output.strip().splitlines()[-1:])}")
     return phases
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """The output of ``command``; its whole process group is killed at the end, also after Ctrl-C."""
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        return process.communicate(timeout=PATIENCE)[0]
+    except subprocess.TimeoutExpired:
+        raise StageFailed(f"the load took over {PATIENCE:.0f} s") from None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _milliseconds(phase: dict[str, Any], share: str) -> float:
