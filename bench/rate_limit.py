@@ -125,9 +125,9 @@ def measure(shared: SharedCounts, ping: Callable[[], object], rounds: int) -> li
         admitted, most = admitted_rate(factor, environments, shared)
         print(f"| {factor:g}× | {environments} | {admitted:.2f}× | {most:.2f}× |")
         where = f"sent {factor:g}× from {environments} environments"
-        if factor <= 1:
+        if factor == 1:
             found.append(Series(f"{where}: admitted rate against the limit", (admitted,), "×", "higher"))
-        else:
+        elif factor > 1:
             found.append(Series(f"{where}: fullest window against the limit", (most,), "×", "lower"))
     return found
 

@@ -36,8 +36,9 @@ def ratios_of(run: Run) -> dict[str, Any]:
 
 
 def _ratio(series: Series) -> dict[str, Any]:
-    low, high = (round(each, 4) for each in series.quartiles)
-    return {"better": series.better, "median": round(series.median, 4), "low": low, "high": high}
+    low, high = series.quartiles
+    numbers = {"median": series.median, "low": low, "high": high}
+    return {"better": series.better, **{name: float(f"{value:.4g}") for name, value in numbers.items()}}
 
 
 def verdict(committed: Ratios, now: Ratios) -> str:
