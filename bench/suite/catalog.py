@@ -28,9 +28,9 @@ BENCHES = {
     "analytics": Bench("analytics", 30, ("--sizes", "50000", "--day", "0")),
     "live": Bench("live", 45, ("--seconds", "20")),
     "localstage": Bench("echo", 85, ("--seconds", "3")),
-    "emulators": Bench("emulators", 120, ("--only", "dynalite", "--items", "5000")),
-    "powertools": Bench("powertools", 90),
-    "cold": Bench("cold", 150),
+    "emulators": Bench("emulators", 30, ("--only", "dynalite", "--items", "5000")),
+    "powertools": Bench("powertools", 35),
+    "cold": Bench("cold", 100),
 }
 """Each benchmark by the name of its target, ``make bench-<name>``; some measure less here, to be done in time.
 
