@@ -1,0 +1,55 @@
+"""The benchmarks and the sweep run as commands, with small sizes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.e2e.conftest import ROOT
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "--no-print-directory", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=110
+    )
+
+
+def test_a_benchmark_writes_its_rounds_and_its_ratios_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    done = make("bench", "BENCH=clicks", "ROUNDS=1", f"RUN={path}")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = json.loads(path.read_text())
+    assert run["machine"]["cores"]
+    assert {each["better"] for each in run["benches"]["clicks"]["series"]} == {"", "lower"}
+
+    # A run that is a thousand times worse.
+    for each in run["benches"]["clicks"]["series"]:
+        each["values"] = [value * 1000 for value in each["values"]]
+    path.write_text(json.dumps(run))
+    checked = make("bench-check", f"RUN={path}")
+
+    assert checked.returncode == 2, checked.stdout  # make's own code for a command that failed
+    assert "worse   clicks: bytes of 100 clicks against JSON" in checked.stdout
+
+
+def test_a_sweep_of_two_points_loses_nothing_and_draws_both(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bench.sweep", "--windows", "0,1", "--scale", "0.01", "--results", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\nlost=0\n" in done.stdout
+    (result,) = tmp_path.glob("*.json")
+    run = json.loads(result.read_text())
+    assert [each["setting"]["window"] for each in run["points"]] == [0, 1]
+    assert all(each["stored"] == 120 and each["calls"] > 0 for each in run["points"])
+    assert result.with_suffix(".svg").read_text().count("<rect") == 2 * 3
+
+
+def test_a_wrong_setting_is_refused_in_one_sentence() -> None:
+    done = make("sweep", "QUEUES=9")
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "headrace: QUEUES has whole numbers from 1 to 4, not '9'"
