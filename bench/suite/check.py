@@ -43,14 +43,15 @@ def _ratio(series: Series) -> dict[str, Any]:
 
 def verdict(committed: Ratios, now: Ratios) -> str:
     """``worse``, ``better`` or ``same``, for two forms of one ratio."""
-    sign = 1 if now["better"] == "lower" else -1
-    if sign * (now["median"] - committed["median"]) > NOISE * committed["median"]:
-        apart = now["low"] > committed["high"] if sign > 0 else now["high"] < committed["low"]
-        return "worse" if apart else "same"
-    if sign * (committed["median"] - now["median"]) > NOISE * committed["median"]:
-        apart = now["high"] < committed["low"] if sign > 0 else now["low"] > committed["high"]
-        return "better" if apart else "same"
-    return "same"
+    if _is_worse(now, committed):
+        return "worse"
+    return "better" if _is_worse(committed, now) else "same"
+
+
+def _is_worse(one: Ratios, other: Ratios) -> bool:
+    """Whether ``one`` is worse than ``other`` beyond the noise."""
+    large, small = (one, other) if one["better"] == "lower" else (other, one)
+    return bool(large["median"] > (1 + NOISE) * small["median"] and large["low"] > small["high"])
 
 
 @dataclass
