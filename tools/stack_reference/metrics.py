@@ -41,11 +41,13 @@ MEANINGS = {
     "Poison": "Tries that can never succeed: one per event, or one for a record that cannot be read.",
     "ProbeMissing": "Persist queues whose probe of the minute before is not readable; 0 is written too.",
     "ProbeSeconds": "Time from publishing a probe until a consistent read finds it. Not written above 10 s.",
+    "PublishSeconds": "Time until the broker confirmed the events of one request, or did not.",
     "Redriven": "Events that operators moved from the dead lane back to the retry lane.",
     "Refused": (
         "Events that were not accepted, by error code: `invalid_event`, `rate_limited`, `unavailable` and others."
     ),
     "SenderLimited": "Times that a caller reached the limit of its kind in an environment: `users` or `trusted`.",
+    "StoreSeconds": "Time until the rows of one stream in one invocation were written, retries included.",
     "Stored": (
         "Events at each successful write, by the lane that they arrived on. A redelivery counts again and changes "
         "no row."

@@ -169,6 +169,18 @@ def test_accepted_and_refused_events_are_counted() -> None:
     }
 
 
+def test_the_time_until_the_broker_confirms_is_measured_once_per_request() -> None:
+    write_path, meter = WritePath(), Meter()
+
+    accept(write_path, message(), message(messageId="m-2"), meter=meter)
+    accept(write_path, {}, meter=meter)  # nothing is published
+
+    ((key, values),) = meter.measured.items()
+    assert key == ("PublishSeconds", (("lane", "main"), ("stream", "chat")))
+    assert len(values) == 1
+    assert values[0] >= 0
+
+
 def test_a_refused_event_is_named_by_the_id_of_its_own_stream() -> None:
     rides = replace(CHAT, id_field="rideId")
 

@@ -276,3 +276,13 @@ def test_a_record_is_not_tried_near_the_deadline() -> None:
     assert answer == {"batchItemFailures": [{"itemIdentifier": "sqs-0"}]}
     assert write_path.rows() == []
     assert [each.seconds for each in write_path.retry.postponed] == [60]
+
+
+def test_the_time_of_writing_is_measured_with_the_stored_events(capsys: pytest.CaptureFixture[str]) -> None:
+    write_path = WritePath()
+
+    write_path.persist(envelope(event(), event("m-2")))
+
+    (line,) = [json.loads(each) for each in capsys.readouterr().out.splitlines() if "StoreSeconds" in each]
+    assert (line["lane"], line["stream"], line["Stored"]) == ("main", "chat", [2.0])
+    assert len(line["StoreSeconds"]) == 1

@@ -6,10 +6,13 @@ its result is an error with the id and time that make sending it again harmless.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, cast
+
+from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.api.rates.rate_limiter import Quota, RateLimiter
 from headrace.core import keys, times
@@ -106,7 +109,7 @@ class Acceptor:
         admitted = [each for key, each in unique.items() if key not in outcomes]
         if admitted:
             envelope = Envelope(stream.name, correlation_id, times.iso(now), [each.event for each in admitted])
-            carried = self._carry(envelope, admitted)
+            carried = self._carry(envelope, admitted, meter)
             outcomes.update((each.key, outcome) for each, outcome in zip(admitted, carried, strict=True))
         for index, each in enumerate(stamped):
             if each is not None:
@@ -134,14 +137,17 @@ class Acceptor:
         errors = gate.admit(caller, list(events.values()), now)
         return {key: (None, error) for key, error in zip(events, errors, strict=True) if error is not None}
 
-    def _carry(self, envelope: Envelope, events: Sequence[ValidatedEvent]) -> list[Outcome]:
+    def _carry(self, envelope: Envelope, events: Sequence[ValidatedEvent], meter: Meter) -> list[Outcome]:
         """Publish the envelope's events, or send them to the retry lane: the lane or the error of each, in order."""
         packed = pack(envelope)
         outgoing = [
             Outgoing(names.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
             for part in packed
         ]
+        began = time.perf_counter()
         published = list(zip(packed, self._publisher.publish(outgoing), strict=True))
+        taken = round(time.perf_counter() - began, 6)
+        meter.measure("PublishSeconds", taken, MetricUnit.Seconds, stream=envelope.stream, lane="main")
         unpublished = [(part, failure) for part, failure in published if failure is not None]
         retried = iter(self._hand_over(unpublished, envelope.correlation_id))
         outcomes: list[Outcome] = []

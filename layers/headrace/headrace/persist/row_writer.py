@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord
 from headrace.core.items import Item
@@ -42,7 +45,7 @@ class RowWriter:
         failed: list[Failed] = []
         for name, stream in STREAMS.items():
             rows = [(index, row) for index, record in parsed.items() if record.stream is stream for row in record.rows]
-            not_stored = self._write_stream(stream, rows)
+            not_stored = self._write_stream(stream, rows, lane, meter)
             meter.count("Stored", len(rows) - len(not_stored), stream=name, lane=lane)
             meter.trace("stored", _stored(parsed, stream, not_stored), stream=name, lane=lane)
             if rows and logger.log_level <= logging.DEBUG:
@@ -64,13 +67,17 @@ class RowWriter:
                 report(type(each.reason).__name__, message, correlation_id=record.correlation_id)
         return failed
 
-    def _write_stream(self, stream: Stream, rows: Sequence[tuple[int, Row]]) -> list[Failed]:
+    def _write_stream(self, stream: Stream, rows: Sequence[tuple[int, Row]], lane: Lane, meter: Meter) -> list[Failed]:
         failed = [Failed(index, row.event, row.poison) for index, row in rows if row.poison is not None]
         good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
         if good:
             key = (stream.partition_key, stream.sort_key)
             table = Table(self._tables[stream.name].table, key, stream.insert_only)
-            outcomes = self._run_hooks(stream, good, self._store.put_many(table, [item for _, _, item in good]))
+            began = time.perf_counter()
+            put = self._store.put_many(table, [item for _, _, item in good])
+            taken = round(time.perf_counter() - began, 6)
+            meter.measure("StoreSeconds", taken, MetricUnit.Seconds, stream=stream.name, lane=lane)
+            outcomes = self._run_hooks(stream, good, put)
             for (index, event, _), reason in zip(good, outcomes, strict=True):
                 if reason is not None:
                     failed.append(Failed(index, event, reason))
