@@ -58,11 +58,10 @@ class Measurements:
 
     def _close(self) -> None:
         """Keep the values of the current second, and begin with empty ones."""
-        latencies = {name: each.encoded() for name, each in self._now_latencies.items() if each.count}
+        latencies = {name: each.encoded() for name, each in self._now_latencies.items()}
         if latencies or self._now_counts:
             self._seconds.append({"second": self._second, "counts": dict(self._now_counts), "latencies": latencies})
-        for each in self._now_latencies.values():
-            each.reset()
+        self._now_latencies = {}  # new histograms cost less than clearing these
         self._now_counts.clear()
 
 
