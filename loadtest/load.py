@@ -20,7 +20,7 @@ from typing import Any
 
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import handling, stage
-from loadtest.client.target import NAMED, Target
+from loadtest.client.target import Target
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.options import add_options, arguments_of, shape_of
 from localstage.client.running_stage import ROOT
@@ -34,12 +34,7 @@ def locust_command(target: Target, options: Any) -> tuple[list[str], dict[str, s
     command += [] if options.web else ["--headless", "--only-summary"]
     command += ["--processes", str(options.processes)] if options.processes else []
     command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url, *arguments_of(options)]
-    # The token URL contains a secret, and other users of the machine see a process's arguments.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    if target.issues:
-        environment = {name: value for name, value in environment.items() if name not in NAMED}
-        environment["TOKEN_URL"] = target.token_url
-    return command, environment
+    return command, target.environment() | {"PYTHONPATH": str(ROOT)}
 
 
 def run_locust(target: Target, options: Any) -> int:

@@ -71,6 +71,15 @@ class Target:
             return cls(http_url, websocket_url, token_url)
         return cls(http_url, websocket_url, credentials=Credentials.from_environment(token_url, environ))
 
+    def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """The variables with which another process that is given the URLs finds the same tokens.
+
+        Not arguments: the token URL of a local stage contains a secret, and other users see a process's arguments.
+        """
+        if not self.issues:
+            return dict(environ)
+        return {name: value for name, value in environ.items() if name not in NAMED} | {"TOKEN_URL": self.token_url}
+
     @property
     def issues(self) -> bool:
         """Whether any user can get a token, as on the local stage."""

@@ -28,9 +28,13 @@ class Recording:
         self._result: dict[str, Any] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         with contextlib.suppress(OSError):
-            # Its tokens are named by the variables of this process.
             self._process = subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                command,
+                cwd=ROOT,
+                env=target.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
             )
 
     def wait(self) -> None:
