@@ -10,7 +10,7 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
-_PRELOADS = ("aborted_requests", "closed_iterators", "grouped_writes", "own_machine")
+_PRELOADS = ("aborted_requests", "grouped_writes", "own_machine", "read_in_chunks", "whole_batches")
 
 
 def node_command(packages: Path) -> tuple[list[str | Path], dict[str, str]]:

@@ -43,3 +43,9 @@ async function flush(database) {
   }
   setImmediate(flush, database)
 }
+
+// With LevelDB's 4 MB, it sorted and wrote each row again several times as the tables grew.
+const { _open } = ClassicLevel.prototype
+ClassicLevel.prototype._open = function (options) {
+  return _open.call(this, { ...options, writeBufferSize: 32 * 1024 * 1024 })
+}
