@@ -60,6 +60,8 @@ def _value(wire: Mapping[str, Any]) -> Any:
         case "S" | "BOOL":
             return value
         case "N":
+            if value.isdecimal():  # a tenth of the time of Decimal
+                return int(value)
             number = Decimal(value)
             return int(number) if number == number.to_integral_value() else number
         case "NULL":

@@ -126,7 +126,7 @@ def rate_key(kind: str, subject: str, *, trusted: bool) -> str:
 
 def is_sender_tag(text: str) -> bool:
     """Whether ``text`` has the form of a sender tag."""
-    return len(text) == SENDER_TAG_LENGTH and all(character in _BASE32 for character in text)
+    return len(text) == SENDER_TAG_LENGTH and not text.strip(_BASE32)
 
 
 def timestamp_sk(timestamp: str, message_id: str, tag: str) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from headrace.streams.ski.keys import ResortDay, parse_ride_sk, ride_mark
+from headrace.core.keys import SEPARATOR
+from headrace.streams.ski.keys import ResortDay, ride_mark
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
 MINUTES = 60
@@ -30,8 +31,8 @@ class CountedRide(NamedTuple):
 
 def counted(skier: str, sk: str) -> CountedRide:
     """The counted attributes of a row."""
-    ride = parse_ride_sk(sk)
-    return CountedRide(ride_mark(skier, sk), skier, ride.lift, ride.time)
+    parts = sk.split(SEPARATOR)
+    return CountedRide(ride_mark(skier, sk), skier, int(parts[4]), int(parts[2]))
 
 
 @dataclass(slots=True)

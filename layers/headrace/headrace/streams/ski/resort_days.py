@@ -146,13 +146,14 @@ class ResortDays:
                 index=RESORT_DAY_INDEX.name,
                 newest_first=False,
                 limit=PAGE,
-                unexpired_at=self._clock.now() // times.SECOND,
             )
             for shard in RESORT_DAY_INDEX.partitions(day.id)
         ]
+        now = self._clock.now() // times.SECOND
         while queries:
             pages = self._reader.read_many(queries)
-            rows = [row for page in pages for row in page.items]
+            # Rows that have expired and are not deleted yet are left out here: in a query, it takes longer.
+            rows = [row for page in pages for row in page.items if row.get("expiresAt", NEVER) > now]
             expires = min((row["expiresAt"] * 1000 for row in rows if "expiresAt" in row), default=NEVER)
             yield [counted(row["skierID"], row["rideSk"]) for row in rows], expires
             ahead = zip(queries, pages, strict=True)

@@ -1,0 +1,305 @@
+"""Measures questions that are asked first, with nothing in the cache: ``python -m bench.first_questions``.
+
+The top ads of 62,000 clicks of a minute, and the rides per hour of a resort's day with 13,000 rides: the sizes of the
+demos. Starts the stage's DynamoDB emulator on disk, and Redis. The question is asked through the route's whole function
+with open connections; the cache and the memory of the function are emptied before each round. CPU is counted for this
+process, the emulator and Redis separately.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bench import ROOT
+from bench.emulators import candidates, client, free_port
+from bench.emulators import running as started
+from bench.history import redis
+from loadtest.ads.click_size import validated
+from loadtest.ads.clicks import click_of
+from localstage.template.document import parse
+
+MINUTE_START = int(time.time() // 60 - 60) * 60_000_000
+"""An hour ago: no row has expired, and the minute is kept as a slot."""
+RESORT, SEASON, DAY = 7, 2025, 45
+LIFTS, SKIERS = 40, 2_000
+CLAIMS = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
+"""The claims of a token that never expires here."""
+Ask = Callable[[], dict[str, Any]]
+
+
+class LambdaContext:
+    """The context of an invocation with enough time left."""
+
+    @staticmethod
+    def get_remaining_time_in_millis() -> int:
+        return 100_000_000
+
+
+@dataclass
+class Traffic:
+    """What a function has read from DynamoDB."""
+
+    pages: int = 0
+    rows: int = 0
+    size: int = 0
+
+    def watch(self, dynamodb: Any) -> Any:
+        """Count the answers that go through a client of ``headrace.aws``."""
+        send = dynamodb.send
+
+        def counted(operation: str, body: bytes) -> dict[str, Any]:
+            answer: dict[str, Any] = send(operation, body)
+            if operation == "Query":
+                self.pages += 1
+                self.rows += len(answer["Items"])
+            return answer
+
+        dynamodb.send = counted
+        return dynamodb
+
+
+@dataclass
+class Round:
+    """Seconds of one round, and CPU seconds by process."""
+
+    seconds: list[float] = field(default_factory=list)
+    cpus: dict[str, list[float]] = field(default_factory=dict)
+
+
+def make_table(database: Any, logical_id: str, name: str) -> None:
+    """Create a table of ``template.yaml``."""
+    path = ROOT / "template.yaml"
+    found = parse(path.read_text(), path)["Resources"][logical_id]["Properties"]
+    indexes = [
+        {key: each[key] for key in ("IndexName", "KeySchema", "Projection")}
+        for each in found.get("GlobalSecondaryIndexes", ())
+    ]
+    database.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=found["AttributeDefinitions"],
+        KeySchema=found["KeySchema"],
+        **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
+    )
+
+
+def store(stream: Any, table: str, rows: list[dict[str, Any]]) -> None:
+    """Write rows as persist_events does."""
+    from headrace.storage.dynamodb.batch_writer import DynamoStore
+    from headrace.storage.ports import Table
+
+    key = (stream.partition_key, stream.sort_key)
+    failed = [each for each in DynamoStore(8, 60).put_many(Table(table, key, stream.insert_only), rows) if each]
+    if failed:
+        raise SystemExit(f"{len(failed)} rows were not stored: {failed[0]}")
+
+
+def fill_clicks(count: int) -> None:
+    """Store clicks of one minute: on 200 ads, by 5,000 users, of five types."""
+    from headrace.core.stream import TableSettings
+    from headrace.streams.ads.stream import ADS
+
+    chance = random.Random(1)
+    table = TableSettings(table="AdClicks", retention_days=90)
+    clicks = (click_of(1, number, MINUTE_START + number * 60_000_000 // count, chance) for number in range(count))
+    events = validated([click.item() for click in clicks])
+    store(ADS, table.table, [ADS.item(event, MINUTE_START, table) for event in events])
+
+
+def fill_rides(count: int) -> None:
+    """Store rides of one day of a resort."""
+    from headrace.core.sender import SenderContext
+    from headrace.core.stream import TableSettings
+    from headrace.streams.ski.stream import SKI
+
+    chance = random.Random(1)
+    sender = SenderContext("bench", "bench", True, MINUTE_START)
+    table = TableSettings(table="LiftRides", retention_days=90)
+    rides = [
+        {
+            "resortID": RESORT,
+            "seasonID": SEASON,
+            "dayID": DAY,
+            "skierID": chance.randrange(1, SKIERS),
+            "time": chance.randrange(480, 1020),
+            "liftID": chance.randrange(1, LIFTS),
+            "rideID": f"ride-{number}",
+        }
+        for number in range(count)
+    ]
+    store(SKI, table.table, [SKI.item(SKI.accept(ride, sender).event, MINUTE_START, table) for ride in rides])
+
+
+def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
+    """Ask for the top ads of the minute."""
+    from headrace.analytics.requests import TopQuery
+    from headrace.analytics.scanner import Scanner
+    from headrace.analytics.windows import Analytics
+    from headrace.api.router import HttpRouter, Route
+    from headrace.core.times import SystemClock, iso
+    from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
+    from headrace.streams.ads.routes import AdsServices, top
+
+    clock, cache = SystemClock(), _cache(cache_port)
+    reader = DynamoColumns(traffic.watch(columns_client(8)))
+    scanner = Scanner(reader, "AdClicks", 8, clock, 8)
+    history: Any = None  # this route does not use it
+
+    def ask() -> dict[str, Any]:
+        services = AdsServices(history, Analytics(scanner, cache, clock, 10))
+        window = {"from": iso(MINUTE_START), "to": iso(MINUTE_START + 60_000_000)}
+        router = HttpRouter({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock)
+        return _answer(router, _event("GET /ads/top", window))
+
+    if ask()["clicks"] != count:
+        raise SystemExit(f"clicks are missing in the answer: {ask()}")
+    return ask
+
+
+def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
+    """Ask for the rides of each hour of the day."""
+    from headrace.api.router import HttpRouter, Route
+    from headrace.aws.client import client as lean
+    from headrace.core.times import SystemClock
+    from headrace.storage.dynamodb.readers import DynamoReader
+    from headrace.streams.ski.day_counts_redis import RedisDayCounts
+    from headrace.streams.ski.resort_days import ResortDays
+    from headrace.streams.ski.resorts import DynamoResorts
+    from headrace.streams.ski.routes import ResortDayPath, SkiServices, hours
+
+    clock, none = SystemClock(), None
+    resorts = DynamoResorts(lean("dynamodb"), "Resorts")
+    resorts.add_season(RESORT, SEASON, "Mission Ridge")
+    counts = RedisDayCounts(_cache(cache_port))
+    days = ResortDays(DynamoReader(traffic.watch(lean("dynamodb"))), "LiftRides", resorts, counts, clock)
+    unused: Any = none
+    services = SkiServices(unused, days, resorts, unused, clock)
+    route = "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours"
+    router = HttpRouter({route: Route(hours, path=ResortDayPath)}, lambda: services, clock)
+    path = {"resortID": str(RESORT), "seasonID": str(SEASON), "dayID": str(DAY)}
+
+    def ask() -> dict[str, Any]:
+        return _answer(router, _event(route, {}, path))
+
+    if sum(each["rides"] for each in ask()["hours"]) != count:
+        raise SystemExit("rides are missing in the answer")
+    return ask
+
+
+def _cache(port: int) -> Any:
+    from headrace.runtime.settings import CacheSettings
+    from headrace.storage.redis import RedisCache, connect
+
+    settings = CacheSettings(cache_endpoint=f"127.0.0.1:{port}", cache_tls=False)
+    return RedisCache(lambda: connect(settings, 5.0))
+
+
+def _event(route: str, query: dict[str, str], path: dict[str, str] | None = None) -> dict[str, Any]:
+    context = {"requestId": "r-1", "authorizer": {"jwt": {"claims": CLAIMS}}}
+    return {
+        "routeKey": route,
+        "requestContext": context,
+        "queryStringParameters": query,
+        "pathParameters": path or {},
+    }
+
+
+def _answer(router: Any, event: dict[str, Any]) -> dict[str, Any]:
+    answer = router(event, LambdaContext)
+    if answer["statusCode"] != 200:
+        raise SystemExit(answer["body"])
+    found: dict[str, Any] = json.loads(answer["body"])
+    return found
+
+
+def empty_cache(port: int) -> None:
+    """Empty the cache, except for the generations of slots: without them no slot may be kept."""
+    from redis import Redis
+
+    from headrace.analytics import generations
+
+    with Redis(port=port) as cache:
+        cache.flushall()
+        for number in range(generations.SLOT_GROUPS):
+            cache.set(generations.slot_group(number), "0")
+
+
+def measure(ask: Ask, empty: Callable[[], None], processes: dict[str, psutil.Process], rounds: int) -> Round:
+    """Ask ``rounds`` times, each time with an empty cache."""
+    seen = Round(cpus={name: [] for name in processes})
+    for _ in range(rounds):
+        empty()
+        before = {name: sum(process.cpu_times()[:2]) for name, process in processes.items()}
+        began = time.perf_counter()
+        ask()
+        seen.seconds.append(time.perf_counter() - began)
+        for name, process in processes.items():
+            seen.cpus[name].append(sum(process.cpu_times()[:2]) - before[name])
+    return seen
+
+
+def main(clicks: int, rides: int, rounds: int, emulator_name: str) -> None:
+    emulator = next(each for each in candidates() if each.name == emulator_name)
+    port = free_port()
+    import headrace.bootstrap  # noqa: F401 - sets what an environment sets
+
+    os.environ.update(
+        AWS_DEFAULT_REGION="us-east-1",
+        AWS_ACCESS_KEY_ID="bench",
+        AWS_SECRET_ACCESS_KEY="bench",
+        AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
+        POWERTOOLS_METRICS_DISABLED="true",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        with started(emulator, port, data) as database, redis(data) as cache_port:
+            tables = {"AdClicksTable": "AdClicks", "LiftRidesTable": "LiftRides", "ResortsTable": "Resorts"}
+            for logical_id, name in tables.items():
+                make_table(client("dynamodb", port), logical_id, name)
+            began = time.monotonic()
+            fill_clicks(clicks)
+            fill_rides(rides)
+            print(f"{clicks + rides:,} rows written in {time.monotonic() - began:.1f} s; {rounds} rounds\n")
+            this = psutil.Process()
+            cache = next(each for each in this.children() if each.pid != database.pid)
+            processes = {"function": this, "DynamoDB": database, "Redis": cache}
+            print("| asked first | ms | lowest to highest | pages | rows | CPU of function · DynamoDB · Redis, ms |")
+            print("| --- | --- | --- | --- | --- | --- |")
+            for what, ask_for, count in (
+                ("top ads", top_ads, clicks),
+                ("rides per hour", rides_per_hour, rides),
+            ):
+                traffic = Traffic()
+                ask = ask_for(count, cache_port, traffic)
+                traffic.pages = traffic.rows = 0
+                seen = measure(ask, lambda: empty_cache(cache_port), processes, rounds)
+                times = [1000 * each for each in seen.seconds]
+                spent = " · ".join(f"{1000 * statistics.median(each):.0f}" for each in seen.cpus.values())
+                print(
+                    f"| {what} | {statistics.median(times):.0f} | {min(times):.0f} to {max(times):.0f} "
+                    f"| {traffic.pages // rounds} | {traffic.rows // rounds:,} | {spent} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--clicks", type=int, default=62_000)
+    parser.add_argument("--rides", type=int, default=13_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--emulator", default="dynalite of the stage")
+    options = parser.parse_args()
+    main(options.clicks, options.rides, options.rounds, options.emulator)
