@@ -46,6 +46,15 @@ SHAPES = {
             ),
         ),
         Shape(
+            "aged",
+            "5,000 messages in single frames on an empty stage, and again after 150,000 in frames of 25",
+            (
+                Phase("single frames, empty", (Load("WebSocketWriter", 64, events=5_000),)),
+                Phase("frames of 25", (Load("WebSocketWriter", 64, events=150_000, batch=25),)),
+                Phase("single frames, full", (Load("WebSocketWriter", 64, events=5_000),)),
+            ),
+        ),
+        Shape(
             "baseline",
             "500,000 messages, 256 connections, 20 rooms, 100,000 senders, 90% TEXT, 5% JOIN, 5% LEAVE",
             (_published("baseline", Load("WebSocketWriter", 256, events=500_000, batch=25)),),
