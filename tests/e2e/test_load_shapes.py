@@ -21,6 +21,7 @@ AT_ONCE = 3
 """Runs at the same time: some of them wait most of the time until counts are complete."""
 SIZES = {
     "frames": ["--messages", "100", "--connections", "4"],
+    "aged": ["--scale", "0.001"],
     "baseline": ["--scale", "0.0005"],
     "stress": ["--scale", "0.0003"],
     "endurance": ["--scale", "0.05", "--seconds", "3"],
