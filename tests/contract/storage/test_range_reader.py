@@ -171,7 +171,7 @@ def test_expired_rows_are_left_out_and_counted_as_read(
 def test_several_ranges_are_returned_in_the_order_of_the_request(reader: RangeReader) -> None:
     queries = [replace(ROOM, partition=room) for room in ("lobby", "nowhere", "кафе", "kitchen") * 4]
 
-    assert reader.read_many(queries) == [reader.read(query) for query in queries]
+    assert list(reader.read_many(queries)) == [reader.read(query) for query in queries]
 
 
 def test_a_partition_without_rows_is_empty(reader: RangeReader) -> None:

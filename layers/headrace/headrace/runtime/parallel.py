@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -18,6 +18,8 @@ class Parallel:
 
     def map(self, call: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
         """The results, in order. A single call is made in the caller's thread; an exception of a call is raised."""
-        if len(arguments) < 2:
-            return [call(each) for each in arguments]
-        return list(self._pool.map(call, arguments))
+        return list(self.each(call, arguments))
+
+    def each(self, call: Callable[[T], R], arguments: Sequence[T]) -> Iterator[R]:
+        """As :meth:`map`; each result can be used while later calls run."""
+        return map(call, arguments) if len(arguments) < 2 else self._pool.map(call, arguments)

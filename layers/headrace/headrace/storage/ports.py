@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Protocol
@@ -102,8 +102,8 @@ class RangeReader(Protocol):
         """
         ...
 
-    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        """The result of :meth:`read` for each of ``queries``, in order; they are read at the same time.
+    def read_many(self, queries: Sequence[RangeQuery]) -> Iterable[Rows]:
+        """The result of :meth:`read` for each of ``queries``, once and in order; they are read at the same time.
 
         Raises:
             headrace.core.errors.StoreUnavailable: the table did not answer one of them in time.

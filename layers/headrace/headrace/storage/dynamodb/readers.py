@@ -26,8 +26,8 @@ class DynamoReader:
         more = response.get("LastEvaluatedKey")
         return Rows([from_wire(item) for item in response["Items"]], from_wire(more) if more else None)
 
-    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        return self._parallel.map(self.read, queries)
+    def read_many(self, queries: Sequence[RangeQuery]) -> Iterable[Rows]:
+        return self._parallel.each(self.read, queries)
 
 
 def columns_client(connections: int) -> AwsClient:

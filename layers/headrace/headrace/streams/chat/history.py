@@ -207,7 +207,7 @@ class _RoomAccessFilter:
         return self.read_many([query])[0]
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        answers = self._reader.read_many(queries)
+        answers = list(self._reader.read_many(queries))
         rooms = dict.fromkeys(row["roomId"] for rows in answers for row in rows.items)
         unknown = [room_id for room_id in rooms if room_id not in self._scopes]
         if asked := unknown[: ROOMS_PER_PAGE - len(self._scopes)]:

@@ -136,7 +136,10 @@ class ResortDays:
         return Counts.of(ride for rides, _ in self._pages(day) for ride in rides)
 
     def _pages(self, day: ResortDay) -> Iterator[tuple[list[CountedRide], int]]:
-        """The day's rides in the index, one page of every shard at a time, each with the first expiry time on it."""
+        """The day's rides in the index, one page after another, each with the first expiry time on it.
+
+        The next pages of all shards are read while a page is used.
+        """
         queries = [
             RangeQuery(
                 self._table,
@@ -151,13 +154,15 @@ class ResortDays:
         ]
         now = self._clock.now() // times.SECOND
         while queries:
-            pages = self._reader.read_many(queries)
-            # Rows that have expired and are not deleted yet are left out here: in a query, it takes longer.
-            rows = [row for page in pages for row in page.items if row.get("expiresAt", NEVER) > now]
-            expires = min((row["expiresAt"] * 1000 for row in rows if "expiresAt" in row), default=NEVER)
-            yield [counted(row["skierID"], row["rideSk"]) for row in rows], expires
-            ahead = zip(queries, pages, strict=True)
-            queries = [replace(query, start=page.more) for query, page in ahead if page.more is not None]
+            following: list[RangeQuery] = []
+            for query, page in zip(queries, self._reader.read_many(queries), strict=True):
+                # Rows that have expired and are not deleted yet are left out here: in a query, it takes longer.
+                rows = [row for row in page.items if row.get("expiresAt", NEVER) > now]
+                expires = min((row["expiresAt"] * 1000 for row in rows if "expiresAt" in row), default=NEVER)
+                yield [counted(row["skierID"], row["rideSk"]) for row in rows], expires
+                if page.more is not None:
+                    following.append(replace(query, start=page.more))
+            queries = following
 
     def _now(self) -> int:
         return self._clock.now() // 1000
