@@ -11,7 +11,7 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B BATCHES WINDOWS QUEUES WRITERS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -149,8 +149,8 @@ sam-test: .local/sam/bin/sam ## run every function in a container beside a stage
 load: setup ## send a shape of load with Locust, read everything back, and check it   [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [WORKERS=2] [WEB=1] [HTTP_URL=…]
 	@$(PY) -m loadtest.load $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web)
 
-report: setup ## write the page of a load run again, or compare two runs   [RUN=path.json] [A=path.json B=path.json]
-	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B")
+report: setup ## write the page of a load run again, or compare two runs   [RUN=path.json] [A=path.json B=path.json] [PICTURE=file.svg]
+	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B") $(if $(PICTURE),--picture "$$PICTURE")
 
 shapes: setup ## list the shapes of load
 	@$(PY) -m loadtest.load --list

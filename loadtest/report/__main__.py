@@ -1,4 +1,4 @@
-"""``python -m loadtest.report [--run path.json | --a a.json --b b.json]``: writes a page, and compares two runs."""
+"""``python -m loadtest.report [--run a.json | --a a.json --b b.json] [--picture file.svg]``: writes pages of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table as Shown
 
 from loadtest.client.command import exit_code_of
 from loadtest.report.document import WrongDocument, newest, read
-from loadtest.report.page import comparison_page, write
+from loadtest.report.page import comparison_page, draw, write
 from loadtest.report.tables import Table, comparison
 from loadtest.shapes.options import RESULTS
 
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.report", description=__doc__)
     parser.add_argument("--run", type=Path, help="JSON of a run (default: the newest)")
+    parser.add_argument("--picture", type=Path, help="also draw its charts as one SVG")
     parser.add_argument("--a", type=Path, help="JSON of the first of two runs")
     parser.add_argument("--b", type=Path, help="JSON of the second")
     parsed = parser.parse_args(arguments)
@@ -54,8 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def run() -> int:
         if (parsed.a is None) != (parsed.b is None):
             raise WrongDocument("to compare two runs give both A=path.json and B=path.json")
-        page = compare(parsed.a, parsed.b) if parsed.a else write(parsed.run or newest(Path(RESULTS)))
-        print(f"report: {page}")
+        path = parsed.b or parsed.run or newest(Path(RESULTS))
+        print(f"report: {compare(parsed.a, path) if parsed.a else write(path)}")
+        if parsed.picture:
+            draw(path, parsed.picture)
+            print(f"picture: {parsed.picture}")
         return 0
 
     return exit_code_of(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -118,3 +118,19 @@ def number(value: float) -> str:
 def shortened(label: str) -> str:
     """A name in a legend."""
     return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+
+
+def picture(title: str, width: float, height: float, elements: Iterable[str]) -> str:
+    """An SVG document for a page of the documentation."""
+    size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{STYLE}</style>",
+            f'<rect class="page" width="{width:g}" height="{height:g}" rx="6"/>',
+            *elements,
+            "</svg>",
+            "",
+        ]
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -13,12 +14,14 @@ from jinja2 import Environment, FileSystemLoader
 from loadtest.report.bar_chart import BarChart
 from loadtest.report.charts import charts
 from loadtest.report.document import Document, read
-from loadtest.report.drawing import STYLE
+from loadtest.report.drawing import STYLE, Box, picture
 from loadtest.report.line_chart import LineChart
 from loadtest.report.tables import FAULTS, Table, comparison, failed, short, tables
 
 ROWS = 20
 """Rows of a chart's table."""
+COLUMNS, GAP = 2, 10
+"""Charts beside each other in a picture, and pixels between them."""
 UNITS = "DynamoDB's read and write units have no source: functions count only the read units of analytics."
 """A note about what no run has; those of analytics are the metric ``AnalyticsReadUnits``."""
 
@@ -36,6 +39,25 @@ def write(path: Path) -> Path:
     page = path.with_suffix(".html")
     page.write_text(page_of(read(path)), encoding="utf-8")
     return page
+
+
+def draw(path: Path, picture_path: Path) -> None:
+    """Draw all charts of the run whose JSON is ``path`` as one SVG, for the documentation.
+
+    Raises:
+        loadtest.report.document.WrongDocument: it is no result of a run.
+    """
+    run = read(path)
+    drawn = charts(run)
+    width, height = Box.width + GAP, Box.height + GAP
+    elements = (
+        element
+        for at, chart in enumerate(drawn)
+        for element in replace(chart, box=Box(at % COLUMNS * width + GAP, at // COLUMNS * height + GAP)).elements()
+    )
+    rows = -(-len(drawn) // COLUMNS)
+    title = f"Load run: {run['shape']['name']}, {run['began'][:10]}"
+    picture_path.write_text(picture(title, COLUMNS * width + GAP, rows * height + GAP, elements), encoding="utf-8")
 
 
 def page_of(run: Document) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 
-from loadtest.report.drawing import STYLE, Box, text
+from loadtest.report.drawing import Box, picture, text
 from loadtest.report.line_chart import Line, LineChart
 from tools.dashboard.definition import SERVICE, Widget
 from tools.dashboard.recording import MINUTE, Recording, is_local
@@ -22,17 +21,8 @@ def svg(widgets: Sequence[Widget], recording: Recording) -> str:
     """The dashboard as an SVG document."""
     width = max(each.x + each.width for each in widgets) * UNIT + GAP
     height = max(each.y + each.height for each in widgets) * UNIT + GAP
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">',
-            f"<title>{escape(TITLE)}, {recording.day}</title>",
-            f"<style>{STYLE}</style>",
-            f'<rect class="page" width="{width}" height="{height}" rx="6"/>',
-            *(element for each in widgets for element in chart(each, recording)),
-            "</svg>",
-            "",
-        ]
-    )
+    elements = (element for each in widgets for element in chart(each, recording))
+    return picture(f"{TITLE}, {recording.day}", width, height, elements)
 
 
 def chart(widget: Widget, recording: Recording) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -178,6 +179,17 @@ def test_the_commands_write_pages_beside_the_results(tmp_path: Path, capsys: pyt
     assert {path.name for path in tmp_path.glob("*.html")} == {"a.html", "a-and-b.html"}
     assert re.search(r"ack p99, ms +20\.02 +20\.02 +1\.00×", capsys.readouterr().out)
     assert newest(tmp_path) == paths[1]
+
+
+def test_a_picture_has_every_chart_of_the_run_in_its_place(tmp_path: Path) -> None:
+    path, picture = tmp_path / "a.json", tmp_path / "a.svg"
+    path.write_text(json.dumps(made_run()))
+
+    assert main(["--run", str(path), "--picture", str(picture)]) == 0
+
+    drawn = ElementTree.fromstring(picture.read_text())
+    frames = [each for each in drawn.iter("{http://www.w3.org/2000/svg}rect") if each.get("class") == "widget"]
+    assert len({(each.get("x"), each.get("y")) for each in frames}) == len(charts(made_run()))
 
 
 @pytest.mark.parametrize(
