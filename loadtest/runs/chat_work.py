@@ -170,17 +170,19 @@ class ChatWork:
             return [], []
         if verdict.unanswered or not verdict.kept:
             return [], ["analytics: not every message was answered and stored"]
+        wrong: list[str] = []
         try:
             api = self._target.http(READER, "analytics:read", timeout=60.0)
             check = AnalyticsCheck(api, self.began)
+            wrong = check.findings.wrong
             check.check_rooms(self.counted)
             for room in self.checker.rooms()[:1]:
                 pages = self._reader.walk_room(room)
                 check.check_room(room, Counter(item["userId"] for page in pages for item in page))
             api.close()
         except ClientError as error:
-            return [], [f"analytics: {error}"]
-        return check.findings.wrong, []
+            return wrong, [f"analytics: {error}"]
+        return wrong, []
 
     def stop_probing(self) -> None:
         """Wait for the last samples."""
