@@ -4,8 +4,8 @@ const Stream = require('node:stream')
 const zlib = require('node:zlib')
 const db = require('dynalite/db')
 
-const ROWS = 4000
-const BYTES = 1024 * 1024 // of a page: so that a page is complete before others begin
+const ROWS = 1000
+const BYTES = 256 * 1024
 
 // What dynalite uses of a stream: the events data, end and error, and destroy().
 class Chunks extends Stream {
