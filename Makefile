@@ -149,7 +149,7 @@ sam-test: .local/sam/bin/sam ## run every function in a container beside a stage
 load: setup ## send a shape of load with Locust, read everything back, and check it   [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [WORKERS=2] [WEB=1] [HTTP_URL=…]
 	@$(PY) -m loadtest.load $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web)
 
-report: setup ## write the page of a load run again, or compare two runs   [RUN=path.json] [A=path.json B=path.json] [PICTURE=file.svg]
+report: setup ## write the page of a load run again, or compare two runs   [RUN=….json] [A=….json B=….json] [PICTURE=….svg]
 	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B") $(if $(PICTURE),--picture "$$PICTURE")
 
 shapes: setup ## list the shapes of load
