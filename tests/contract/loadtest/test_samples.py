@@ -25,7 +25,9 @@ def test_the_load_generator_is_sampled_and_what_a_deployed_stage_lacks_is_named(
 
     assert samples["notes"] == [NOT_LOCAL]
     assert samples["times"]
-    assert set(samples["cpu"]) == set(samples["memory"]) == {"load generator", "sampling"}
+    # This process stands for the load generator, and other tests may have started a stage below it.
+    assert {"load generator", "sampling"} <= samples["cpu"].keys() == samples["memory"].keys()
+    assert "invocations" not in samples
     assert set(samples["depths"]) == {"main", "retry", "dead", "parking"}
     assert {depth for values in samples["depths"].values() for depth in values} == {None}
     assert recording.finish() == samples
