@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import ROOT
 
 
@@ -35,9 +37,10 @@ def test_a_benchmark_writes_its_rounds_and_its_ratios_are_checked(tmp_path: Path
     assert "worse   clicks: bytes of 100 clicks against JSON" in checked.stdout
 
 
+@pytest.mark.timeout(240)
 def test_a_sweep_of_two_points_loses_nothing_and_draws_both(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bench.sweep", "--windows", "0,1", "--scale", "0.01", "--results", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=220)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\nlost=0\n" in done.stdout
