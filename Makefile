@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load report shapes sweep bench bench-check bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-powertools bench-emulators invoke diagrams dashboard lock clean
+.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load report shapes sweep bench bench-check bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-first profile bench-powertools bench-emulators invoke diagrams dashboard lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -193,6 +193,12 @@ bench-live: setup ## measure push latency and CPU per post: 100 subscribers, 50 
 
 bench-analytics: setup ## compare analytics, cold, warm and a minute later, with a plain scatter-gather   [SIZES=200000,1000000] [DAY=1000000]
 	@$(PY) -m bench.analytics $(if $(SIZES),--sizes "$$SIZES") $(if $(DAY),--day "$$DAY")
+
+bench-first: setup ## measure questions that are asked first: the top ads of 62,000 clicks, rides per hour of 13,000
+	@$(PY) -m bench.first_questions
+
+profile: setup ## print the largest costs of a frame, a batch and a page, with flame graphs in .local/profiles   [SECONDS=5]
+	@$(PY) -m bench.profile $(if $(SECONDS),--seconds '$(SECONDS)')
 
 bench-powertools: setup ## measure import time and cost per call of Powertools' utilities and of our code
 	@$(PY) -m bench.powertools
