@@ -28,11 +28,11 @@ def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None
     """A count between the two caches a result that lacks the row."""
     write = RowWriter._write_stream
 
-    def mark_first(self: RowWriter, stream: Any, rows: Any) -> Any:
+    def mark_first(self: RowWriter, stream: Any, rows: Any, *arguments: Any) -> Any:
         items = [row.item for _, row in rows if row.item is not None]
         for hook in self._after:
             hook.stored(stream, items)
-        return write(RowWriter(self._store, self._tables, ()), stream, rows)
+        return write(RowWriter(self._store, self._tables, ()), stream, rows, *arguments)
 
     patch.setattr(RowWriter, "_write_stream", mark_first)
 
