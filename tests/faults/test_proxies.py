@@ -22,10 +22,9 @@ from localstage.tcp_proxy import TcpProxy, delayed
 @asynccontextmanager
 async def echo_server() -> AsyncIterator[int]:
     """The port of a server that sends back what it gets."""
-    handlers: list[asyncio.Task[None]] = []
+    before = asyncio.all_tasks()
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        handlers.append(asyncio.current_task())
         with suppress(OSError):
             while data := await reader.read(1000):
                 writer.write(data)
@@ -37,7 +36,9 @@ async def echo_server() -> AsyncIterator[int]:
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     yield server.sockets[0].getsockname()[1]
     server.close()
-    await asyncio.gather(*handlers)
+    # Also those of connections that are still being accepted.
+    while handlers := asyncio.all_tasks() - before:
+        await asyncio.wait(handlers)
 
 
 @asynccontextmanager
