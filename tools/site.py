@@ -96,7 +96,7 @@ def navigation() -> list[Any]:
     for title, folder in SECTIONS.items():
         pages = sorted((DOCS / folder).glob("*.md"), key=order)
         menu.append({title: [str(page.relative_to(DOCS)) for page in pages]})
-    menu += ["adr/README.md", "benchmarks.md", "contributing.md", "changelog.md"]
+    menu += ["adr/README.md", "benchmarks.md", "gallery.md", "contributing.md", "changelog.md"]
     return [each for each in menu if isinstance(each, dict) or (PAGES / each).exists()]
 
 
