@@ -13,17 +13,14 @@ import argparse
 import os
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from bench.analytics_world import SETTLE, BenchWorld, Environment
 from bench.counted import HOUR_START, MINUTE, ROOMS, USERS, fill, make_table, messages
-from bench.emulators import candidates, client, free_port
-from bench.emulators import running as started
-from bench.history import redis
+from bench.emulators import client
+from bench.services import database
 from bench.slots import slot_costs
 from bench.suite.rounds import Series, add_options, figure, ratio, write
 
@@ -125,42 +122,28 @@ def measure_day(world: BenchWorld, count: int, calls: int) -> None:
 
 
 def main(sizes: list[int], day: int, calls: int, rounds: int) -> list[Series]:
-    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
-    os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
     import headrace.analytics.routes  # noqa: F401 - early: the code may be edited during a long run
 
     found = slot_costs(rounds)
     for case in [*sizes, None] if day else sizes:
-        port = free_port()
-        os.environ.update(
-            AWS_DEFAULT_REGION="us-east-1",
-            AWS_ACCESS_KEY_ID="bench",
-            AWS_SECRET_ACCESS_KEY="bench",
-            AWS_EC2_METADATA_DISABLED="true",
-            AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
-            CACHE_ENDPOINT="127.0.0.1:1",
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder) / "data"
-            data.mkdir()
-            with started(emulator, port, data), redis(data) as cache_port:
-                world = BenchWorld(port, cache_port)
-                make_table(client("dynamodb", port))
-                began = time.monotonic()
-                if case is None:
-                    fill(messages(DAY_START, 1440 * MINUTE, day, 2))
-                else:
-                    # Also messages of the minutes by which the window moves, and of two more.
-                    more = LATER_WINDOWS + 2
-                    fill(messages(HOUR_START, 60 * MINUTE, case, 0))
-                    fill(messages(HOUR_START + 60 * MINUTE, more * MINUTE, case * more // 60, 1))
-                print(f"\n(written in {time.monotonic() - began:.0f} s)", file=sys.stderr)
-                if case is None:
-                    measure_day(world, day, calls)
-                else:
-                    found += measure_hour(world, case, calls, rounds)
+        with database(CACHE_ENDPOINT="127.0.0.1:1", POWERTOOLS_METRICS_DISABLED="true") as services:
+            world = BenchWorld(services.port, services.cache_port)
+            make_table(client("dynamodb", services.port))
+            began = time.monotonic()
+            if case is None:
+                fill(messages(DAY_START, 1440 * MINUTE, day, 2))
+            else:
+                # Also messages of the minutes by which the window moves, and of two more.
+                more = LATER_WINDOWS + 2
+                fill(messages(HOUR_START, 60 * MINUTE, case, 0))
+                fill(messages(HOUR_START + 60 * MINUTE, more * MINUTE, case * more // 60, 1))
+            print(f"\n(written in {time.monotonic() - began:.0f} s)", file=sys.stderr)
+            if case is None:
+                measure_day(world, day, calls)
+            else:
+                found += measure_hour(world, case, calls, rounds)
     return found
 
 

@@ -10,22 +10,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import psutil
 
 from bench import ROOT
-from bench.emulators import candidates, client, free_port
-from bench.emulators import running as started
-from bench.history import redis
+from bench.emulators import client
+from bench.services import database
 from loadtest.ads.click_size import validated
 from loadtest.ads.clicks import click_of
 from localstage.template.document import parse
@@ -251,48 +247,36 @@ def measure(ask: Ask, empty: Callable[[], None], processes: dict[str, psutil.Pro
 
 
 def main(clicks: int, rides: int, rounds: int, emulator_name: str) -> None:
-    emulator = next(each for each in candidates() if each.name == emulator_name)
-    port = free_port()
     import headrace.bootstrap  # noqa: F401 - sets what an environment sets
 
-    os.environ.update(
-        AWS_DEFAULT_REGION="us-east-1",
-        AWS_ACCESS_KEY_ID="bench",
-        AWS_SECRET_ACCESS_KEY="bench",
-        AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
-        POWERTOOLS_METRICS_DISABLED="true",
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data"
-        data.mkdir()
-        with started(emulator, port, data) as database, redis(data) as cache_port:
-            tables = {"AdClicksTable": "AdClicks", "LiftRidesTable": "LiftRides", "ResortsTable": "Resorts"}
-            for logical_id, name in tables.items():
-                make_table(client("dynamodb", port), logical_id, name)
-            began = time.monotonic()
-            fill_clicks(clicks)
-            fill_rides(rides)
-            print(f"{clicks + rides:,} rows written in {time.monotonic() - began:.1f} s; {rounds} rounds\n")
-            this = psutil.Process()
-            cache = next(each for each in this.children() if each.pid != database.pid)
-            processes = {"function": this, "DynamoDB": database, "Redis": cache}
-            print("| asked first | ms | lowest to highest | pages | rows | CPU of function · DynamoDB · Redis, ms |")
-            print("| --- | --- | --- | --- | --- | --- |")
-            for what, ask_for, count in (
-                ("top ads", top_ads, clicks),
-                ("rides per hour", rides_per_hour, rides),
-            ):
-                traffic = Traffic()
-                ask = ask_for(count, cache_port, traffic)
-                traffic.pages = traffic.rows = 0
-                seen = measure(ask, lambda: empty_cache(cache_port), processes, rounds)
-                times = [1000 * each for each in seen.seconds]
-                spent = " · ".join(f"{1000 * statistics.median(each):.0f}" for each in seen.cpus.values())
-                print(
-                    f"| {what} | {statistics.median(times):.0f} | {min(times):.0f} to {max(times):.0f} "
-                    f"| {traffic.pages // rounds} | {traffic.rows // rounds:,} | {spent} |",
-                    flush=True,
-                )
+    with database(emulator_name, POWERTOOLS_METRICS_DISABLED="true") as found:
+        tables = {"AdClicksTable": "AdClicks", "LiftRidesTable": "LiftRides", "ResortsTable": "Resorts"}
+        for logical_id, name in tables.items():
+            make_table(client("dynamodb", found.port), logical_id, name)
+        began = time.monotonic()
+        fill_clicks(clicks)
+        fill_rides(rides)
+        print(f"{clicks + rides:,} rows written in {time.monotonic() - began:.1f} s; {rounds} rounds\n")
+        this = psutil.Process()
+        cache = next(each for each in this.children() if each.pid != found.process.pid)
+        processes = {"function": this, "DynamoDB": found.process, "Redis": cache}
+        print("| asked first | ms | lowest to highest | pages | rows | CPU of function · DynamoDB · Redis, ms |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for what, ask_for, count in (
+            ("top ads", top_ads, clicks),
+            ("rides per hour", rides_per_hour, rides),
+        ):
+            traffic = Traffic()
+            ask = ask_for(count, found.cache_port, traffic)
+            traffic.pages = traffic.rows = 0
+            seen = measure(ask, lambda: empty_cache(found.cache_port), processes, rounds)
+            times = [1000 * each for each in seen.seconds]
+            spent = " · ".join(f"{1000 * statistics.median(each):.0f}" for each in seen.cpus.values())
+            print(
+                f"| {what} | {statistics.median(times):.0f} | {min(times):.0f} to {max(times):.0f} "
+                f"| {traffic.pages // rounds} | {traffic.rows // rounds:,} | {spent} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -9,24 +9,17 @@ call. Numbers are medians of each round's p50; ratios are medians of the rounds'
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import os
 import statistics
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from bench.emulators import candidates, client, free_port
-from bench.emulators import running as started
+from bench.emulators import client
 from bench.history_rooms import TABLE, RoomAccesses, fill, message
+from bench.services import database
 from bench.suite.rounds import Series, add_options, figure, ratio, write
-from localstage.services import install
 
 SIZES = [1_000, 200_000]
 PAGE = 20
@@ -204,40 +197,13 @@ def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
     return found
 
 
-@contextmanager
-def redis(folder: Path) -> Iterator[int]:
-    """Run a separate Redis; yields its port."""
-    program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
-    port = free_port()
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
-    process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
-    try:
-        yield port
-    finally:
-        process.kill()
-        process.wait()
-
-
 def main(rounds: int, calls: int) -> list[Series]:
-    emulator = next(each for each in candidates() if each.name == "dynalite, memory")
-    port = free_port()
-    os.environ.update(
-        AWS_DEFAULT_REGION="us-east-1",
-        AWS_ACCESS_KEY_ID="bench",
-        AWS_SECRET_ACCESS_KEY="bench",
-        AWS_EC2_METADATA_DISABLED="true",
-        AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
-        CURSOR_SECRET_ARN="bench",
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data"
-        data.mkdir()
-        with started(emulator, port, data), redis(data) as cache_port:
-            began = time.monotonic()
-            fill(port, SIZES)
-            count, seconds = sum(SIZES), time.monotonic() - began
-            print(f"{count:,} messages written in {seconds:.0f} s. Medians of {rounds} rounds of {calls} calls.\n")
-            return measure(Pages(port, cache_port), rounds, calls)
+    with database(CURSOR_SECRET_ARN="bench") as found:
+        began = time.monotonic()
+        fill(found.port, SIZES)
+        count, seconds = sum(SIZES), time.monotonic() - began
+        print(f"{count:,} messages written in {seconds:.0f} s. Medians of {rounds} rounds of {calls} calls.\n")
+        return measure(Pages(found.port, found.cache_port), rounds, calls)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.services import Endpoints, Services
+import psutil
+
+from bench import emulators
+from localstage.services import Endpoints, Services, install
 
 STATE = Path(__file__).resolve().parent.parent / ".local" / "bench"
 
@@ -34,3 +41,46 @@ async def running() -> AsyncIterator[Endpoints]:
         yield endpoints
     finally:
         await services.stop()
+
+
+@dataclass(frozen=True)
+class Database:
+    """A DynamoDB emulator with its process, and a Redis; both are empty."""
+
+    port: int
+    cache_port: int
+    process: psutil.Process
+
+
+@contextmanager
+def database(name: str = "dynalite, memory", **variables: str) -> Iterator[Database]:
+    """Start the emulator ``name`` and a Redis; point this process's AWS clients to it, and set ``variables``."""
+    emulator = next(each for each in emulators.candidates() if each.name == name)
+    port = emulators.free_port()
+    os.environ.update(
+        AWS_DEFAULT_REGION="us-east-1",
+        AWS_ACCESS_KEY_ID="bench",
+        AWS_SECRET_ACCESS_KEY="bench",
+        AWS_EC2_METADATA_DISABLED="true",
+        AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
+        **variables,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        data.mkdir()
+        with emulators.running(emulator, port, data) as process, _redis(data) as cache_port:
+            yield Database(port, cache_port, process)
+
+
+@contextmanager
+def _redis(folder: Path) -> Iterator[int]:
+    """Run a separate Redis; yields its port."""
+    program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
+    port = emulators.free_port()
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+    process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
+    try:
+        yield port
+    finally:
+        process.kill()
+        process.wait()

@@ -34,4 +34,4 @@ BENCHES = {
 }
 """Each benchmark by the name of its target, ``make bench-<name>``; some measure less here, to be done in time.
 
-``bench.runtime``, ``bench.triggers`` and ``bench.live_flood`` measure a part of the stage without a peer."""
+``bench.runtime``, ``bench.triggers``, ``bench.live_flood`` and ``bench.first_questions`` have no peer."""
