@@ -12,6 +12,8 @@ from loadtest.client.chat_events import after
 TAIL = 50
 POLL = 0.1
 PATIENCE = 30.0
+WAITING_WITHIN = 900.0
+"""Seconds in all to wait for events that the lanes hold. The retry lane tries for three minutes; an overload adds."""
 
 
 class Reader(Protocol):
@@ -32,12 +34,17 @@ def _silent(_: int) -> None:
     pass
 
 
+def _none() -> int:
+    return 0
+
+
 def drain_and_read(
     checker: Checker,
     reader: Reader,
     *,
     patience: float = PATIENCE,
     progress: Progress = _silent,
+    waiting: Callable[[], int] = _none,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> float:
@@ -45,17 +52,22 @@ def drain_and_read(
 
     The newest events of each room are polled first, then every room is walked. Returns the time of ``clock`` at which
     every acknowledged event was readable; an event that the walk missed moves it to when the event was found. After
-    ``patience`` seconds without progress the wait ends, and missing events are lost.
+    ``patience`` seconds without progress the wait ends, unless the lanes still hold events: ``waiting`` counts them.
 
     Raises:
         localstage.client.errors.ClientError: the history cannot be read.
     """
-    _await_readable(checker.newest(TAIL), reader, patience, clock, sleep)
+    end = clock() + WAITING_WITHIN
+
+    def stalled() -> bool:
+        return clock() >= end or not waiting()
+
+    _await_readable(checker.newest(TAIL), reader, patience, stalled, clock, sleep)
     drained = clock()
     walk_all(checker, reader, progress)
     missing = checker.missing()
     while missing:
-        found_all = _await_readable(missing, reader, patience, clock, sleep)
+        found_all = _await_readable(missing, reader, patience, stalled, clock, sleep)
         drained = clock()
         walk_all(checker, reader, progress)
         before, missing = missing, checker.missing()
@@ -90,10 +102,11 @@ def _await_readable(
     wanted: Mapping[str, Mapping[str, str]],
     reader: Reader,
     patience: float,
+    stalled: Callable[[], bool],
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> bool:
-    """Poll until every wanted id was seen; return False after ``patience`` seconds without a new one."""
+    """Poll until every wanted id was seen; return False if ``stalled`` after ``patience`` seconds without a new one."""
     left = {room: dict(events) for room, events in wanted.items() if events}
     deadline = clock() + patience
     while True:
@@ -108,5 +121,7 @@ def _await_readable(
         if not left:
             return True
         if clock() >= deadline:
-            return False
+            if stalled():
+                return False
+            deadline = clock() + patience
         sleep(POLL)

@@ -39,7 +39,7 @@ class Verdict:
     """The result of a checker. Counts are of events; ``examples`` name a few of each fault.
 
     ``stored`` counts the attempted events that were read back unchanged. ``unanswered`` were neither acknowledged nor
-    refused. ``disordered`` counts items out of (time, id) order.
+    refused. ``disordered`` counts items out of (time, id) order. ``waiting`` events are still in the lanes.
     """
 
     attempted: int
@@ -53,6 +53,7 @@ class Verdict:
     disordered: int
     acks: Latency
     durable: Latency
+    waiting: int = 0
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
@@ -67,7 +68,8 @@ class Verdict:
 
     def line(self) -> str:
         """The last line of every run."""
+        waiting = f"waiting={self.waiting} " if self.waiting else ""
         return (
-            f"accepted={self.accepted} stored={self.stored} lost={self.lost} unexpected={self.unexpected} "
+            f"accepted={self.accepted} stored={self.stored} {waiting}lost={self.lost} unexpected={self.unexpected} "
             f"duplicated={self.duplicated} acks {self.acks} durable {self.durable}"
         )

@@ -95,7 +95,7 @@ def _shown(run: Document, label: str) -> dict[str, Any]:
 
 def _verdict(run: Document) -> str:
     found = [phase["found"] for phase in run["phases"] if phase["found"]]
-    faults = [f"{name} {count:,}" for name in FAULTS if (count := sum(each[name] for each in found))]
+    faults = [f"{name} {count:,}" for name in FAULTS if (count := sum(each.get(name, 0) for each in found))]
     if faults:
         return f"Faults: {', '.join(faults)}."
     if run["partial"]:
@@ -106,7 +106,7 @@ def _verdict(run: Document) -> str:
 
 def _lines(phase: Mapping[str, Any]) -> Iterator[str]:
     sent, found, name = phase["sent"], phase["found"], phase["phase"]["name"]
-    read_back = " ".join(f"{each}={found[each]:,}" for each in ("stored", *FAULTS)) if found else "not read back"
+    read_back = " ".join(f"{each}={found.get(each, 0):,}" for each in ("stored", *FAULTS)) if found else "not read back"
     if sent["attempted"]:
         yield f"{name}: accepted={sent['accepted']:,} of {sent['attempted']:,}, {read_back}"
     if questions := phase["counts"].get("questions"):

@@ -9,7 +9,7 @@ from typing import Any
 
 from loadtest.report.document import Document
 
-FAULTS = ("lost", "unexpected", "duplicated", "disordered", "wrong")
+FAULTS = ("lost", "unexpected", "duplicated", "disordered", "wrong", "waiting")
 PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9", "max")
 Phase = Mapping[str, Any]
 
@@ -88,7 +88,7 @@ def tables(run: Document) -> list[Table]:
 
 def _phase(phase: Phase) -> Sequence[str]:
     sent, found = phase["sent"], phase["found"]
-    read = [whole(found[name]) for name in FAULTS] if found else ["not read back"] + ["–"] * (len(FAULTS) - 1)
+    read = [whole(found.get(name, 0)) for name in FAULTS] if found else ["not read back"] + ["–"] * (len(FAULTS) - 1)
     return (
         _name(phase),
         whole(phase["users"]),

@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 from loadtest.chat.analytics_check import AnalyticsCheck
@@ -18,7 +19,8 @@ from loadtest.client.credentials import Sender
 from loadtest.client.target import READER, Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
-from loadtest.runs.work import Findings, Sent
+from loadtest.runs.work import OPERATOR, Findings, Sent
+from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
@@ -146,18 +148,22 @@ class ChatWork:
             return Findings(0, 0, 0, at=time.monotonic())
         self.stop_probing()
         reader = WithoutJoins(self._reader, self.joined)
-        at = drain_and_read(self.checker, reader)
-        found, rooms = self.checker.verdict(), self.checker.room_counts()
+        with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
+            at = drain_and_read(self.checker, reader, waiting=lanes.waiting)
+            found, rooms = self.checker.verdict(), self.checker.room_counts()
+            waiting = min(found.lost, lanes.waiting()) if found.lost else 0
         self.counted |= {room: count + len(reader.joins.get(room, ())) for room, (_, count) in rooms.items()}
         wrong, unchecked = self._check_analytics() if self._last else ([], [])
-        examples = dict(found.examples) | {"wrong": wrong} | {"not checked": unchecked}
+        examples = {"not stored" if kind == "lost" else kind: names for kind, names in found.examples.items()}
+        examples |= {"wrong": wrong} | {"not checked": unchecked}
         return Findings(
             found.stored,
-            found.lost,
+            found.lost - waiting,
             found.unexpected,
             found.duplicated,
             found.disordered,
             wrong=len(wrong),
+            waiting=waiting,
             examples={kind: names for kind, names in examples.items() if names},
             rooms=rooms,
             at=at,

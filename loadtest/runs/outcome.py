@@ -58,8 +58,8 @@ class Outcome:
 
     @property
     def kept(self) -> bool:
-        """Whether nothing is lost, altered, stored twice or answered wrongly, as far as it was read back."""
-        return not any(map(self.found, ("lost", "unexpected", "duplicated", "disordered", "wrong")))
+        """Whether everything accepted is stored once, unaltered, and answered rightly, as far as it was read back."""
+        return not any(map(self.found, ("waiting", "lost", "unexpected", "duplicated", "disordered", "wrong")))
 
     @property
     def whole(self) -> bool:
@@ -76,6 +76,8 @@ class Outcome:
         """Why this phase was too much; empty if it was not."""
         p99 = self.latency("ack").p99
         due = self.sent("attempted") + self.unsent
+        if waiting := self.found("waiting"):
+            return f"{waiting:,} events are not stored yet"
         if not self.kept or self.sent("accepted") < self.sent("attempted"):
             return "the checker found a fault" if not self.kept else "not everything was accepted"
         if p99 is not None and p99 > limit.ack_p99:
@@ -101,6 +103,8 @@ class Outcome:
         shown += [f"  {sentence}" for sentence in self.problems]
         if not self.read_back:
             shown.append("  partial: not everything was read back")
+        if waiting := self.found("waiting"):
+            shown.append(f"  {waiting:,} accepted events are not stored yet: the lanes still hold as many")
         return [*shown, self.last_line()]
 
     def last_line(self) -> str:
@@ -110,8 +114,9 @@ class Outcome:
             return f"questions={asked} failed={self.failed} {self.phase.name} {self.latency(self._question())}"
         if self.phase.stream == "chat":
             return self._verdict().line()
+        waiting = f"waiting={self.found('waiting')} " if self.found("waiting") else ""
         return (
-            f"accepted={self.sent('accepted')} stored={self.found('stored')} lost={self.found('lost')} "
+            f"accepted={self.sent('accepted')} stored={self.found('stored')} {waiting}lost={self.found('lost')} "
             f"unexpected={self.found('unexpected')} wrong={self.found('wrong')} acks {self.latency('ack')}"
         )
 
@@ -132,6 +137,7 @@ class Outcome:
             unexpected=self.found("unexpected"),
             duplicated=self.found("duplicated"),
             disordered=self.found("disordered"),
+            waiting=self.found("waiting"),
         )
 
     def _rooms(self) -> str:
@@ -176,7 +182,7 @@ class Outcome:
 
     def document(self) -> dict[str, Any]:
         """The result as JSON; seconds and counts. ``histogram`` is HDR's compressed format."""
-        counts = ("stored", "lost", "unexpected", "duplicated", "disordered", "wrong")
+        counts = ("stored", "waiting", "lost", "unexpected", "duplicated", "disordered", "wrong")
         return {
             "phase": self.phase.message(),
             "whole": self.whole,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from contextlib import closing
 from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -12,8 +13,9 @@ from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.posted_events import PostedEvents
-from loadtest.runs.work import Findings, Sent
+from loadtest.runs.work import OPERATOR, Findings, Sent
 from loadtest.sending.draining import NEWEST, await_readable, until_complete
+from loadtest.sending.queue_depths import Lanes
 from localstage.client.http_api import HttpApi
 
 Event = TypeVar("Event")
@@ -68,11 +70,16 @@ class PostedWork(ABC, Generic[Event]):
         api = self._target.http(self.user, "analytics:read", connections=self.clients, timeout=30.0)
         await_readable(partial(self._is_readable, api, event) for event in self.posted.accepted[-NEWEST:])
         at = time.monotonic()
-        found = until_complete(lambda: self._queries(api).run_histories(lambda _: None))
+        with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
+            found = until_complete(lambda: self._queries(api).run_histories(lambda _: None), lanes.waiting)
+            waiting = min(found.lost, lanes.waiting()) if found.lost else 0
         wrong = found.wrong + (self._wrong_counts(api) if self._last else [])
         api.close()
         examples = {"wrong": wrong[:5]} if wrong else {}
-        return Findings(found.stored, found.lost, found.unexpected, wrong=len(wrong), examples=examples, at=at)
+        lost = found.lost - waiting
+        return Findings(
+            found.stored, lost, found.unexpected, wrong=len(wrong), waiting=waiting, examples=examples, at=at
+        )
 
     def _wrong_counts(self, api: HttpApi) -> list[str]:
         """The wrong counts of this phase and of all before it. Asked at the end, they have to be waited for once."""

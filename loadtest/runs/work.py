@@ -6,10 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+OPERATOR = "loadtest-lanes"
+"""The user who asks for the depths of the lanes."""
+
 
 @dataclass(frozen=True)
 class Findings:
-    """What reading back found. Counts are of events, except ``wrong``: answers that differ from what was sent."""
+    """What reading back found. Counts are of events, except ``wrong``: answers that differ from what was sent.
+
+    ``waiting`` events are not stored, and the lanes still hold as many; ``lost`` ones are not stored either.
+    """
 
     stored: int
     lost: int
@@ -17,6 +23,7 @@ class Findings:
     duplicated: int = 0
     disordered: int = 0
     wrong: int = 0
+    waiting: int = 0
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rooms: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """The accepted and the found events of each room."""

@@ -21,8 +21,7 @@ from loadtest.samples.functions import FunctionUsage
 from loadtest.samples.processes import ProcessUsage
 from loadtest.samples.series import Series
 from loadtest.sending.queue_depths import INTERVAL as DEPTHS_INTERVAL
-from loadtest.sending.queue_depths import LANES, depths_of
-from localstage.client.errors import ClientError
+from loadtest.sending.queue_depths import Lanes
 from localstage.client.running_stage import StageUrls, running_stage
 
 INTERVAL = 1.0
@@ -42,19 +41,16 @@ class Depths(threading.Thread):
 
     def __init__(self, target: Target, stopping: threading.Event) -> None:
         super().__init__(daemon=True)
-        self._operator = target.operator(OPERATOR)
+        self._lanes = Lanes(target.operator(OPERATOR))
         self._stopping = stopping
-        self.known = self._operator is not None
+        self.known = self._lanes.known
         self.asked = threading.Event()
         self.newest: dict[str, float | None] = {}
 
     def run(self) -> None:
         """Ask until the end."""
-        while self._operator is not None and not self._stopping.is_set():
-            try:
-                self.newest = dict(depths_of(self._operator.get("/status")))
-            except (ClientError, KeyError, TypeError, AttributeError):
-                self.newest = dict.fromkeys(LANES)
+        while self.known and not self._stopping.is_set():
+            self.newest = dict(self._lanes.depths())
             self.asked.set()
             self._stopping.wait(DEPTHS_INTERVAL)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from loadtest.checker.findings import Findings
+from loadtest.checker.readback import WAITING_WITHIN
 from localstage.client.errors import HttpError
 
 PATIENCE = 60.0
@@ -42,13 +43,22 @@ def await_readable(
     return True
 
 
-def until_complete(read: Callable[[], Findings], sleep: Callable[[float], object] = time.sleep) -> Findings:
-    """Read everything again and again while fewer events are missing each time: the retry lane may have the rest."""
+def until_complete(
+    read: Callable[[], Findings],
+    waiting: Callable[[], int],
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Findings:
+    """Read everything again while fewer events are missing each time, or the lanes hold events.
+
+    ``waiting`` counts the events that the lanes hold. They are waited for no longer than ``WAITING_WITHIN`` seconds.
+    """
+    end = clock() + WAITING_WITHIN
     found = read()
     while found.lost:
         sleep(5.0)
         before, found = found, read()
-        if found.lost >= before.lost:
+        if found.lost >= before.lost and (clock() >= end or not waiting()):
             break
     return found
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
-from localstage.client.errors import HttpError
+from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
 INTERVAL = 2.0
@@ -40,7 +41,7 @@ class QueueDepths:
     """
 
     def __init__(self, operator: HttpApi | None, accepted: Callable[[], int]) -> None:
-        self._operator = operator
+        self._lanes = Lanes(operator)
         self._accepted = accepted
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -61,7 +62,7 @@ class QueueDepths:
 
         Without an operator it returns True at once: all queries wait for what is not stored yet.
         """
-        if self._operator is None:
+        if not self._lanes.known:
             return True
         deadline = time.monotonic() + patience
         empty = 0
@@ -80,13 +81,37 @@ class QueueDepths:
             self._stopped.wait(INTERVAL)
 
     def _depths(self) -> tuple[int | None, int | None]:
-        if self._operator is None:
-            return None, None
-        try:
-            found = depths_of(self._operator.get("/status"))
-        except HttpError:
-            return None, None
+        found = self._lanes.depths()
         return found["main"], found["retry"]
+
+
+class Lanes:
+    """The depths of all queues, by ``GET /status``. ``operator`` has the scope ops; without one they are unknown."""
+
+    def __init__(self, operator: HttpApi | None) -> None:
+        self._operator = operator
+
+    @property
+    def known(self) -> bool:
+        """Whether a token has the scope ops."""
+        return self._operator is not None
+
+    def depths(self) -> dict[str, int | None]:
+        """The depth of each of ``LANES``; None if it is not known."""
+        if self._operator is not None:
+            with suppress(ClientError, KeyError, TypeError, AttributeError):
+                return depths_of(self._operator.get("/status"))
+        return dict.fromkeys(LANES)
+
+    def waiting(self) -> int:
+        """How many events the main and the retry lane hold; 0 if it is not known."""
+        found = self.depths()
+        return (found["main"] or 0) + (found["retry"] or 0)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._operator is not None:
+            self._operator.close()
 
 
 def depths_of(status: Mapping[str, Any]) -> dict[str, int | None]:

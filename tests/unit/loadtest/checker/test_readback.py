@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from loadtest.checker.checker import Checker
-from loadtest.checker.readback import drain_and_read
+from loadtest.checker.readback import WAITING_WITHIN, drain_and_read
 from loadtest.client.chat_events import ChatEvent
 
 
@@ -125,6 +125,28 @@ def test_events_missing_at_the_timeout_are_lost() -> None:
     assert verdict.lost == 2
     assert set(verdict.examples["lost"]) == {"room-2/id-000500", "room-0/id-000501"}
     assert clock.now < 120.0
+
+
+def test_what_the_lanes_hold_is_waited_for_longer_than_the_timeout() -> None:
+    checker, reader, clock, events = prepared(100)
+    for index, event in enumerate(events):
+        reader.add(event, readable_at=400.0 if index == 3 else 0.0)
+
+    drain_and_read(
+        checker, reader, patience=5.0, waiting=lambda: int(clock.now < 400.0), clock=clock, sleep=clock.sleep
+    )
+
+    assert checker.verdict().whole
+
+
+def test_what_the_lanes_hold_is_not_waited_for_without_an_end() -> None:
+    checker, reader, clock, events = prepared(100)
+    for event in events[1:]:
+        reader.add(event)
+
+    drain_and_read(checker, reader, patience=5.0, waiting=lambda: 1, clock=clock, sleep=clock.sleep)
+
+    assert (checker.verdict().lost, clock.now < 100.0 + WAITING_WITHIN + 20) == (1, True)
 
 
 def test_duplicates_across_pages_are_counted_once_each() -> None:

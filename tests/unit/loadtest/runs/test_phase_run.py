@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from loadtest.chat.analytics_check import AnalyticsCheck
-from loadtest.checker import durability_probe
+from loadtest.checker import durability_probe, readback
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
@@ -24,25 +25,35 @@ from loadtest.runs.phase_run import PhaseRun
 from loadtest.runs.place import Place
 from loadtest.runs.worker import Worker
 from loadtest.shapes.shape import Load, Phase
-from localstage.client.errors import ClientError
+from localstage.client.errors import ClientError, TokenRefused
 
 PHASE = Phase("test", (Load("WebSocketWriter", 3, events=100, batch=7),), people=50, joins=0.3, leaves=0.3)
 TRUSTED = Sender("producer", True, lambda: "t")
 
 
+def status(waiting: int) -> dict[str, Any]:
+    retry = {"state": "holding", "visible": waiting} if waiting else {"state": "empty"}
+    lanes = {"main": {"queues": {"chat": {"ready": 0}}}, "retry": retry, "dead": {"state": "empty"}, "parked": {}}
+    return {"lanes": lanes}
+
+
 class Rooms:
     """The room histories and analytics of a stage in memory.
 
-    ``down``: nothing can be read. ``loses``: the end of an id. ``uncounted`` messages are missing in the analytics.
+    ``down``: nothing can be read. ``loses``: the ends of ids. ``uncounted`` messages are missing in the analytics.
+    ``waiting`` messages are in the retry lane.
     """
 
     def __init__(self) -> None:
         self.items: list[dict[str, Any]] = []
         self.down = False
-        self.loses = "none"
+        self.loses: str | tuple[str, ...] = "none"
         self.uncounted = 0
+        self.waiting = 0
 
-    def get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+    def get(self, path: str, query: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+        if path == "/status":
+            return status(self.waiting)
         room = query.get("roomId")
         counted = [item for item in self.items[self.uncounted :] if room in (None, item["roomId"])]
         by_user, by_room = (Counter(item[name] for item in counted) for name in ("userId", "roomId"))
@@ -75,7 +86,7 @@ class Stage(Target):
         return self.rooms
 
     def http(self, user: str, *scopes: str, **_: Any) -> Any:
-        assert scopes == ("analytics:read",)
+        assert scopes in (("analytics:read",), ("ops",))
         return self.rooms
 
 
@@ -160,6 +171,24 @@ def test_a_lost_message_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
     assert part["found"]["lost"] == 1
 
 
+def test_missing_messages_are_lost_only_as_far_as_the_lanes_do_not_hold_them(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_work, "drain_and_read", partial(drain_and_read, patience=0.1))
+    monkeypatch.setattr(readback, "WAITING_WITHIN", 0.5)
+    monkeypatch.setattr(durability_probe, "GIVE_UP", 0.5)
+    stage.rooms.loses = ("-0", "-1", "-2")
+    stage.rooms.waiting = 2
+
+    part = play(
+        stage,
+        replace(PHASE, loads=(Load("WebSocketWriter", 3, events=9),)),
+        lambda run, count: send(run, stage.rooms, count),
+    )
+
+    assert (part["found"]["stored"], part["found"]["waiting"], part["found"]["lost"]) == (6, 2, 1)
+
+
 def test_messages_that_the_analytics_do_not_count_are_wrong(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_work, "AnalyticsCheck", partial(AnalyticsCheck, patience=0.0))
     stage.rooms.uncounted = 1
@@ -175,7 +204,7 @@ def test_messages_that_the_analytics_do_not_count_are_wrong(stage: Stage, monkey
 
 def test_analytics_that_no_token_may_ask_are_named_and_not_wrong(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise ClientError("no token with the scope analytics:read")
+        raise TokenRefused("no token with the scope analytics:read")
 
     monkeypatch.setattr(Stage, "http", refuse)
 
