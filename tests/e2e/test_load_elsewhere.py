@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,16 @@ import pytest
 from tests.contract.loadtest.cognito import CLIENT, SECRET, Cognito
 from tests.e2e.conftest import ROOT, RunningStage
 
+SHORT = 4
+"""Seconds that a token is valid; it is replaced when a fifth of them is left."""
+
 
 @pytest.fixture
 def pool(platform: RunningStage) -> Iterator[Cognito]:
     """A user pool whose tokens the stage accepts. Here they are of the stage's issuer, without a prefix of scopes."""
     running = Cognito(lambda scope: platform.token(CLIENT, *scope.replace("headrace/", "").split()))
     yield running
-    running.stop()
+    running.close()
 
 
 def run(stage: RunningStage, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -50,6 +54,25 @@ def test_one_producer_sends_for_a_hundred_thousand_users(platform: RunningStage,
     phase = result(tmp_path)
     assert (phase["sent"]["accepted"], phase["found"]["stored"], phase["found"]["unexpected"]) == (200, 200, 0)
     assert len(pool.requests) <= 3  # for the command and for Locust, however many users there are
+
+
+def test_a_token_that_expires_during_a_run_is_replaced_and_nothing_is_lost(
+    platform: RunningStage, tmp_path: Path
+) -> None:
+    def issue(scope: str) -> str:
+        return platform.token(CLIENT, *scope.replace("headrace/", "").split(), ttl=SHORT)
+
+    pool = Cognito(issue, SHORT)
+    variables = {"TOKEN_URL": pool.url, "CLIENT_ID": CLIENT, "CLIENT_SECRET": SECRET}
+    with closing(pool):
+        done = load(
+            platform, tmp_path, "--shape", "endurance", "--scale", "0.05", "--seconds", str(4 * SHORT), **variables
+        )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    phase = result(tmp_path)
+    assert phase["sent"]["accepted"] == phase["found"]["stored"] == phase["sent"]["attempted"]
+    assert len(pool.requests) >= 4
 
 
 def test_each_user_of_a_file_sends_as_themselves(platform: RunningStage, tmp_path: Path) -> None:

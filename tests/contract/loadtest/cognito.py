@@ -15,10 +15,11 @@ LASTS = 3600
 
 
 class Cognito:
-    """``POST /oauth2/token``. Each token is valid for an hour; ``issue`` makes one for the client with scopes."""
+    """``POST /oauth2/token``. Each token is valid for ``lasts`` seconds; ``issue`` makes one with the given scopes."""
 
-    def __init__(self, issue: Callable[[str], str] | None = None) -> None:
+    def __init__(self, issue: Callable[[str], str] | None = None, lasts: int = LASTS) -> None:
         self._issue = issue or self._example
+        self._lasts = lasts
         self.requests: list[dict[str, list[str]]] = []
         self.failing = False
         self.busy = self.most_at_once = 0
@@ -60,12 +61,12 @@ class Cognito:
         if not set(scope.split()) <= set(allowed.split()):
             return 400, {"error": "invalid_scope"}
         self.requests.append(asked)
-        return 200, {"access_token": self._issue(scope), "expires_in": LASTS, "token_type": "Bearer"}
+        return 200, {"access_token": self._issue(scope), "expires_in": self._lasts, "token_type": "Bearer"}
 
     def _example(self, scope: str) -> str:
         claims = {"sub": CLIENT, "scope": scope, "token_use": "access", "jti": str(len(self.requests))}
         return f"h.{base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.s"
 
-    def stop(self) -> None:
+    def close(self) -> None:
         self.server.shutdown()
         self.server.server_close()

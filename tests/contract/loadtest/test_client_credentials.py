@@ -23,7 +23,7 @@ class Clock:
 def cognito() -> Iterator[Cognito]:
     running = Cognito()
     yield running
-    running.stop()
+    running.close()
 
 
 def client(cognito: Cognito, clock: Clock, scopes: str = "", secret: str = SECRET) -> ClientCredentials:
