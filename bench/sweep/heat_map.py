@@ -16,8 +16,10 @@ PANELS: tuple[tuple[str, Callable[[Point], float], bool], ...] = (
 """Title, value, and whether more is better. The better a value, the darker its cell."""
 LABEL, CELL, ROW, TITLE = 190, 150, 30, 60
 STYLE = """
-text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600 } .light { fill: #fff }
+text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600 }
 svg { background: #fff }
+@media (prefers-color-scheme: dark) { text { fill: #d1d9e0 } svg { background: #0d1117 } }
+text.on-light { fill: #1f2328 } text.on-dark { fill: #fff }
 """
 
 
@@ -55,7 +57,7 @@ def _cell(x: int, y: int, share: float, text: str) -> str:
     """A cell between light blue (0) and dark blue (1)."""
     red, green, blue = (round(light + (dark - light) * share) for light, dark in ((222, 8), (235, 69), (247, 148)))
     box = f'<rect x="{x}" y="{y}" width="{CELL - 2}" height="{ROW - 2}" fill="rgb({red},{green},{blue})"/>'
-    return box + _text(x + 8, y + 19, text, "light" if share > 0.5 else "")
+    return box + _text(x + 8, y + 19, text, "on-dark" if share > 0.5 else "on-light")
 
 
 def _text(x: int, y: int, text: str, kind: str = "") -> str:
