@@ -76,7 +76,7 @@ class ChatWork:
         self._measurements = measurements
         self._reader = target.reader()
         self._probe = DurabilityProbe(
-            self._reader, outstanding=1, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
+            self._reader, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
         )
         self._probing = False
         self.joined: set[str] = set()

@@ -1,0 +1,108 @@
+"""The durable latency is sampled at fixed times, so that a stall shows in the percentiles."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from loadtest.checker import durability_probe
+from loadtest.checker.durability_probe import DurabilityProbe
+from loadtest.client.chat_events import ChatEvent
+from localstage.client.errors import ClientError
+
+
+class Table:
+    """A room's history in which nothing appears while it stalls. ``down``: requests fail."""
+
+    def __init__(self) -> None:
+        self.stalled = self.down = False
+        self.asked = Counter[str]()
+        self._stored: set[str] = set()
+        self._accepted: set[str] = set()
+
+    def accept(self, event: ChatEvent) -> None:
+        self._accepted.add(event.message_id)
+
+    def room_page(self, room: str, **_: Any) -> dict[str, Any]:
+        self.asked[room] += 1
+        if self.down:
+            raise ClientError("HTTP 503")
+        if not self.stalled:
+            self._stored |= self._accepted
+        return {"items": [{"messageId": each} for each in self._stored]}
+
+
+def offer(probe: DurabilityProbe, table: Table, seconds: float) -> None:
+    """Accept a message every millisecond."""
+    end = time.perf_counter() + seconds
+    number = 0
+    while (now := time.perf_counter()) < end:
+        event = ChatEvent("lobby", f"m-{number}-{now}", "2025-11-21T10:00:00.000000Z", "alice", "hello")
+        table.accept(event)
+        probe.offer([event], now)
+        number += 1
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+def probe_of(table: Table) -> DurabilityProbe:
+    reader: Any = table
+    probe = DurabilityProbe(reader, every=0.02)
+    probe.start()
+    return probe
+
+
+def test_the_samples_of_a_stall_are_as_many_as_at_other_times(table: Table) -> None:
+    probe = probe_of(table)
+    table.stalled = True
+    threading.Timer(0.5, setattr, (table, "stalled", False)).start()
+
+    offer(probe, table, 0.5)
+    values = probe.finish()
+
+    assert 10 <= len(values) <= 26
+    assert sum(value > 0.25 for value in values) >= len(values) * 0.3
+
+
+def test_a_failed_request_is_tried_again_and_lengthens_the_value(table: Table) -> None:
+    probe = probe_of(table)
+    table.down = True
+    threading.Timer(0.4, setattr, (table, "down", False)).start()
+
+    offer(probe, table, 0.01)
+    (value,) = probe.finish()
+
+    assert value >= 0.35
+
+
+def test_an_event_that_is_not_found_has_the_time_until_then_as_its_value(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durability_probe, "GIVE_UP", 0.3)
+    probe = probe_of(table)
+    table.stalled = True
+
+    offer(probe, table, 0.01)
+    (value,) = probe.finish()
+
+    assert value >= 0.3
+
+
+def test_an_old_sample_is_looked_for_less_often(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durability_probe, "GIVE_UP", 1.0)
+    monkeypatch.setattr(durability_probe, "INTERVAL", 0.01)
+    probe = probe_of(table)
+    table.stalled = True
+
+    offer(probe, table, 0.01)
+    probe.finish()
+
+    assert 10 < table.asked["lobby"] < 40
