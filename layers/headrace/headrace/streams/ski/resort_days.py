@@ -38,6 +38,8 @@ LIFETIME = 3_600_000
 """Milliseconds after which counts are read from the table again."""
 PAGE = 2_500
 """Rows that are read from each shard at once."""
+COUNTED = ("skierID", "rideSk", "expiresAt")
+"""The attributes that are read. Without the index's partition key, an answer is a quarter shorter."""
 ADDED_AT_ONCE = 2_000
 """Rides that are added in one round trip: few enough for the cache to answer in time."""
 WAITS, WAIT_SECONDS = 60, 0.05
@@ -149,6 +151,7 @@ class ResortDays:
                 index=RESORT_DAY_INDEX.name,
                 newest_first=False,
                 limit=PAGE,
+                attributes=COUNTED,
             )
             for shard in RESORT_DAY_INDEX.partitions(day.id)
         ]
