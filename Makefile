@@ -1,6 +1,6 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load report shapes sweep bench bench-check bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-analytics bench-cold bench-first profile bench-powertools bench-emulators invoke diagrams dashboard lock clean
+.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load report shapes sweep bench bench-check bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-flood bench-analytics bench-cold bench-first profile bench-powertools bench-emulators invoke diagrams dashboard lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
@@ -188,14 +188,17 @@ bench-clicks: setup ## measure the size of an ad click on the broker and the cos
 bench-history: setup ## compare pages of a small and a large room with a bare DynamoDB Query
 	@$(PY) -m bench.history
 
-bench-live: setup ## measure push latency and CPU per post: 100 subscribers, 50 messages/s, or a flood beside it   [SECONDS=60] [FLOOD=900]
-	@$(PY) -m $(if $(FLOOD),bench.live_flood --listeners '$(FLOOD)',bench.live) $(if $(SECONDS),--seconds '$(SECONDS)')
+bench-live: setup ## measure push latency and CPU per post: 100 subscribers, 50 messages/s   [SECONDS=60]
+	@$(PY) -m bench.live $(if $(SECONDS),--seconds '$(SECONDS)')
+
+bench-flood: setup ## measure push latency in one room while another is flooded by 900 connections   [SECONDS=20]
+	@$(PY) -m bench.live_flood $(if $(SECONDS),--seconds '$(SECONDS)')
 
 bench-analytics: setup ## compare analytics, cold, warm and a minute later, with a plain scatter-gather   [SIZES=200000,1000000] [DAY=1000000]
 	@$(PY) -m bench.analytics $(if $(SIZES),--sizes "$$SIZES") $(if $(DAY),--day "$$DAY")
 
-bench-first: setup ## measure questions that are asked first: the top ads of 62,000 clicks, rides per hour of 13,000
-	@$(PY) -m bench.first_questions
+bench-first: setup ## compare first questions, of 62,000 clicks and 13,000 rides, with bare Queries of the same pages   [ROUNDS=5]
+	@$(PY) -m bench.first_questions $(if $(ROUNDS),--rounds '$(ROUNDS)')
 
 profile: setup ## print the largest costs of a frame, a batch and a page, with flame graphs in .local/profiles   [SECONDS=5]
 	@$(PY) -m bench.profile $(if $(SECONDS),--seconds '$(SECONDS)')

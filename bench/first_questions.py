@@ -2,8 +2,9 @@
 
 The top ads of 62,000 clicks of a minute, and the rides per hour of a resort's day with 13,000 rides: the sizes of the
 demos. Starts the stage's DynamoDB emulator on disk, and Redis. The question is asked through the route's whole function
-with open connections; the cache and the memory of the function are emptied before each round. CPU is counted for this
-process, the emulator and Redis separately.
+with open connections; the cache and the memory of the function are emptied before each round. The peer reads the same
+pages with boto3's Query, in as many threads, and uses no row. CPU is counted for this process, the emulator and Redis
+separately.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +24,7 @@ import psutil
 from bench import ROOT
 from bench.emulators import client
 from bench.services import database
+from bench.suite.rounds import Series, add_options, figure, ratio, write
 from loadtest.ads.click_size import validated
 from loadtest.ads.clicks import click_of
 from localstage.template.document import parse
@@ -32,6 +35,8 @@ RESORT, SEASON, DAY = 7, 2025, 45
 LIFTS, SKIERS = 40, 2_000
 CLAIMS = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
 """The claims of a token that never expires here."""
+PARALLEL = 8
+"""Pages that the routes and the peer read at once."""
 Ask = Callable[[], dict[str, Any]]
 
 
@@ -45,11 +50,10 @@ class LambdaContext:
 
 @dataclass
 class Traffic:
-    """What a function has read from DynamoDB."""
+    """What a function has read from DynamoDB: its ``queries``, and how many rows they found."""
 
-    pages: int = 0
+    queries: list[dict[str, Any]] = field(default_factory=list)
     rows: int = 0
-    size: int = 0
 
     def watch(self, dynamodb: Any) -> Any:
         """Count the answers that go through a client of ``headrace.aws``."""
@@ -58,7 +62,7 @@ class Traffic:
         def counted(operation: str, body: bytes) -> dict[str, Any]:
             answer: dict[str, Any] = send(operation, body)
             if operation == "Query":
-                self.pages += 1
+                self.queries.append(json.loads(body))
                 self.rows += len(answer["Items"])
             return answer
 
@@ -67,10 +71,11 @@ class Traffic:
 
 
 @dataclass
-class Round:
-    """Seconds of one round, and CPU seconds by process."""
+class Rounds:
+    """Seconds of each round, ours and the peer's, and CPU seconds by process."""
 
     seconds: list[float] = field(default_factory=list)
+    bare: list[float] = field(default_factory=list)
     cpus: dict[str, list[float]] = field(default_factory=dict)
 
 
@@ -149,8 +154,8 @@ def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
     from headrace.streams.ads.routes import AdsServices, top
 
     clock, cache = SystemClock(), _cache(cache_port)
-    reader = DynamoColumns(traffic.watch(columns_client(8)))
-    scanner = Scanner(reader, "AdClicks", 8, clock, 8)
+    reader = DynamoColumns(traffic.watch(columns_client(PARALLEL)))
+    scanner = Scanner(reader, "AdClicks", 8, clock, PARALLEL)
     history: Any = None  # this route does not use it
 
     def ask() -> dict[str, Any]:
@@ -175,12 +180,12 @@ def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     from headrace.streams.ski.resorts import DynamoResorts
     from headrace.streams.ski.routes import ResortDayPath, SkiServices, hours
 
-    clock, none = SystemClock(), None
+    clock = SystemClock()
     resorts = DynamoResorts(lean("dynamodb"), "Resorts")
     resorts.add_season(RESORT, SEASON, "Mission Ridge")
     counts = RedisDayCounts(_cache(cache_port))
     days = ResortDays(DynamoReader(traffic.watch(lean("dynamodb"))), "LiftRides", resorts, counts, clock)
-    unused: Any = none
+    unused: Any = None  # this route does not use them
     services = SkiServices(unused, days, resorts, unused, clock)
     route = "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours"
     router = HttpRouter({route: Route(hours, path=ResortDayPath)}, lambda: services, clock)
@@ -232,9 +237,22 @@ def empty_cache(port: int) -> None:
             cache.set(generations.slot_group(number), "0")
 
 
-def measure(ask: Ask, empty: Callable[[], None], processes: dict[str, psutil.Process], rounds: int) -> Round:
-    """Ask ``rounds`` times, each time with an empty cache."""
-    seen = Round(cpus={name: [] for name in processes})
+def bare(port: int, queries: list[dict[str, Any]]) -> Callable[[], None]:
+    """Sends the same queries with boto3."""
+    database = client("dynamodb", port)
+
+    def read() -> None:
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            list(pool.map(lambda query: database.query(**query), queries))
+
+    return read
+
+
+def measure(
+    ask: Ask, read: Callable[[], None], empty: Callable[[], None], processes: dict[str, psutil.Process], rounds: int
+) -> Rounds:
+    """Ask ``rounds`` times, each time with an empty cache, and ``read`` the same pages after it."""
+    seen = Rounds(cpus={name: [] for name in processes})
     for _ in range(rounds):
         empty()
         before = {name: sum(process.cpu_times()[:2]) for name, process in processes.items()}
@@ -243,10 +261,13 @@ def measure(ask: Ask, empty: Callable[[], None], processes: dict[str, psutil.Pro
         seen.seconds.append(time.perf_counter() - began)
         for name, process in processes.items():
             seen.cpus[name].append(sum(process.cpu_times()[:2]) - before[name])
+        began = time.perf_counter()
+        read()
+        seen.bare.append(time.perf_counter() - began)
     return seen
 
 
-def main(clicks: int, rides: int, rounds: int, emulator_name: str) -> None:
+def main(clicks: int, rides: int, rounds: int, emulator_name: str) -> list[Series]:
     import headrace.bootstrap  # noqa: F401 - sets what an environment sets
 
     with database(emulator_name, POWERTOOLS_METRICS_DISABLED="true") as found:
@@ -260,30 +281,35 @@ def main(clicks: int, rides: int, rounds: int, emulator_name: str) -> None:
         this = psutil.Process()
         cache = next(each for each in this.children() if each.pid != found.process.pid)
         processes = {"function": this, "DynamoDB": found.process, "Redis": cache}
-        print("| asked first | ms | lowest to highest | pages | rows | CPU of function · DynamoDB · Redis, ms |")
-        print("| --- | --- | --- | --- | --- | --- |")
+        print("| asked first | ms | bare Query, ms | ratio | pages | rows | CPU of function · DynamoDB · Redis, ms |")
+        print("| --- | --- | --- | --- | --- | --- | --- |")
+        series: list[Series] = []
         for what, ask_for, count in (
             ("top ads", top_ads, clicks),
             ("rides per hour", rides_per_hour, rides),
         ):
             traffic = Traffic()
             ask = ask_for(count, found.cache_port, traffic)
-            traffic.pages = traffic.rows = 0
-            seen = measure(ask, lambda: empty_cache(found.cache_port), processes, rounds)
-            times = [1000 * each for each in seen.seconds]
+            read = bare(found.port, list(traffic.queries))
+            rows, pages = traffic.rows, len(traffic.queries)
+            seen = measure(ask, read, lambda: empty_cache(found.cache_port), processes, rounds)
+            times, peer = ([1000 * each for each in seconds] for seconds in (seen.seconds, seen.bare))
+            against = ratio(f"{what} / bare Query", times, peer, "lower")
             spent = " · ".join(f"{1000 * statistics.median(each):.0f}" for each in seen.cpus.values())
             print(
-                f"| {what} | {statistics.median(times):.0f} | {min(times):.0f} to {max(times):.0f} "
-                f"| {traffic.pages // rounds} | {traffic.rows // rounds:,} | {spent} |",
+                f"| {what} | {statistics.median(times):.0f} | {statistics.median(peer):.0f} | {against.median:.2f}× "
+                f"| {pages} | {rows:,} | {spent} |",
                 flush=True,
             )
+            series += [figure(what, times, "ms"), against]
+        return series
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clicks", type=int, default=62_000)
     parser.add_argument("--rides", type=int, default=13_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    add_options(parser, 5)
     parser.add_argument("--emulator", default="dynalite of the stage")
     options = parser.parse_args()
-    main(options.clicks, options.rides, options.rounds, options.emulator)
+    write(main(options.clicks, options.rides, options.rounds, options.emulator), options.json)

@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection
 import aiohttp
 
 from bench.live import Run, on_stage
+from bench.suite.rounds import Series, add_options, ratio, write
 from headrace.live.shares import CONNECTIONS_PER_ROOM as PER_USER
 from headrace.queues.names import live_queue
 from loadtest.client.target import Target
@@ -103,7 +104,7 @@ def flood(flood: Flood, parent: Connection) -> None:
     asyncio.run(flood.run(parent))
 
 
-async def measure(target: Target, options: argparse.Namespace) -> bool:
+async def measure(target: Target, options: argparse.Namespace) -> list[Series]:
     run = Run(target, SUBSCRIBERS)
     for each in run.subscribers:
         await each.rooms.__aenter__()
@@ -112,7 +113,8 @@ async def measure(target: Target, options: argparse.Namespace) -> bool:
     await run.send_messages(QUIET_RATE, 20)  # without cold starts in the measurement
     print("| flood | listeners | median | p99 | worst | missing |")
     print("| --- | --- | --- | --- | --- | --- |")
-    await row("none", run, options.seconds, 0)
+    quiet = await row("none", run, options, 0)
+    series: list[Series] = []
     users = max(1, -(-options.listeners // PER_USER))
     for name, count in (("one user", 1), (f"{users} users", users)):
         room = next(each for each in iter(_room, "") if live_queue(each) == live_queue(run.room))
@@ -123,7 +125,8 @@ async def measure(target: Target, options: argparse.Namespace) -> bool:
         there.close()  # so that recv() ends with the process
         listeners = await asyncio.to_thread(here.recv)
         await asyncio.sleep(3)
-        await row(name, run, options.seconds, listeners)
+        flooded = await row(name, run, options, listeners)
+        series.append(ratio(f"median beside a flood by {name}, against none", flooded, quiet, "lower"))
         here.send("stop")
         await asyncio.to_thread(process.join)
         await asyncio.sleep(DRAIN_SECONDS)
@@ -131,28 +134,50 @@ async def measure(target: Target, options: argparse.Namespace) -> bool:
         task.cancel()
     for each in run.subscribers:
         await each.rooms.__aexit__(None, None, None)
-    return True
+    return series
 
 
 def _room() -> str:
     return f"flood-{uuid.uuid4().hex[:8]}"
 
 
-async def row(name: str, run: Run, seconds: float, listeners: int) -> None:
-    """Send to the quiet room for ``seconds``, and print one row."""
+async def row(name: str, run: Run, options: argparse.Namespace, listeners: int) -> list[float]:
+    """Send to the quiet room, print one row, and return the medians of equal parts of the time, one per round."""
     run.sent_at.clear()
-    await run.send_messages(QUIET_RATE, seconds)
+    await run.send_messages(QUIET_RATE, options.seconds)
     await run.wait_for_all(30)
     found = run.latencies() or [0.0]
     median, worst = statistics.median(found), found[-1]
     p99 = found[int(len(found) * 0.99)]
     times = " | ".join(f"{each * 1000:,.0f} ms" for each in (median, p99, worst))
     print(f"| {name} | {listeners} | {times} | {run.missing()} |", flush=True)
+    return medians(run, options.rounds)
+
+
+def medians(run: Run, parts: int) -> list[float]:
+    """The median latencies of the messages in order of sending, in equal parts."""
+    sent = list(run.sent_at)
+    size = max(1, len(sent) // parts)
+    return [
+        statistics.median(
+            each.received_at[message] - run.sent_at[message]
+            for each in run.subscribers
+            for message in sent[part * size : (part + 1) * size]
+            if message in each.received_at
+        )
+        for part in range(parts)
+    ]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--listeners", type=int, default=900)
+    add_options(parser, 5)
     options = parser.parse_args()
-    sys.exit(on_stage(lambda target: measure(target, options)))
+
+    async def measured(target: Target) -> bool:
+        write(await measure(target, options), options.json)
+        return True
+
+    sys.exit(on_stage(measured))
