@@ -37,23 +37,25 @@ def command(options: argparse.Namespace) -> int:
     """
     if options.rounds < 1:
         raise ValueError(f"ROUNDS is a whole number from 1, not {options.rounds}")
+    if options.accept and not options.check:
+        raise ValueError("--accept is of --check")
     names = chosen(options.bench)
     run = Run.at(options.run) if options.run else Run.new()
     if not options.check or not options.run:
         run_all(run, names, options.rounds)
     elif not run.benches:
         raise ValueError(f"{options.run} is not the result of make bench")
+    failed = [name for name in names if name in run.failed]
     if not options.check:
-        failed = [name for name in names if name in run.failed]
         print(f"\n{run.path}" + (f": FAILED: {', '.join(failed)}" if failed else ""))
         return int(bool(failed))
-    ratios = check.ratios_of(run)
-    found = check.compare(check.read(), ratios, run.failed)
+    ratios = {name: each for name, each in check.ratios_of(run).items() if name in names}
+    found = check.compare(check.read(), ratios, failed)
     print("\n" + "\n".join(found.lines()))
     if options.accept:
         check.accept(ratios)
         print(f"written: {check.COMMITTED}")
-        return int(bool(run.failed))
+        return int(bool(failed))
     return 0 if found.good else 1
 
 
