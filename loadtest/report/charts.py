@@ -24,7 +24,7 @@ def charts(run: Document) -> list[LineChart | BarChart]:
     made += [
         _sampled(run, "depths", "Depth of the queues", "messages ready"),
         _sampled(run, "cpu", "CPU", "percent of one core", lambda value: value * 100),
-        _sampled(run, "memory", "Memory", "MB resident", lambda value: value / MEGABYTE),
+        _sampled(run, "memory", "Memory", "MB without mapped files", lambda value: value / MEGABYTE),
         _durations(run),
     ]
     shown = [each for each in made if isinstance(each, LineChart) and each.lines]

@@ -43,20 +43,23 @@ class ProcessUsage:
         self._looked = False
 
     def take(self, roots: Mapping[int, str]) -> tuple[dict[str, float], dict[str, float]]:
-        """CPU seconds since the last look, and resident bytes, by name. ``roots`` are names by process id."""
+        """CPU seconds since the last look, and bytes of memory, by name. ``roots`` are names by process id.
+
+        Memory is what is resident without mapped files, which the system may drop: LevelDB maps its tables.
+        """
         cpu: defaultdict[str, float] = defaultdict(float)
         memory: defaultdict[str, float] = defaultdict(float)
         used: dict[psutil.Process, float] = {}
         for process, name in _named(roots):
             try:
                 with process.oneshot():
-                    times, resident = process.cpu_times(), process.memory_info().rss
+                    times, memory_info = process.cpu_times(), process.memory_info()
             except psutil.Error:
                 continue  # it has ended
             used[process] = times.user + times.system
             before = self._cpu.get(process, 0.0 if self._looked else used[process])
             cpu[name] += used[process] - before
-            memory[name] += resident
+            memory[name] += memory_info.rss - getattr(memory_info, "shared", 0)  # macOS does not tell
         self._cpu, self._looked = used, True
         return dict(cpu), dict(memory)
 
