@@ -22,7 +22,7 @@ from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import handling, stage
 from loadtest.client.target import Target
 from loadtest.shapes.catalog import SHAPES
-from loadtest.shapes.options import add_options, arguments_of, shape_of
+from loadtest.shapes.options import add_options, arguments_of, count, shape_of
 from localstage.client.running_stage import ROOT
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.load", description=__doc__.splitlines()[0])
     add_options(parser, sorted(SHAPES))
-    parser.add_argument("--processes", type=int, help="distribute over so many worker processes")
+    parser.add_argument("--processes", type=count, help="distribute over so many worker processes")
     parser.add_argument("--web", action="store_true", help="start from Locust's web UI, at http://127.0.0.1:8089")
     parser.add_argument("--list", action="store_true", help="print all shapes")
     parsed = parser.parse_args(arguments)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +97,10 @@ class Session:
         if self.works:
             crew = Crew(self.target)
             setattr(self.environment, CREW, crew)
-            self.worker = Worker(
-                crew, max(0, self.runner.worker_index), lambda: self.runner.user_count, self._send_result
-            )
+            self.worker = Worker(crew, lambda: self.runner.user_count, self._send_result)
         if self.conducts:
             self.recording = Recording(self.target)
-            self.conductor = Conductor(self.shape, self.runner.send_message, self._workers, say)
+            self.conductor = Conductor(self.shape, self._send, self._workers, say)
 
     def conduct(self) -> None:
         """Conduct the run, when all users are started."""
@@ -116,6 +115,7 @@ class Session:
                 conductor.conduct()
             self._finish(conductor)
         except Exception:  # it is logged, and would leave the users running
+            self.conducting = None
             self._leave()
             raise
         if self.environment.web_ui is None or self.leaving:
@@ -164,11 +164,21 @@ class Session:
             self.environment.web_ui.stop()
         self.runner.quit()
 
+    def _send(self, kind: str, message: Mapping[str, Any]) -> None:
+        """Send ``message`` to every worker, with its number. Locust's own numbers have gaps after a worker is lost."""
+        for number, client in enumerate([None] if self.works else self._clients()):
+            self.runner.send_message(kind, {**message, "worker": number}, client)
+
+    def _clients(self) -> list[str]:
+        """The ids of the connected workers."""
+        clients = self.runner.clients
+        return sorted(each.id for each in [*clients.ready, *clients.spawning, *clients.running])
+
     def _send_result(self, part: Any) -> None:
         self.runner.send_message(RESULT, part)
 
     def _workers(self) -> int:
-        return 1 if self.works else int(self.runner.worker_count)
+        return 1 if self.works else len(self._clients())
 
 
 def say(text: str) -> None:

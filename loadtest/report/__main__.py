@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def run() -> int:
         if (parsed.a is None) != (parsed.b is None):
             raise WrongDocument("to compare two runs give both A=path.json and B=path.json")
+        if parsed.a and (parsed.run or parsed.picture):
+            raise WrongDocument("RUN and PICTURE are of one run: leave out A and B")
         path = parsed.b or parsed.run or newest(Path(RESULTS))
         print(f"report: {compare(parsed.a, path) if parsed.a else write(path)}")
         if parsed.picture:
@@ -62,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"picture: {parsed.picture}")
         return 0
 
-    return exit_code_of(run)
+    return exit_code_of(run, OSError)
 
 
 if __name__ == "__main__":

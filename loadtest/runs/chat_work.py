@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from typing import Any
@@ -22,7 +22,7 @@ from loadtest.runs.place import Place
 from loadtest.runs.work import OPERATOR, Findings, Sent
 from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
-from localstage.client.errors import ClientError
+from localstage.client.errors import ClientError, TokenRefused
 from localstage.client.http_api import HttpApi
 
 JOINED = "JOIN"
@@ -83,6 +83,9 @@ class ChatWork:
         self._made = 0
         self._prefix = f"{place.worker:02d}-{random.getrandbits(40):010x}"
         self._recent: list[str] = []
+        self._used: list[str] = []
+        self._is_followed = any(load.kind == "LiveSubscriber" for load in phase.loads)
+        self._followed: dict[str, list[tuple[float, str]]] = defaultdict(list)
 
     def begin(self) -> None:
         """Begin to sample how soon messages can be read."""
@@ -117,16 +120,24 @@ class ChatWork:
         self._measurements.record("ack", time.perf_counter() - first_sent, len(events))
         self._measurements.count("accepted", len(events))
         self._probe.offer(events, first_sent)
+        self._used += {event.room_id for event in events}.difference(self._used)
+        if self._is_followed:
+            for event in events:
+                self._followed[event.room_id].append((first_sent, event.message_id))
         self._recent.append(events[-1].user_id)
         del self._recent[:-RECENT]
 
     def room(self) -> str:
-        """A room to ask for."""
-        return random.choice(self.rooms)
+        """A room to ask for: one with a message, as soon as there is one."""
+        return random.choice(self._used or self.rooms)
 
     def person(self) -> str:
         """A user who sent lately, to ask for."""
         return random.choice(self._recent or ["user-1"])
+
+    def sent_since(self, room: str, begin: float) -> set[str]:
+        """The ids of accepted messages of a followed room that were sent after ``begin``."""
+        return {message_id for first_sent, message_id in self._followed.get(room, ()) if first_sent > begin}
 
     def sent(self) -> Sent:
         """What was sent so far."""
@@ -186,8 +197,10 @@ class ChatWork:
                 pages = self._reader.walk_room(room)
                 check.check_room(room, Counter(item["userId"] for page in pages for item in page))
             api.close()
-        except ClientError as error:
+        except TokenRefused as error:
             return wrong, [f"analytics: {error}"]
+        except ClientError as error:
+            return [*wrong, f"analytics: {error}"], []
         return wrong, []
 
     def stop_probing(self) -> None:

@@ -30,7 +30,10 @@ Send = Callable[[str, Mapping[str, Any]], object]
 
 
 class Conductor:
-    """Conducts one run. ``send`` reaches every worker; ``workers`` returns how many there are now."""
+    """Conducts one run. ``send`` reaches every worker, and adds its number, from 0, as ``worker`` to the message.
+
+    ``workers`` returns how many there are now.
+    """
 
     def __init__(self, shape: Shape, send: Send, workers: Callable[[], int], say: Callable[[str], object] = print):
         self.shape = shape
@@ -50,9 +53,8 @@ class Conductor:
 
     def conduct(self) -> None:
         """Play all phases; return when the last one has its result."""
-        workers = max(1, self._workers())
         for number, phase in enumerate(self._phases()):
-            self._play(number, phase, workers)
+            self._play(number, phase, max(1, self._workers()))
             outcome = self._collected()
             self._current = None
             self.outcomes.append(outcome)
@@ -77,7 +79,7 @@ class Conductor:
         place = Place(self.run_name, number, last, 0, workers)
         self._send(PHASE, {"phase": phase.message(), "place": place.message()})
         with self._changed:
-            while len(self._final) < min(workers, max(1, self._workers())):
+            while len(self._final) < min(workers, self._workers()):  # a worker that is gone sends no result
                 self._changed.wait(POLL)
 
     def take(self, part: Mapping[str, Any]) -> None:

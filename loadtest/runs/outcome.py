@@ -12,6 +12,8 @@ from loadtest.measured.measurements import Merged
 from loadtest.shapes.shape import Limit, Phase
 
 EXAMPLES, PROBLEMS = 5, 5
+LATE = 20
+"""One event or question of so many may be unsent at the end of a phase with a rate."""
 
 
 class Outcome:
@@ -31,7 +33,7 @@ class Outcome:
         self.began = min((part["began"] for part in parts if part["began"]), default=0.0)
         self.seconds = max((part["seconds"] for part in parts), default=0.0)
         self.readable_after = max((part["readable_after"] for part in parts), default=0.0)
-        self.unsent = sum(part["unsent"] for part in parts)
+        self.unsent: int = sum(part["unsent"] for part in parts)
         self.users = sum(part["users"] for part in parts)
 
     def sent(self, name: str) -> int:
@@ -64,8 +66,17 @@ class Outcome:
     @property
     def whole(self) -> bool:
         """Whether in addition everything was accepted, and the phase ran to its end."""
-        ended = not self.partial and (not self.unsent or bool(self.phase.seconds))
+        ended = not self.partial and not self._late
         return self.kept and ended and self.sent("accepted") == self.sent("attempted") and not self.failed
+
+    @property
+    def _due(self) -> int:
+        return int(self.sent("attempted") + self.measured.counts["questions"] + self.unsent)
+
+    @property
+    def _late(self) -> bool:
+        """Whether too much was not sent: anything of a number of events, or over one in ``LATE`` of a rate."""
+        return self.unsent * LATE > self._due if self.phase.seconds else self.unsent > 0
 
     def latency(self, name: str) -> Latency:
         """A measured latency."""
@@ -75,7 +86,6 @@ class Outcome:
     def too_much(self, limit: Limit) -> str:
         """Why this phase was too much; empty if it was not."""
         p99 = self.latency("ack").p99
-        due = self.sent("attempted") + self.unsent
         if waiting := self.found("waiting"):
             return f"{waiting:,} events are not stored yet"
         if not self.kept or self.sent("accepted") < self.sent("attempted"):
@@ -84,8 +94,8 @@ class Outcome:
             return f"acks p99={milliseconds(p99)}, over {milliseconds(limit.ack_p99)}"
         if retried := self.counted("lanes")["retry"]:
             return f"{retried:,} events took the retry lane"
-        if self.unsent * limit.late > due:
-            return f"{self.unsent:,} of {due:,} events were not sent in time"
+        if self._late:
+            return f"{self.unsent:,} of {self._due:,} events were not sent in time"
         return ""
 
     def lines(self) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 OPERATOR = "loadtest-lanes"
 """The user who asks for the depths of the lanes."""
@@ -42,27 +41,3 @@ class Sent:
     errors: Mapping[str, int]
     retries: Mapping[str, int]
     reconnections: int = 0
-
-
-class Work(Protocol):
-    """The events of one phase, stream by stream."""
-
-    def begin(self) -> None:
-        """Begin to measure."""
-        ...
-
-    def sent(self) -> Sent:
-        """What was sent so far."""
-        ...
-
-    def read_back(self) -> Findings:
-        """Wait until everything accepted is stored, and compare.
-
-        Raises:
-            localstage.client.errors.ClientError: it cannot be read.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close the connections, and stop measuring."""
-        ...

@@ -12,7 +12,7 @@ from localstage.client.retry import backoff
 ATTEMPTS = 8
 """Requests or frames in which an event is sent before the sender gives up."""
 RECONNECTIONS = 20
-"""Attempts to open a lost connection again, for about 40 s: a stage that restarts is back by then."""
+"""Attempts of a load run to reach a stage again, for about 40 s: one that restarts is back by then."""
 
 
 def is_temporary(result: Mapping[str, Any]) -> bool:

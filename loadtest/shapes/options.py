@@ -23,8 +23,8 @@ def add_options(parser: Any, names: Sequence[str]) -> None:
     parser.add_argument("--shape", choices=names, default=DEFAULT, help=f"which load (default {DEFAULT})")
     parser.add_argument("--scale", type=_positive, default=1.0, help="factor of events, seconds, users and rates")
     parser.add_argument("--seconds", type=_positive, help="duration of the longest phase")
-    parser.add_argument("--messages", type=int, help="events of the first phase; in proportion in the others")
-    parser.add_argument("--connections", type=int, help="at most so many users of each kind")
+    parser.add_argument("--messages", type=count, help="events of the first phase; in proportion in the others")
+    parser.add_argument("--connections", type=count, help="at most so many users of each kind")
     parser.add_argument("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
     parser.add_argument("--http-url", help="default: the local stage that runs here")
     parser.add_argument("--websocket-url")
@@ -59,6 +59,21 @@ def _positive(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not value > 0:
+    if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def count(text: str) -> int:
+    """The whole number from 1 in an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: it is something else.
+    """
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return value

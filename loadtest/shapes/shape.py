@@ -77,13 +77,12 @@ class Limit:
     """Repeats the phase with ``factor`` times the rate, at most ``steps`` times, until it is too much.
 
     It is too much when the 99th percentile of the acknowledgements exceeds ``ack_p99`` seconds, when the retry lane is
-    used, when the checker finds a fault, or when one in ``late`` events is not sent in time.
+    used, when the checker finds a fault, or when too many events are not sent in time.
     """
 
     factor: float
     steps: int
     ack_p99: float
-    late: int = 20
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from loadtest.client.chat_events import iso, parse_iso
+from loadtest.client.chat_events import parse_iso
 from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
 from loadtest.sending.retry import open_patiently
 from loadtest.users.chat_writers import chat_of
-from loadtest.users.stage_user import Asking, StageUser
+from loadtest.users.stage_user import Asking, StageUser, last_minutes
 from localstage.client.errors import HttpError
 from localstage.client.http_api import HttpApi
 
-WINDOW = timedelta(minutes=10)
 FOLLOWED = 3
 """How many rooms a reader of conversations joins."""
 AGAIN_AFTER = 1.0
 """Seconds until a room that does not exist yet is tried again, and until a live subscriber looks whether to stop."""
+LAST_WITHIN = 10.0
+"""Seconds in which the last live messages may come after the end of a phase."""
 
 
 class RoomHistoryReader(Asking):
@@ -93,7 +95,7 @@ class ActiveUsersReader(Asking):
 
     def ask(self, api: HttpApi, run: PhaseRun) -> None:
         """Ask for the last ten minutes."""
-        api.get("/analytics/active-users", _window())
+        api.get("/analytics/active-users", last_minutes())
 
 
 class WindowReader(Asking):
@@ -103,18 +105,18 @@ class WindowReader(Asking):
 
     def ask(self, api: HttpApi, run: PhaseRun) -> None:
         """Ask for the last ten minutes."""
-        api.get("/analytics/window", _window() | {"top": "10"})
-
-
-def _window() -> dict[str, str]:
-    now = datetime.now(UTC)
-    return {"from": iso(now - WINDOW), "to": iso(now)}
+        api.get("/analytics/window", last_minutes() | {"top": "10"})
 
 
 class LiveSubscriber(StageUser):
-    """Follows a room, and measures the time from a message's timestamp until it is pushed."""
+    """Follows a room, and measures the time from a message's timestamp until it is pushed.
+
+    It counts the messages that were sent after it subscribed and never came: the platform may leave some out, and a
+    client then reads the history. A subscriber to which none came is a failure.
+    """
 
     _websocket: WebSocket | None = None
+    _run: PhaseRun | None = None
 
     def connect(self, run: PhaseRun) -> None:
         """Open the WebSocket. The room is subscribed to when it exists."""
@@ -122,7 +124,8 @@ class LiveSubscriber(StageUser):
         self._room = chat_of(run).rooms[self.number % len(chat_of(run).rooms)]
         self._websocket = self.target.websocket(user, "chat:read", timeout=AGAIN_AFTER)
         open_patiently(self._websocket)
-        self._subscribed = False
+        self._run, self._subscribed, self._since = run, False, 0.0
+        self._received: set[str] = set()
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Subscribe if necessary, or receive one frame."""
@@ -144,7 +147,7 @@ class LiveSubscriber(StageUser):
     def _subscribe(self) -> None:
         assert self._websocket is not None  # noqa: S101 - for mypy: connect() was called
         answer = self._websocket.request({"action": "subscribe", "requestId": "s", "roomId": self._room})
-        self._subscribed = answer.get("type") == "subscribed"
+        self._subscribed, self._since = answer.get("type") == "subscribed", time.perf_counter()
         if not self._subscribed:
             time.sleep(AGAIN_AFTER)
 
@@ -156,10 +159,24 @@ class LiveSubscriber(StageUser):
             seconds = (now - parse_iso(item["timestamp"])).total_seconds()
             run.measurements.record("live", max(0.0, seconds))
             run.measurements.count("live messages")
+            self._received.add(item["messageId"])
         self.report("WebSocket", "live messages", max(0.0, seconds), len(frame["items"]))
 
+    def _missing(self, run: PhaseRun) -> set[str]:
+        """The messages that were sent since the subscription and did not come."""
+        return chat_of(run).sent_since(self._room, self._since) - self._received if self._subscribed else set()
+
     def disconnect(self) -> None:
-        """Close the WebSocket."""
+        """Wait for the last messages, count those that did not come, and close the WebSocket."""
+        run, self._run = self._run, None
+        if run is not None and self._websocket is not None:
+            end = time.perf_counter() + LAST_WITHIN
+            while self._missing(run) and time.perf_counter() < end:
+                with suppress(NoAnswer, ConnectionLost):
+                    self._take(run, self._websocket.receive())
+            run.measurements.count("live messages missing", len(self._missing(run)))
+            if not self._received and chat_of(run).sent_since(self._room, 0.0):
+                run.measurements.count("failed subscribers: nothing was pushed")
         if self._websocket is not None:
             self._websocket.close()
             self._websocket = None

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 from loadtest.ads.clicks import post_batch, post_single
-from loadtest.client.chat_events import iso
 from loadtest.runs.ads_work import AdsWork
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
 from loadtest.users.posting import Posting
-from loadtest.users.stage_user import Asking
+from loadtest.users.stage_user import Asking, last_minutes
 from localstage.client.http_api import HttpApi
-
-WINDOW = timedelta(minutes=10)
 
 
 def ads_of(run: PhaseRun) -> AdsWork:
@@ -46,8 +42,7 @@ class ClickReader(Asking):
 
     def ask(self, api: HttpApi, run: PhaseRun) -> None:
         """Ask one of the three."""
-        now, ad = datetime.now(UTC), quote(ads_of(run).asked.ad(), safe="")
-        window = {"from": iso(now - WINDOW), "to": iso(now)}
+        ad, window = quote(ads_of(run).asked.ad(), safe=""), last_minutes()
         path, query = random.choice(
             [
                 (f"/ads/{ad}/stats", window),

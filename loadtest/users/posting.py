@@ -8,6 +8,7 @@ from typing import Any
 from loadtest.client.credentials import Credential
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.http_sender import HttpSender, PostRequest, Recorder
+from loadtest.sending.retry import RECONNECTIONS
 from loadtest.users.stage_user import TIMEOUT, StageUser
 from localstage.client.http_api import HttpApi
 
@@ -23,12 +24,12 @@ class Posting(StageUser):
     def open(self, token: Credential, recorder: Recorder) -> None:
         """Prepare for posting with ``token``."""
         self._api = HttpApi(self.target.http_url, token, timeout=TIMEOUT, connections=1)
-        self._sender = HttpSender(self._api, recorder)
+        self._sender = HttpSender(self._api, recorder, attempts=RECONNECTIONS)
 
     def post(self, run: PhaseRun, request: PostRequest[Any], due: float | None) -> None:
-        """Post ``request``, whose latency counts from ``due``, by default from now."""
+        """Post ``request``, whose latency counts from ``due``, by default from now: through all attempts."""
         began = time.perf_counter() if due is None else due
-        if not self._sender.send(request, due=due):
+        if not self._sender.send(request, due=began):
             run.measurements.count("incomplete requests")
         name = f"POST {self.posts}" if len(request.events) == 1 else f"POST {len(request.events)} {self.posts}"
         self.report("HTTP", name, time.perf_counter() - began, len(request.events))

@@ -96,12 +96,16 @@ def test_an_event_that_was_not_accepted_fails_the_run() -> None:
     assert conductor.exit_code == 1
 
 
-def test_events_that_were_not_sent_fail_a_run_with_a_number_and_not_one_with_a_duration() -> None:
+def test_events_that_were_not_sent_fail_a_run_with_a_number_and_beyond_a_twentieth_one_with_a_rate() -> None:
     def late(_: Phase, place: Place) -> Part:
-        return part(place, unsent=5)
+        return part(place, events=95, unsent=5)
+
+    def too_late(_: Phase, place: Place) -> Part:
+        return part(place, events=94, unsent=6)
 
     assert conducted(FRAMES, late).exit_code == 1
     assert conducted(ENDURANCE, late).exit_code == 0
+    assert conducted(ENDURANCE, too_late).exit_code == 1
 
 
 def test_a_failed_question_fails_the_run() -> None:
@@ -137,6 +141,19 @@ def test_a_worker_that_is_gone_does_not_stop_the_others_result() -> None:
     assert not conducting.is_alive()
     assert outcome.problems == ["1 of 2 workers sent no result"]
     assert (outcome.sent("accepted"), workers.conductor.exit_code) == (10, 1)
+
+
+def test_a_run_whose_workers_are_all_gone_ends() -> None:
+    workers = Workers(FRAMES, 2, lambda _, place: None)
+
+    conducting = threading.Thread(target=workers.conductor.conduct)
+    conducting.start()
+    workers.alive = 0
+    conducting.join(10)
+
+    assert not conducting.is_alive()
+    assert workers.conductor.outcomes[0].problems == ["2 of 2 workers sent no result"]
+    assert workers.conductor.partial
 
 
 def test_an_interrupted_run_has_the_result_so_far_and_says_that_it_is_partial(tmp_path: Path) -> None:

@@ -125,8 +125,8 @@ def play(stage: Stage, phase: Phase, act: Callable[[PhaseRun, int], object], use
     crew, parts = Crew(stage), []
     for _ in range(users):
         user(crew, act)
-    worker = Worker(crew, 0, lambda: users, parts.append)
-    worker.on_phase({"phase": phase.message(), "place": Place("r", 0).message()})
+    worker = Worker(crew, lambda: users, parts.append)
+    worker.on_phase({"phase": phase.message(), "place": Place("r", 0).message(), "worker": 0})
     deadline = time.monotonic() + 20
     while not (parts and parts[-1]["final"]) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -237,7 +237,7 @@ def test_a_stage_that_cannot_be_read_at_the_end_is_a_problem_and_no_verdict(stag
 
 def test_an_interrupted_phase_sends_its_result_so_far_and_again_when_it_is_read_back(stage: Stage) -> None:
     crew, parts = Crew(stage), []
-    worker = Worker(crew, 0, lambda: 3, parts.append)
+    worker = Worker(crew, lambda: 3, parts.append)
     sent = threading.Event()
 
     def slowly(run: PhaseRun, count: int) -> None:
@@ -248,7 +248,7 @@ def test_an_interrupted_phase_sends_its_result_so_far_and_again_when_it_is_read_
     for _ in range(3):
         user(crew, slowly)
     endless = replace(PHASE, loads=(Load("WebSocketWriter", 3, rate=1000),), seconds=600.0)
-    worker.on_phase({"phase": endless.message(), "place": Place("r", 0).message()})
+    worker.on_phase({"phase": endless.message(), "place": Place("r", 0).message(), "worker": 0})
     assert sent.wait(10)
     worker.on_interrupt()
     deadline = time.monotonic() + 20
@@ -259,6 +259,50 @@ def test_an_interrupted_phase_sends_its_result_so_far_and_again_when_it_is_read_
     assert (first["final"], first["found"], last["final"]) == (False, None, True)
     assert last["found"]["stored"] == last["sent"]["accepted"] > 0
     assert last["interrupted"]
+
+
+def test_an_unexpected_error_is_a_problem_and_the_result_is_sent(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: ChatWork) -> None:
+        raise KeyError("items")
+
+    monkeypatch.setattr(ChatWork, "read_back", fail)
+
+    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
+
+    assert (part["problems"], part["found"], part["final"]) == (["KeyError: 'items'"], None, True)
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_before_the_phase_has_begun_ends_it_at_once(stage: Stage) -> None:
+    crew, parts = Crew(stage), []
+    user(crew, lambda run, count: send(run, stage.rooms, count))
+    users = threading.Event()
+    worker = Worker(crew, lambda: 1 if users.is_set() else 2, parts.append)
+    phase = replace(PHASE, loads=(Load("WebSocketWriter", 1, events=100, batch=1),))
+    worker.on_phase({"phase": phase.message(), "place": Place("r", 0).message(), "worker": 0})
+    worker.on_interrupt()
+    users.set()
+
+    deadline = time.monotonic() + 20
+    while not parts and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    (part,) = parts
+    assert (part["final"], part["interrupted"], part["sent"]["attempted"]) == (True, True, 0)
+
+
+def test_analytics_that_are_not_answered_are_a_fault(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ClientError("HTTP 503 unavailable")
+
+    monkeypatch.setattr(AnalyticsCheck, "check_rooms", fail)
+
+    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
+
+    assert (part["found"]["wrong"], part["found"]["lost"]) == (1, 0)
+    assert part["found"]["examples"]["wrong"] == ["analytics: HTTP 503 unavailable"]
 
 
 def test_a_worker_without_users_of_a_phase_has_nothing_to_do(stage: Stage) -> None:
@@ -282,7 +326,9 @@ def test_users_without_an_end_stop_with_the_others(stage: Stage) -> None:
     user(crew, write)
     following = user(crew, follow, "LiveSubscriber")
     phase = Phase("live", (Load("WebSocketWriter", 1, events=50), Load("LiveSubscriber", 1)))
-    Worker(crew, 0, lambda: 2, parts.append).on_phase({"phase": phase.message(), "place": Place("r", 0).message()})
+    Worker(crew, lambda: 2, parts.append).on_phase(
+        {"phase": phase.message(), "place": Place("r", 0).message(), "worker": 0}
+    )
     following.join(20)
 
     assert not following.is_alive()
