@@ -192,13 +192,13 @@ bench-live: setup ## measure push latency and CPU per post: 100 subscribers, 50 
 	@$(PY) -m bench.live $(if $(SECONDS),--seconds '$(SECONDS)')
 
 bench-flood: setup ## measure push latency in one room while another is flooded by 900 connections   [SECONDS=20]
-	@$(PY) -m bench.live_flood $(if $(SECONDS),--seconds '$(SECONDS)')
+	@$(PY) -m bench.live.flood $(if $(SECONDS),--seconds '$(SECONDS)')
 
 bench-analytics: setup ## compare analytics, cold, warm and a minute later, with a plain scatter-gather   [SIZES=200000,1000000] [DAY=1000000]
 	@$(PY) -m bench.analytics $(if $(SIZES),--sizes "$$SIZES") $(if $(DAY),--day "$$DAY")
 
 bench-first: setup ## compare first questions, of 62,000 clicks and 13,000 rides, with bare Queries of the same pages   [ROUNDS=5]
-	@$(PY) -m bench.first_questions $(if $(ROUNDS),--rounds '$(ROUNDS)')
+	@$(PY) -m bench.analytics.first_questions $(if $(ROUNDS),--rounds '$(ROUNDS)')
 
 profile: setup ## print the largest costs of a frame, a batch and a page, with flame graphs in .local/profiles   [SECONDS=5]
 	@$(PY) -m bench.profile $(if $(SECONDS),--seconds '$(SECONDS)')

@@ -17,7 +17,7 @@ import os
 import statistics
 from typing import Any
 
-from bench.emulators import client, in_memory
+from bench.emulators.processes import client, in_memory
 from bench.persist import measure_write
 from bench.suite.rounds import Series, add_options, figure, ratio, write
 from loadtest.ads.click_size import bytes_on_the_broker, validated

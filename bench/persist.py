@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.emulator_checks import CHAT_TABLE, chat_item
-from bench.emulators import client, in_memory
+from bench.emulators.checks import CHAT_TABLE, chat_item
+from bench.emulators.processes import client, in_memory
 from bench.suite.rounds import Better, Series, add_options, figure, ratio, write
 from localstage.tcp_proxy import delayed
 

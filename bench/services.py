@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from bench import emulators
+from bench.emulators import processes
 from localstage.services import Endpoints, Services, install
 
 STATE = Path(__file__).resolve().parent.parent / ".local" / "bench"
@@ -55,8 +55,8 @@ class Database:
 @contextmanager
 def database(name: str = "dynalite, memory", **variables: str) -> Iterator[Database]:
     """Start the emulator ``name`` and a Redis; point this process's AWS clients to it, and set ``variables``."""
-    emulator = next(each for each in emulators.candidates() if each.name == name)
-    port = emulators.free_port()
+    emulator = next(each for each in processes.candidates() if each.name == name)
+    port = processes.free_port()
     os.environ.update(
         AWS_DEFAULT_REGION="us-east-1",
         AWS_ACCESS_KEY_ID="bench",
@@ -68,7 +68,7 @@ def database(name: str = "dynalite, memory", **variables: str) -> Iterator[Datab
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
         data.mkdir()
-        with emulators.running(emulator, port, data) as process, _redis(data) as cache_port:
+        with processes.running(emulator, port, data) as process, _redis(data) as cache_port:
             yield Database(port, cache_port, process)
 
 
@@ -76,7 +76,7 @@ def database(name: str = "dynalite, memory", **variables: str) -> Iterator[Datab
 def _redis(folder: Path) -> Iterator[int]:
     """Run a separate Redis; yields its port."""
     program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
-    port = emulators.free_port()
+    port = processes.free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
     process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from bench.counted import HOUR_START, MINUTE, SHARDS, TABLE
+from bench.analytics.counted import HOUR_START, MINUTE, SHARDS, TABLE
 
 SETTLE = 10
 

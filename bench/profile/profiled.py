@@ -1,4 +1,4 @@
-"""Repeats one duty of a function, for :mod:`bench.profile`: ``python -m bench.profiled frame SECONDS``.
+"""Repeats one duty of a function, for :mod:`bench.profile`: ``python -m bench.profile.profiled frame SECONDS``.
 
 The function's variables are in the environment, its services run. A duty is the whole handler, from the event to the
 answer:

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from bench.emulator_checks import Check, Client, refused
+from bench.emulators.checks import Check, Client, refused
 
 
 def _queue(sqs: Client, name: str, **attributes: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.emulators import client
+from bench.emulators.processes import client
 
 TABLE, ROOMS, MEMBERSHIPS = "ChatMessages", "Rooms", "Memberships"
 START = 1_763_719_200_000_000

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bench.emulators import client
-from bench.history_rooms import TABLE, RoomAccesses, fill, message
+from bench.emulators.processes import client
+from bench.history.rooms import TABLE, RoomAccesses, fill, message
 from bench.services import database
 from bench.suite.rounds import Series, add_options, figure, ratio, write
 
@@ -207,7 +207,7 @@ def main(rounds: int, calls: int) -> list[Series]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m bench.history", description=__doc__.splitlines()[0])
     add_options(parser, 9)
     parser.add_argument("--calls", type=int, default=40)
     parser.add_argument("--messages", type=int, default=SIZES[1], help="messages of the larger room")

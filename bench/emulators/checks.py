@@ -1,7 +1,7 @@
 """Checks how an emulator of DynamoDB answers the calls and errors that this project depends on.
 
-Each check returns ``None`` when the answer is that of AWS, else a description of the difference. ``emulators.py`` runs
-them, and those of ``emulator_checks_sqs.py``.
+Each check returns ``None`` when the answer is that of AWS, else a description of the difference. ``bench.emulators``
+runs them, and those of ``checks_sqs.py``.
 """
 
 from __future__ import annotations

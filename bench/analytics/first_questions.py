@@ -1,4 +1,4 @@
-"""Measures questions that are asked first, with nothing in the cache: ``python -m bench.first_questions``.
+"""Measures questions that are asked first, with nothing in the cache: ``python -m bench.analytics.first_questions``.
 
 The top ads of 62,000 clicks of a minute, and the rides per hour of a resort's day with 13,000 rides: the sizes of the
 demos. Starts the stage's DynamoDB emulator on disk, and Redis. The question is asked through the route's whole function
@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 
 from bench import ROOT
-from bench.emulators import client
+from bench.emulators.processes import client
 from bench.services import database
 from bench.suite.rounds import Series, add_options, figure, ratio, write
 from loadtest.ads.click_size import validated

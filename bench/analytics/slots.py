@@ -1,4 +1,4 @@
-"""Measures the cost of one slot of analytics, by its number of users: ``python -m bench.slots``.
+"""Measures the cost of one slot of analytics, by its number of users: ``python -m bench.analytics.slots``.
 
 User ids are random UUIDs, which compress worst. For comparison it measures JSON, compressed by the same zlib. Times
 are those of the best round.

@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.analytics_world import SETTLE, BenchWorld, Environment
-from bench.counted import HOUR_START, MINUTE, ROOMS, USERS, fill, make_table, messages
-from bench.emulators import client
+from bench.analytics.counted import HOUR_START, MINUTE, ROOMS, USERS, fill, make_table, messages
+from bench.analytics.slots import slot_costs
+from bench.analytics.world import SETTLE, BenchWorld, Environment
+from bench.emulators.processes import client
 from bench.services import database
-from bench.slots import slot_costs
 from bench.suite.rounds import Series, add_options, figure, ratio, write
 
 DAY_START = HOUR_START - 30 * 1440 * MINUTE
@@ -155,7 +155,7 @@ def _sizes(text: str) -> list[int]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m bench.analytics", description=__doc__.splitlines()[0])
     parser.add_argument(
         "--sizes", type=_sizes, default="200000,1000000", help="messages over 60 minutes, separated by commas"
     )

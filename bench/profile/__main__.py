@@ -61,7 +61,7 @@ def record(duty: str, variables: Mapping[str, str], kind: str, path: Path, secon
     spy = Path(sys.executable).with_name("py-spy")
     options = ["--gil", "--rate", str(SAMPLES), "--format", kind, "--output", str(path)]
     # py-spy starts the process: on most systems, only a process's parent may read its memory.
-    command = [str(spy), "record", *options, "--", sys.executable, "-m", "bench.profiled", duty, str(seconds)]
+    command = [str(spy), "record", *options, "--", sys.executable, "-m", "bench.profile.profiled", duty, str(seconds)]
     environment = {**os.environ, **variables, "PYTHONPATH": f"{ROOT / 'layers' / 'headrace'}{os.pathsep}{ROOT}"}
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     took = [line for line in done.stdout.splitlines() if line.replace(".", "").isdigit()]
@@ -101,7 +101,7 @@ async def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5.0)
     options = parser.parse_args()
     asyncio.run(main(options.seconds))

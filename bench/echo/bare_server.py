@@ -1,4 +1,4 @@
-"""An aiohttp server that echoes without functions, the limit of a stage in Python: ``python -m bench.bare_server``.
+"""An aiohttp server echoing without functions, the limit of a stage in Python: ``python -m bench.echo.bare_server``.
 
 It prints its port, and serves ``GET /echo`` and a WebSocket at ``/``.
 """
@@ -45,7 +45,7 @@ async def _serve() -> None:
 @contextlib.contextmanager
 def running() -> Iterator[int]:
     """Run it in a separate process; yields its port."""
-    command = [sys.executable, "-m", "bench.bare_server"]
+    command = [sys.executable, "-m", "bench.echo.bare_server"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

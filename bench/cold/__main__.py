@@ -25,14 +25,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 
+from bench import ROOT
 from bench.suite.rounds import Series, add_options, ratio, write
 from localstage.core.model import Function
 from localstage.template.attributes import Attributes, Live
 from localstage.template.loading import load
 from ops.bytecode import add_bytecode
 
-ROOT = Path(__file__).resolve().parent.parent
-LAYERS, PEERS = ROOT / "layers", ROOT / "bench" / "cold_peers"
+LAYERS, PEERS = ROOT / "layers", ROOT / "bench" / "cold" / "peers"
 IN_THE_RUNTIME = ("awslambdaric", "boto3", "botocore", "dateutil", "jmespath", "s3transfer", "urllib3")
 """Packages that Lambda's runtime has, with bytecode."""
 AIM, AIM_MB = 0.5, 40
@@ -52,7 +52,7 @@ DUTIES = {
     "push": ("push_live",),
     "read": ("read_ads", "read_analytics", "read_conversations", "read_frame", "read_room", "read_ski", "read_user"),
 }
-"""The functions of each duty, by the name of its peer in ``cold_peers``."""
+"""The functions of each duty, by the name of its peer in ``peers``."""
 MEASURE = """
 import awslambdaric.bootstrap, sys, time
 count, began, wall = len(sys.modules), time.process_time(), time.perf_counter()
@@ -150,7 +150,7 @@ def main(rounds: int, path: Path | None = None) -> int:
         found = functions(url)
         unknown = found.keys() ^ {name for names in DUTIES.values() for name in names}
         if unknown:
-            raise SystemExit(f"headrace: DUTIES of bench/cold.py does not fit functions/: {', '.join(sorted(unknown))}")
+            raise SystemExit(f"headrace: DUTIES of bench/cold does not fit functions/: {', '.join(sorted(unknown))}")
         folder = Path(temporary)
         usual, compiled = pack(folder / "usual"), pack(folder / "compiled")
         for layers in (usual, compiled):
@@ -160,7 +160,7 @@ def main(rounds: int, path: Path | None = None) -> int:
             compileall.compile_dir(Path(str(import_module(name).__file__)).parent, quiet=1)
         jobs = {name: ([compiled, each.code], "app", dict(each.environment)) for name, each in found.items()}
         for duty in DUTIES:
-            peer = f"cold_peers.{duty}", {"AWS_ENDPOINT_URL": url}
+            peer = f"peers.{duty}", {"AWS_ENDPOINT_URL": url}
             jobs |= {f"peer {duty}": ([usual], *peer), f"compiled peer {duty}": ([compiled], *peer)}
         runs = [{name: measure(*job) for name, job in jobs.items()} for _ in range(rounds + 1)][1:]
         size = layers_megabytes(folder / "arm64")

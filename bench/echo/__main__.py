@@ -2,9 +2,9 @@
 
     python -m bench.echo [--seconds 8] [--connections 16] [--rounds 5]
 
-The bare server of bench/bare_server.py runs no function, so it is the limit of a stage in Python; both take turns. SAM
-runs the same function of tests/e2e/echo. It needs a container engine (Docker, or DOCKER_HOST pointing to one); without
-it that row is left out. Rates are medians of the rounds. Ratios hold on other machines, rates do not.
+The bare server of bench/echo/bare_server.py runs no function, so it is the limit of a stage in Python; both take turns.
+SAM runs the same function of tests/e2e/echo. It needs a container engine (Docker, or DOCKER_HOST pointing to one);
+without it that row is left out. Rates are medians of the rounds. Ratios hold on other machines, rates do not.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import bare_server
-from bench.loadgen import Load, http_load, websocket_load
+from bench import ROOT
+from bench.echo import bare_server
+from bench.echo.loadgen import Load, http_load, websocket_load
 from bench.suite.rounds import add_options, figure, ratio, write
 from loadtest.client.stage_process import StageProcess, localstage
 from loadtest.client.target import Target
 
-ROOT = Path(__file__).resolve().parent.parent
 ECHO = ROOT / "tests/e2e/echo"
 SAM = ROOT / ".local/sam/bin/sam"
 FRAME = json.dumps({"action": "echo", "text": "hello"})
@@ -129,7 +129,9 @@ def row(name: str, loads: list[Load]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.echo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--connections", type=int, default=16)
     add_options(parser, 5)

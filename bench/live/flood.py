@@ -1,4 +1,4 @@
-"""Measures live messages of one room while another room is flooded: ``python -m bench.live_flood --listeners 900``.
+"""Measures live messages of one room while another room is flooded: ``python -m bench.live.flood --listeners 900``.
 
 Starts its own stage. Five subscribers follow a quiet room, to which ten messages a second are sent. Latency is the time
 from sending a message until a subscriber has it. It is measured without a flood, then with one by a single user, then
@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 
 import aiohttp
 
-from bench.live import Run, on_stage
+from bench.live.run import Run, on_stage
 from bench.suite.rounds import Series, add_options, ratio, write
 from headrace.live.shares import CONNECTIONS_PER_ROOM as PER_USER
 from headrace.queues.names import live_queue

@@ -1,0 +1,1 @@
+"""Measures analytics (``make bench-analytics``), questions asked first (``make bench-first``), and single slots."""
