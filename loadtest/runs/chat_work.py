@@ -139,6 +139,11 @@ class ChatWork:
         """The ids of accepted messages of a followed room that were sent after ``begin``."""
         return {message_id for first_sent, message_id in self._followed.get(room, ()) if first_sent > begin}
 
+    def has_been_followable(self, room: str, seconds: float) -> bool:
+        """Whether the first message of a followed room was sent over ``seconds`` ago."""
+        followed = self._followed.get(room, [])
+        return bool(followed) and time.perf_counter() - followed[0][0] > seconds
+
     def sent(self) -> Sent:
         """What was sent so far."""
         verdict = self.checker.verdict()

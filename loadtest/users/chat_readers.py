@@ -22,6 +22,8 @@ FOLLOWED = 3
 """How many rooms a reader of conversations joins."""
 AGAIN_AFTER = 1.0
 """Seconds until a room that does not exist yet is tried again, and until a live subscriber looks whether to stop."""
+SUBSCRIBED_WITHIN = 15.0
+"""Seconds after its first message within which a room must have its subscribers."""
 LAST_WITHIN = 10.0
 """Seconds in which the last live messages may come after the end of a phase."""
 
@@ -174,9 +176,12 @@ class LiveSubscriber(StageUser):
             while self._missing(run) and time.perf_counter() < end:
                 with suppress(NoAnswer, ConnectionLost):
                     self._take(run, self._websocket.receive())
-            run.measurements.count("live messages missing", len(self._missing(run)))
-            if not self._received and chat_of(run).sent_since(self._room, 0.0):
+            missing = self._missing(run)
+            run.measurements.count("live messages missing", len(missing))
+            if missing and not self._received:
                 run.measurements.count("failed subscribers: nothing was pushed")
+            if not self._subscribed and chat_of(run).has_been_followable(self._room, SUBSCRIBED_WITHIN):
+                run.measurements.count("failed subscribers: not subscribed")
         if self._websocket is not None:
             self._websocket.close()
             self._websocket = None

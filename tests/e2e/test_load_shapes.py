@@ -28,7 +28,7 @@ SIZES = {
     "singles": ["--scale", "0.05", "--seconds", "3"],
     "posts": ["--messages", "100", "--connections", "4"],
     "mixed": ["--scale", "0.1", "--seconds", "3"],
-    "live": ["--scale", "0.05", "--seconds", "4"],
+    "live": ["--scale", "0.1", "--seconds", "6"],
     "spike": ["--scale", "0.05", "--seconds", "4"],
     "limit": ["--scale", "0.05", "--seconds", "1"],
     "ski": ["--scale", "0.0002"],
@@ -87,6 +87,14 @@ def test_the_questions_of_the_mixed_shape_are_all_measured(runs: dict[str, Futur
 
     assert {"ack", "durable", "room history", "user history"} <= set(latencies)
     assert all(each["count"] and each["p50"] <= each["p99"] <= each["max"] for each in latencies.values())
+
+
+def test_the_subscribers_of_the_live_shape_get_messages(runs: dict[str, Future[Any]]) -> None:
+    _, result = runs["live"].result()
+    (phase,) = result["phases"]
+
+    assert phase["counts"]["live messages"] > 0
+    assert phase["latencies"]["live"]["p50"] < 10
 
 
 def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(runs: dict[str, Future[Any]]) -> None:
