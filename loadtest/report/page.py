@@ -101,7 +101,7 @@ def _verdict(run: Document) -> str:
     if run["partial"]:
         return "What was read back is stored once, unchanged." if found else "Nothing was read back."
     kept = "Everything that was accepted is stored once, unchanged."
-    return kept if run["passed"] else f"{kept} Not everything was accepted or answered."
+    return kept if run["passed"] else f"{kept} Not everything was sent in time, accepted and answered."
 
 
 def _lines(phase: Mapping[str, Any]) -> Iterator[str]:

@@ -129,10 +129,10 @@ SHAPES = {
         ),
         Shape(
             "ads",
-            "1,000 single clicks/s for 10 minutes, then 10,000/s in batches, and questions",
+            "1,000 single clicks/s for 10 minutes, then batches as fast as they are accepted, and questions",
             (
                 Phase("single clicks", (Load("ClickSender", 128, rate=1_000),), 600, stream="ads"),
-                Phase("batches of 100", (Load("ClickSender", 64, rate=10_000, batch=100),), 60, stream="ads"),
+                Phase("batches of 100", (Load("ClickSender", 64, batch=100),), 60, stream="ads"),
                 Phase("questions", (Load("ClickReader", 16, events=1_600),), stream="ads"),
             ),
         ),
