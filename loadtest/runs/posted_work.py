@@ -73,18 +73,32 @@ class PostedWork(ABC, Generic[Event]):
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
             found = until_complete(lambda: self._queries(api).run_histories(lambda _: None), lanes.waiting)
             waiting = min(found.lost, lanes.waiting()) if found.lost else 0
-        wrong = found.wrong + (self._wrong_counts(api) if self._last else [])
+        wrong = (found.wrong if not self._unanswered else []) + (self._wrong_counts(api) if self._last else [])
         api.close()
-        examples = {"wrong": wrong[:5]} if wrong else {}
-        lost = found.lost - waiting
+        unchecked = f"answers: {self._unanswered} events have no answer, and may be stored" if self._unanswered else ""
+        examples = {"wrong": wrong[:5], "not checked": [unchecked] if unchecked else []}
         return Findings(
-            found.stored, lost, found.unexpected, wrong=len(wrong), waiting=waiting, examples=examples, at=at
+            found.stored,
+            found.lost - waiting,
+            max(0, found.unexpected - self._unanswered),
+            wrong=len(wrong),
+            waiting=waiting,
+            examples={kind: names for kind, names in examples.items() if names},
+            at=at,
         )
+
+    @property
+    def _unanswered(self) -> int:
+        """How many events got no answer: each may be stored or not."""
+        sent = self.posted.sent()
+        return sent.attempted - sent.accepted - sent.refused
 
     def _wrong_counts(self, api: HttpApi) -> list[str]:
         """The wrong counts of this phase and of all before it. Asked at the end, they have to be waited for once."""
         found = self._before._wrong_counts(api) if self._before is not None else []
-        return found + (self._queries(api).run_counts(lambda _: None).wrong if self.posted.accepted else [])
+        if not self.posted.accepted or self._unanswered:
+            return found
+        return found + self._queries(api).run_counts(lambda _: None).wrong
 
     def close(self) -> None:
         """Nothing is open."""

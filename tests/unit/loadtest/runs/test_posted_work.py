@@ -1,0 +1,92 @@
+"""Posted events are compared with the answers, as far as it is known whether they are stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import pytest
+
+from loadtest.checker.findings import Findings
+from loadtest.client.target import Target
+from loadtest.measured.measurements import Measurements
+from loadtest.runs import posted_work
+from loadtest.runs.place import Place
+from loadtest.runs.posted_work import PostedWork
+from loadtest.sending.draining import until_complete
+
+
+class Queries:
+    """Answers with the events that are ``stored``."""
+
+    def __init__(self, stored: set[str], accepted: list[str]) -> None:
+        self._stored = stored
+        self._accepted = accepted
+
+    def run_histories(self, _: Any) -> Findings:
+        findings = Findings()
+        findings.account(Counter(self._stored), Counter(self._accepted))
+        findings.check("history", "", self._stored, set(self._accepted))
+        return findings
+
+    def run_counts(self, _: Any) -> Findings:
+        findings = Findings()
+        findings.check("count", "", len(self._stored), len(self._accepted))
+        return findings
+
+
+class Api:
+    def get(self, path: str) -> dict[str, Any]:
+        assert path == "/status"
+        empty = {"state": "empty"}
+        return {"lanes": {"main": {"queues": {}}, "retry": empty, "dead": empty, "parked": {}}}
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Stage(Target):
+    def http(self, *_: Any, **__: Any) -> Any:
+        return Api()
+
+
+class Work(PostedWork[str]):
+    user = "load"
+    clients = 1
+
+    def __init__(self, stored: set[str]) -> None:
+        super().__init__(Stage("http://127.0.0.1:1", "ws://127.0.0.1:1"), Place("r", 0), Measurements(), None)
+        self._stored = stored
+
+    def _queries(self, api: Any) -> Queries:
+        return Queries(self._stored, self.posted.accepted)
+
+    def _is_readable(self, api: Any, event: str) -> bool:
+        return True
+
+
+def work(stored: str, accepted: str, unanswered: int = 0) -> Work:
+    made = Work(set(stored))
+    made.posted.attempted = len(accepted) + unanswered
+    made.posted.on_answer(list(accepted), [{"lane": "main"}] * len(accepted), 0.01, repeated=False)
+    return made
+
+
+def test_an_event_that_was_never_sent_is_unexpected() -> None:
+    found = work(stored="abc", accepted="ab").read_back()
+
+    assert (found.stored, found.lost, found.unexpected, found.wrong) == (2, 0, 1, 2)
+
+
+def test_a_stored_event_without_an_answer_is_not_unexpected() -> None:
+    found = work(stored="abc", accepted="ab", unanswered=1).read_back()
+
+    assert (found.stored, found.lost, found.unexpected, found.wrong) == (2, 0, 0, 0)
+    assert found.examples == {"not checked": ["answers: 1 events have no answer, and may be stored"]}
+
+
+def test_an_accepted_event_is_lost_also_if_another_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posted_work, "until_complete", partial(until_complete, sleep=lambda _: None))
+
+    assert work(stored="ac", accepted="ab", unanswered=1).read_back().lost == 1
