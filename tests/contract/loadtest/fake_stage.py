@@ -7,6 +7,7 @@ import json
 import threading
 import time
 import uuid
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +85,7 @@ class FakeStage:
         app = web.Application()
         app.router.add_get("/local", self._socket)
         app.router.add_get("/rooms/{room}/messages", self._history)
+        app.router.add_get("/analytics/{question}", self._analytics)
         app.router.add_post("/token", self._token)
         app.router.add_routes(self.rooms.routes())
         runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -98,6 +100,12 @@ class FakeStage:
     async def _token(self, request: web.Request) -> web.Response:
         asked = await request.json()
         return web.json_response({"access_token": f"{asked['user'].encode().hex()}.{'.'.join(asked['scopes'])}"})
+
+    async def _analytics(self, request: web.Request) -> web.Response:
+        users = Counter(row["userId"] for row in self.rows.get(request.query["roomId"], {}).values())
+        ranked = sorted(users.items(), key=lambda item: (-item[1], item[0]))[: int(request.query.get("top", 10))]
+        top = [{"userId": user, "messages": count} for user, count in ranked]
+        return web.json_response({"totalMessages": users.total(), "uniqueUsers": len(users), "topUsers": top})
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         offered = request.headers.get("Sec-WebSocket-Protocol", "").split(", ")
