@@ -174,7 +174,7 @@ def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     from headrace.api.router import HttpRouter, Route
     from headrace.aws.client import client as lean
     from headrace.core.times import SystemClock
-    from headrace.storage.dynamodb.readers import DynamoReader
+    from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
     from headrace.streams.ski.day_counts_redis import RedisDayCounts
     from headrace.streams.ski.resort_days import ResortDays
     from headrace.streams.ski.resorts import DynamoResorts
@@ -184,7 +184,8 @@ def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     resorts = DynamoResorts(lean("dynamodb"), "Resorts")
     resorts.add_season(RESORT, SEASON, "Mission Ridge")
     counts = RedisDayCounts(_cache(cache_port))
-    days = ResortDays(DynamoReader(traffic.watch(lean("dynamodb"))), "LiftRides", resorts, counts, clock)
+    columns = DynamoColumns(traffic.watch(columns_client(PARALLEL)))
+    days = ResortDays(columns, "LiftRides", resorts, counts, clock)
     unused: Any = None  # this route does not use them
     services = SkiServices(unused, days, resorts, unused, clock)
     route = "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours"

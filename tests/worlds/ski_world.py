@@ -15,7 +15,7 @@ from headrace.core.stream import Stream, TableSettings
 from headrace.ingest.acceptor import Acceptor
 from headrace.persist.persister import Persister
 from headrace.queues import names
-from headrace.storage.ports import Failure, RangeQuery, Rows, Table
+from headrace.storage.ports import Columns, Failure, Query, RangeQuery, Rows, Table
 from headrace.streams.ski.gate import SeasonGate
 from headrace.streams.ski.hook import RideHook
 from headrace.streams.ski.resort_days import ResortDays
@@ -25,7 +25,7 @@ from headrace.streams.ski.stream import SKI
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.ski import MemoryDayCounts, MemoryResorts
-from tests.fakes.storage import MemoryReader, MemoryStore
+from tests.fakes.storage import MemoryColumns, MemoryReader, MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import key_of
 from tests.worlds.write_path import rabbit_event, sqs_event
@@ -53,7 +53,7 @@ class LaggingReader:
         self._clock = clock
         self._written: dict[tuple[str, str], int] = {}
         self._all = MemoryReader(store.rows, ("skierID", "rideSk"))
-        self._shown = MemoryReader(self._visible, ("skierID", "rideSk"))
+        self._shown = MemoryColumns(lambda table, _index: self._visible(table))
 
     def note(self, items: Iterable[Item]) -> None:
         """Remember when rows were first written."""
@@ -61,16 +61,17 @@ class LaggingReader:
             self._written.setdefault((item["skierID"], item["rideSk"]), self._clock.now())
 
     def read(self, query: RangeQuery) -> Rows:
+        assert query.index is None
+        assert query.consistent
         if self.failure is not None:
             raise self.failure
-        if query.index is None:
-            assert query.consistent
-            return self._all.read(query)
-        self.index_reads += 1
-        return self._shown.read(query)
+        return self._all.read(query)
 
-    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        return [self.read(query) for query in queries]
+    def read_many(self, queries: Sequence[Query]) -> list[Columns]:
+        if self.failure is not None:
+            raise self.failure
+        self.index_reads += len(queries)
+        return self._shown.read_many(queries)
 
     def _visible(self, table: str) -> list[Item]:
         before = self._clock.now() - round(self.lag * times.SECOND)

@@ -13,7 +13,7 @@ from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.storage.dynamodb.readers import DynamoReader
+from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
@@ -124,7 +124,7 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     resorts = DynamoResorts(dynamodb, RESORTS)
     hook = RideHook(counts, resorts, clock)
     reader = DynamoReader(dynamodb)
-    days = ResortDays(reader, RIDES, resorts, counts, clock)
+    days = ResortDays(DynamoColumns(dynamodb), RIDES, resorts, counts, clock)
     day = ResortDay(7, 2025, 45)
     resorts.add_season(7, 2025)
 

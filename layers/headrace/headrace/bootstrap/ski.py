@@ -7,6 +7,7 @@ import functools
 from headrace.api.statistics import RequestTimes
 from headrace.bootstrap.shared import cache, clock, dynamodb, range_reader
 from headrace.runtime.settings import ResortSettings, table_settings
+from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_client
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.resort_days import ResortDays
 from headrace.streams.ski.resorts import DynamoResorts
@@ -20,5 +21,6 @@ def ski_services() -> SkiServices:
     """Skiers, resorts and the counts of a resort's day."""
     table = table_settings(SKI).table
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
-    days = ResortDays(range_reader(), table, resorts, RedisDayCounts(cache()), clock())
+    columns = DynamoColumns(columns_client(PARALLEL))
+    days = ResortDays(columns, table, resorts, RedisDayCounts(cache()), clock())
     return SkiServices(Skiers(range_reader(), table, clock()), days, resorts, RequestTimes(cache()), clock())

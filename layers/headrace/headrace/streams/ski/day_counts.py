@@ -31,7 +31,7 @@ class CountedRide(NamedTuple):
 
 def counted(skier: str, sk: str) -> CountedRide:
     """The counted attributes of a row."""
-    parts = sk.split(SEPARATOR)
+    parts = sk.split(SEPARATOR, 5)
     return CountedRide(ride_mark(skier, sk), skier, int(parts[4]), int(parts[2]))
 
 

@@ -23,7 +23,7 @@ from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
-from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.storage.ports import ColumnReader, Query
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resorts import Resorts
@@ -36,10 +36,7 @@ PATIENCE = 10_000
 STALENESS = 2 * LAG + PATIENCE
 LIFETIME = 3_600_000
 """Milliseconds after which counts are read from the table again."""
-PAGE = 2_500
-"""Rows that are read from each shard at once."""
-COUNTED = ("skierID", "rideSk", "expiresAt")
-"""The attributes that are read. Without the index's partition key, an answer is a quarter shorter."""
+SKIER = "skierID"
 ADDED_AT_ONCE = 2_000
 """Rides that are added in one round trip: few enough for the cache to answer in time."""
 WAITS, WAIT_SECONDS = 60, 0.05
@@ -53,7 +50,7 @@ class ResortDays:
 
     def __init__(
         self,
-        reader: RangeReader,
+        reader: ColumnReader,
         table: str,
         resorts: Resorts,
         counts: DayCounts,
@@ -143,26 +140,24 @@ class ResortDays:
         The next pages of all shards are read while a page is used.
         """
         queries = [
-            RangeQuery(
+            Query(
                 self._table,
                 RESORT_DAY_INDEX.partition_key,
                 shard,
                 RESORT_DAY_INDEX.sort_key,
                 index=RESORT_DAY_INDEX.name,
-                newest_first=False,
-                limit=PAGE,
-                attributes=COUNTED,
+                attributes=(SKIER,),
             )
             for shard in RESORT_DAY_INDEX.partitions(day.id)
         ]
         now = self._clock.now() // times.SECOND
         while queries:
-            following: list[RangeQuery] = []
+            following: list[Query] = []
             for query, page in zip(queries, self._reader.read_many(queries), strict=True):
                 # Rows that have expired and are not deleted yet are left out here: in a query, it takes longer.
-                rows = [row for row in page.items if row.get("expiresAt", NEVER) > now]
-                expires = min((row["expiresAt"] * 1000 for row in rows if "expiresAt" in row), default=NEVER)
-                yield [counted(row["skierID"], row["rideSk"]) for row in rows], expires
+                rows = page.only([not expires or expires > now for expires in page.expires])
+                until = min((expires * 1000 for expires in rows.expires if expires), default=NEVER)
+                yield list(map(counted, rows.values[SKIER], rows.keys)), until
                 if page.more is not None:
                     following.append(replace(query, start=page.more))
             queries = following
