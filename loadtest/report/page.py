@@ -16,7 +16,8 @@ from loadtest.report.charts import charts
 from loadtest.report.document import Document, read
 from loadtest.report.drawing import STYLE, Box, picture
 from loadtest.report.line_chart import LineChart
-from loadtest.report.tables import FAULTS, Table, comparison, failed, short, tables
+from loadtest.report.tables import Table, comparison, failed, short, tables
+from loadtest.runs.work import FAULTS
 
 ROWS = 20
 """Rows of a chart's table."""

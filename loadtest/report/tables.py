@@ -8,8 +8,8 @@ from itertools import zip_longest
 from typing import Any
 
 from loadtest.report.document import Document
+from loadtest.runs.work import FAULTS
 
-FAULTS = ("lost", "unexpected", "duplicated", "disordered", "wrong", "waiting")
 PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9", "max")
 Phase = Mapping[str, Any]
 

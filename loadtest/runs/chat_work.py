@@ -135,14 +135,9 @@ class ChatWork:
         """A user who sent lately, to ask for."""
         return random.choice(self._recent or ["user-1"])
 
-    def sent_since(self, room: str, begin: float) -> set[str]:
-        """The ids of accepted messages of a followed room that were sent after ``begin``."""
-        return {message_id for first_sent, message_id in self._followed.get(room, ()) if first_sent > begin}
-
-    def has_been_followable(self, room: str, seconds: float) -> bool:
-        """Whether the first message of a followed room was sent over ``seconds`` ago."""
-        followed = self._followed.get(room, [])
-        return bool(followed) and time.perf_counter() - followed[0][0] > seconds
+    def sent_between(self, room: str, begin: float, end: float) -> set[str]:
+        """The ids of accepted messages of a followed room, first sent in this time of ``time.perf_counter``."""
+        return {message_id for first_sent, message_id in self._followed.get(room, ()) if begin < first_sent < end}
 
     def sent(self) -> Sent:
         """What was sent so far."""
@@ -167,7 +162,7 @@ class ChatWork:
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
             at = drain_and_read(self.checker, reader, waiting=lanes.waiting)
             found, rooms = self.checker.verdict(), self.checker.room_counts()
-            waiting = min(found.lost, lanes.waiting()) if found.lost else 0
+            waiting = lanes.waiting_of(found.lost)
         self.counted |= {room: count + len(reader.joins.get(room, ())) for room, (_, count) in rooms.items()}
         wrong, unchecked = self._check_analytics() if self._last else ([], [])
         examples = {"not stored" if kind == "lost" else kind: names for kind, names in found.examples.items()}

@@ -9,6 +9,7 @@ from typing import Any
 
 from loadtest.checker.verdict import Latency, Verdict, milliseconds
 from loadtest.measured.measurements import Merged
+from loadtest.runs.work import FAULTS
 from loadtest.shapes.shape import Limit, Phase
 
 EXAMPLES, PROBLEMS = 5, 5
@@ -61,7 +62,7 @@ class Outcome:
     @property
     def kept(self) -> bool:
         """Whether everything accepted is stored once, unaltered, and answered rightly, as far as it was read back."""
-        return not any(map(self.found, ("waiting", "lost", "unexpected", "duplicated", "disordered", "wrong")))
+        return not any(map(self.found, FAULTS))
 
     @property
     def whole(self) -> bool:
@@ -192,7 +193,6 @@ class Outcome:
 
     def document(self) -> dict[str, Any]:
         """The result as JSON; seconds and counts. ``histogram`` is HDR's compressed format."""
-        counts = ("stored", "waiting", "lost", "unexpected", "duplicated", "disordered", "wrong")
         return {
             "phase": self.phase.message(),
             "whole": self.whole,
@@ -205,7 +205,7 @@ class Outcome:
             "sent": {name: self.sent(name) for name in ("attempted", "accepted", "refused", "reconnections")}
             | {"unsent": self.unsent}
             | {name: dict(self.counted(name)) for name in ("lanes", "errors", "retries")},
-            "found": {name: self.found(name) for name in counts} if self.read_back else None,
+            "found": {name: self.found(name) for name in ("stored", *FAULTS)} if self.read_back else None,
             "examples": self._examples(),
             "rooms": self._room_counts(),
             "counts": dict(self.measured.counts),

@@ -72,7 +72,7 @@ class PostedWork(ABC, Generic[Event]):
         at = time.monotonic()
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
             found = until_complete(lambda: self._queries(api).run_histories(lambda _: None), lanes.waiting)
-            waiting = min(found.lost, lanes.waiting()) if found.lost else 0
+            waiting = lanes.waiting_of(found.lost)
         wrong = (found.wrong if not self._unanswered else []) + (self._wrong_counts(api) if self._last else [])
         api.close()
         unchecked = f"answers: {self._unanswered} events have no answer, and may be stored" if self._unanswered else ""

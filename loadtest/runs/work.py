@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+FAULTS = ("lost", "unexpected", "duplicated", "disordered", "wrong", "waiting")
+"""The counts of :class:`Findings` that must be 0."""
 OPERATOR = "loadtest-lanes"
 """The user who asks for the depths of the lanes."""
 

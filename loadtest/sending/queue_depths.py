@@ -108,6 +108,10 @@ class Lanes:
         found = self.depths()
         return (found["main"] or 0) + (found["retry"] or 0)
 
+    def waiting_of(self, missing: int) -> int:
+        """How many of ``missing`` accepted events may be in the lanes, and so are not lost."""
+        return min(missing, self.waiting()) if missing else 0
+
     def close(self) -> None:
         """Close the connections."""
         if self._operator is not None:

@@ -166,7 +166,9 @@ class LiveSubscriber(StageUser):
 
     def _missing(self, run: PhaseRun) -> set[str]:
         """The messages that were sent since the subscription and did not come."""
-        return chat_of(run).sent_since(self._room, self._since) - self._received if self._subscribed else set()
+        if not self._subscribed:
+            return set()
+        return chat_of(run).sent_between(self._room, self._since, time.perf_counter()) - self._received
 
     def disconnect(self) -> None:
         """Wait for the last messages, count those that did not come, and close the WebSocket."""
@@ -180,7 +182,8 @@ class LiveSubscriber(StageUser):
             run.measurements.count("live messages missing", len(missing))
             if missing and not self._received:
                 run.measurements.count("failed subscribers: nothing was pushed")
-            if not self._subscribed and chat_of(run).has_been_followable(self._room, SUBSCRIBED_WITHIN):
+            early = time.perf_counter() - SUBSCRIBED_WITHIN
+            if not self._subscribed and chat_of(run).sent_between(self._room, 0.0, early):
                 run.measurements.count("failed subscribers: not subscribed")
         if self._websocket is not None:
             self._websocket.close()

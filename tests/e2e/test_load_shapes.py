@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from loadtest.runs.work import FAULTS
 from loadtest.shapes.catalog import SHAPES
 from tests.e2e.conftest import ROOT, RunningStage
 
@@ -75,7 +76,7 @@ def test_a_shape_loses_nothing_and_writes_its_result(name: str, runs: dict[str, 
     for phase in result["phases"]:
         sent, found = phase["sent"], phase["found"]
         assert sent["accepted"] == sent["attempted"] == found["stored"]
-        assert not any(found[kind] for kind in ("lost", "unexpected", "duplicated", "disordered", "wrong"))
+        assert not any(found[kind] for kind in FAULTS)
         assert not phase["examples"]  # nor anything that was not checked
         assert sum(second["counts"].get("accepted", 0) for second in phase["timeline"]) == sent["accepted"]
         assert sent["attempted"] or phase["counts"]["questions"]

@@ -15,7 +15,7 @@ from loadtest.measured.measurements import Measurements
 from loadtest.runs.conductor import INTERRUPT, PHASE, Conductor
 from loadtest.runs.phase_run import failed_part
 from loadtest.runs.place import Place
-from loadtest.runs.work import Findings, Sent
+from loadtest.runs.work import FAULTS, Findings, Sent
 from loadtest.samples.recording import nothing
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.shape import Limit, Phase, Shape
@@ -73,7 +73,7 @@ def test_the_results_of_all_workers_and_phases_make_one() -> None:
     assert lines[0] == "result: run.json"
 
 
-@pytest.mark.parametrize("fault", ["waiting", "lost", "unexpected", "duplicated", "disordered", "wrong"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_every_fault_of_one_worker_fails_the_run(fault: str) -> None:
     conductor = conducted(
         FRAMES, lambda _, place: part(place, found={fault: 1} if place.worker == 1 and place.number == 0 else {})
