@@ -101,9 +101,6 @@ class MemoryColumns:
         self.reads = 0
         self.failing: Exception | None = None
 
-    def read_many(self, queries: Sequence[Query]) -> list[Columns]:
-        return [self.read(query) for query in queries]
-
     def read(self, query: Query) -> Columns:
         if self.failing is not None:
             raise self.failing

@@ -42,17 +42,16 @@ def ride(**fields: Any) -> dict[str, Any]:
     return {"resortID": 7, "seasonID": 2025, "dayID": 45, "skierID": 1001, "time": 217, "liftID": 21, **fields}
 
 
-class LaggingReader:
-    """Shows the table's rows at once, and an index's ``lag`` seconds after they were written."""
+class LaggingIndex:
+    """Shows rows ``lag`` seconds after they were written. ``reads`` counts pages."""
 
     def __init__(self, store: MemoryStore, clock: FixedClock) -> None:
         self.lag = 0.0
-        self.index_reads = 0
+        self.reads = 0
         self.failure: Exception | None = None
         self._store = store
         self._clock = clock
         self._written: dict[tuple[str, str], int] = {}
-        self._all = MemoryReader(store.rows, ("skierID", "rideSk"))
         self._shown = MemoryColumns(lambda table, _index: self._visible(table))
 
     def note(self, items: Iterable[Item]) -> None:
@@ -60,32 +59,39 @@ class LaggingReader:
         for item in items:
             self._written.setdefault((item["skierID"], item["rideSk"]), self._clock.now())
 
-    def read(self, query: RangeQuery) -> Rows:
-        assert query.index is None
-        assert query.consistent
+    def read(self, query: Query) -> Columns:
+        assert query.index is not None
         if self.failure is not None:
             raise self.failure
-        return self._all.read(query)
-
-    def read_many(self, queries: Sequence[Query]) -> list[Columns]:
-        if self.failure is not None:
-            raise self.failure
-        self.index_reads += len(queries)
-        return self._shown.read_many(queries)
+        self.reads += 1
+        return self._shown.read(query)
 
     def _visible(self, table: str) -> list[Item]:
         before = self._clock.now() - round(self.lag * times.SECOND)
         return [row for row in self._store.rows(table) if self._written[row["skierID"], row["rideSk"]] <= before]
 
 
-class NotingStore(MemoryStore):
-    """A store that reports to its reader when rows were written."""
+class SkierRows(MemoryReader):
+    """The rows of skiers, which are read consistently."""
 
-    reader: LaggingReader
+    failure: Exception | None = None
+
+    def read(self, query: RangeQuery) -> Rows:
+        assert query.index is None
+        assert query.consistent
+        if self.failure is not None:
+            raise self.failure
+        return super().read(query)
+
+
+class NotingStore(MemoryStore):
+    """A store that reports to its index when rows were written."""
+
+    index: LaggingIndex
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
         outcomes = super().put_many(table, items)
-        self.reader.note(item for item, outcome in zip(items, outcomes, strict=True) if outcome is None)
+        self.index.note(item for item, outcome in zip(items, outcomes, strict=True) if outcome is None)
         return outcomes
 
 
@@ -97,8 +103,8 @@ class SkiWorld:
         self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = NotingStore()
-        self.reader = LaggingReader(self.store, self.clock)
-        self.store.reader = self.reader
+        self.index = self.store.index = LaggingIndex(self.store, self.clock)
+        self.skier_rows = SkierRows(self.store.rows, ("skierID", "rideSk"))
         self.resorts = MemoryResorts()
         self.counts = MemoryDayCounts(self.clock)
         self.monotonic = 0.0
@@ -109,8 +115,8 @@ class SkiWorld:
         self.persister = Persister(
             self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.hook),)
         )
-        skiers = Skiers(self.reader, RIDES.table, self.clock)
-        days = ResortDays(self.reader, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
+        skiers = Skiers(self.skier_rows, RIDES.table, self.clock)
+        days = ResortDays(self.index, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance, 1)
         services = SkiServices(skiers, days, self.resorts, RequestTimes(NoCache()), self.clock)
         self.router = HttpRouter(routes_of("read_ski"), lambda: services, self.clock)
         for season in (2024, 2025):

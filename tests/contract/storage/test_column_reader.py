@@ -130,15 +130,6 @@ def test_a_partition_without_rows_is_an_empty_page(reader: ColumnReader) -> None
     assert (page.keys, page.expires, page.more) == ([], [], None)
 
 
-def test_pages_of_several_partitions_come_in_their_order(reader: ColumnReader) -> None:
-    queries = [replace(QUERY, partition=partition) for partition in ("001", "007", "000", "001")]
-
-    pages = list(reader.read_many(queries))
-
-    assert [page.keys for page in pages] == [reader.read(query).keys for query in queries]
-    assert pages[0].keys != pages[2].keys
-
-
 def test_a_missing_or_unavailable_table_is_an_error(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StoreUnavailable):
         DynamoColumns(columns_client(1)).read(replace(QUERY, table="Nowhere"))

@@ -149,11 +149,3 @@ class ColumnReader(Protocol):
             headrace.core.errors.StoreUnavailable: the table did not answer in time.
         """
         ...
-
-    def read_many(self, queries: Sequence[Query]) -> Iterable[Columns]:
-        """The next page of each of ``queries``, in order. Each can be used while later ones are read.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: the table did not answer in time.
-        """
-        ...

@@ -133,7 +133,7 @@ class SkiModel:
         self.has_resorts = available
 
     def lag(self, seconds: float) -> None:
-        self.world.reader.lag = seconds
+        self.world.index.lag = seconds
 
     def wait(self, seconds: float) -> None:
         self.world.clock.advance(seconds)
@@ -257,7 +257,7 @@ def good(answer: tuple[int, Any]) -> Any:
 def test_p9_every_answer_equals_that_of_a_list_of_rides(steps: list[tuple[str, Any]]) -> None:
     """P9, P10: with duplicates, reorderings, redrives, an index that lags and a cache that is lost or unavailable."""
     model = SkiModel()
-    model.world.reader.lag = 1.0
+    model.world.index.lag = 1.0
     for name, what in steps:
         getattr(model, name)(what)
 
@@ -266,7 +266,7 @@ def test_p9_every_answer_equals_that_of_a_list_of_rides(steps: list[tuple[str, A
     model.check_skiers()
     model.world.clock.advance(LAG / 1000)
     model.check_days()
-    reads = model.world.reader.index_reads
+    reads = model.world.index.reads
     model.check_days()
 
-    assert model.world.reader.index_reads == reads, "confirmed counts are not read from the table again"
+    assert model.world.index.reads == reads, "confirmed counts are not read from the table again"

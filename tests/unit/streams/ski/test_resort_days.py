@@ -46,12 +46,12 @@ def test_a_day_is_read_twice_for_any_number_of_queries() -> None:
         assert skiers(world) == number - 100 + 3
         world.clock.advance(1)
 
-    assert world.reader.index_reads == 2 * SHARDS
+    assert world.index.reads == 2 * SHARDS
 
 
 def test_a_ride_is_counted_once_the_lagging_index_shows_it() -> None:
     world = SkiWorld()
-    world.reader.lag = 3
+    world.index.lag = 3
     stored(world, 1)
     assert skiers(world) == 0
 
@@ -137,33 +137,33 @@ def test_counts_expire_with_the_first_of_their_rides() -> None:
 def test_an_abandoned_fill_is_repeated_by_the_next_query() -> None:
     world = SkiWorld()
     stored(world, 1)
-    world.reader.failure = StoreUnavailable("down")
+    world.index.failure = StoreUnavailable("down")
     assert world.request(routes.unique_skiers, **PLACE)[0] == 503
-    world.reader.failure = None
+    world.index.failure = None
     assert skiers(world) == 1  # counted from the table: the other fill may be in progress
     world.clock.advance(PATIENCE / 1000)
     assert skiers(world) == 1
-    reads = world.reader.index_reads
+    reads = world.index.reads
 
     assert skiers(world) == 1
-    assert world.reader.index_reads == reads
+    assert world.index.reads == reads
 
 
 @pytest.mark.parametrize("moment", ["before", "while", "after"])
 def test_an_answer_is_complete_when_the_cache_is_emptied_during_a_fill(moment: str) -> None:
     world = SkiWorld()
     stored(world, 1, 2)
-    read = world.reader.read_many
+    read = world.index.read
 
-    def emptied(queries):  # type: ignore[no-untyped-def]
+    def emptied(query):  # type: ignore[no-untyped-def]
         if moment == "before":
             world.counts.clear()
-        found = read(queries)
+        found = read(query)
         if moment == "while":
             world.counts.clear()
         return found
 
-    world.reader.read_many = emptied  # type: ignore[method-assign]
+    world.index.read = emptied  # type: ignore[method-assign]
     assert skiers(world) == 2
     if moment == "after":
         world.counts.clear()
@@ -175,15 +175,15 @@ def test_an_answer_is_complete_when_the_cache_is_emptied_during_a_fill(moment: s
 def test_a_ride_stored_between_the_reading_and_the_filling_is_counted() -> None:
     world = SkiWorld()
     stored(world, 1)
-    read = world.reader.read_many
+    read = world.index.read
 
-    def interrupted(queries):  # type: ignore[no-untyped-def]
-        found = read(queries)
-        world.reader.read_many = read  # type: ignore[method-assign]
+    def interrupted(query):  # type: ignore[no-untyped-def]
+        found = read(query)
+        world.index.read = read  # type: ignore[method-assign]
         stored(world, 2)
         return found
 
-    world.reader.read_many = interrupted  # type: ignore[method-assign]
+    world.index.read = interrupted  # type: ignore[method-assign]
 
     assert skiers(world) == 2
 
@@ -201,7 +201,7 @@ def test_a_query_waits_for_another_one_that_fills_the_counts() -> None:
             world.counts.add([(DAY, [CountedRide(b"1", "1", 21, 0), CountedRide(b"2", "2", 21, 0)])], "another", now)
             world.counts.settle(DAY, "another", FILLED, now + LIFETIME)
 
-    days = ResortDays(world.reader, RIDES.table, world.resorts, world.counts, world.clock, fill)
+    days = ResortDays(world.index, RIDES.table, world.resorts, world.counts, world.clock, fill)
 
     assert days.counts(DAY).skiers == 2
-    assert (len(waits), world.reader.index_reads) == (3, 0)
+    assert (len(waits), world.index.reads) == (3, 0)

@@ -190,7 +190,7 @@ def test_a_request_without_a_token_is_refused(world: SkiWorld) -> None:
 
 
 def test_an_unavailable_table_is_a_503(world: SkiWorld) -> None:
-    world.reader.failure = StoreUnavailable("down")
+    world.index.failure = world.skier_rows.failure = StoreUnavailable("down")
 
     assert world.request(routes.hours, **DAY)[0] == 503
     assert world.request(routes.days, seasonID=2025, skierID=1)[0] == 503

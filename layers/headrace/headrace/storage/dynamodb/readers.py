@@ -40,7 +40,6 @@ class DynamoColumns:
 
     def __init__(self, dynamodb: AwsClient) -> None:
         self._dynamodb = DynamoClient(dynamodb, "the table cannot be read", "the table is read too often")
-        self._parallel = Parallel(PARALLEL, "columns")
 
     def read(self, query: Query) -> Columns:
         attributes = list(dict.fromkeys((query.sort_attribute, *query.attributes, EXPIRES)))
@@ -57,9 +56,6 @@ class DynamoColumns:
             from_wire(more) if more else None,
             response.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0),
         )
-
-    def read_many(self, queries: Sequence[Query]) -> Iterable[Columns]:
-        return self._parallel.each(self.read, queries)
 
 
 def _range_query(query: RangeQuery) -> dict[str, Any]:

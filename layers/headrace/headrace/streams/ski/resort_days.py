@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
+from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import ColumnReader, Query
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
 from headrace.streams.ski.keys import ResortDay
@@ -45,8 +47,16 @@ NEVER = 10**13
 """Epoch milliseconds that are later than every expiry time."""
 
 
+class _Page(NamedTuple):
+    """Rides of one page, when the first of them expires (epoch milliseconds), and whether they were added."""
+
+    rides: list[CountedRide]
+    expires: int
+    is_added: bool
+
+
 class ResortDays:
-    """Counts of resorts' days; ``table`` is the table of the rides."""
+    """Counts of resorts' days; ``table`` is the table of the rides. Reads up to ``parallel`` shards at once."""
 
     def __init__(
         self,
@@ -56,6 +66,7 @@ class ResortDays:
         counts: DayCounts,
         clock: Clock,
         sleep: Callable[[float], None] = time.sleep,
+        parallel: int = 8,
     ) -> None:
         self._sleep = sleep
         self._reader = reader
@@ -63,6 +74,7 @@ class ResortDays:
         self._resorts = resorts
         self._counts = counts
         self._clock = clock
+        self._parallel = Parallel(parallel, "resort-days")
 
     def counts(self, day: ResortDay, lifts: Sequence[int] = ()) -> Counts:
         """The day's unique skiers, rides by hour, and rides on each of ``lifts``.
@@ -118,29 +130,25 @@ class ResortDays:
 
     def _fill(self, day: ResortDay, generation: str, stage: str) -> list[CountedRide]:
         """Add all rides of the day that the index shows to its counts, page by page, and return them."""
-        every: list[CountedRide] = []
-        until = NEVER
-        is_whole = True
-        for rides, expires in self._pages(day):
-            every += rides
-            until = min(until, expires)
-            for at in range(0, len(rides), ADDED_AT_ONCE):
-                added = [(day, rides[at : at + ADDED_AT_ONCE])]
-                is_whole = is_whole and self._counts.add(added, generation, self._now())
-        if is_whole:
-            self._counts.settle(day, generation, stage, until)
-        return every
+
+        def add(rides: Sequence[CountedRide]) -> bool:
+            parts = (rides[at : at + ADDED_AT_ONCE] for at in range(0, len(rides), ADDED_AT_ONCE))
+            return all(self._counts.add([(day, part)], generation, self._now()) for part in parts)
+
+        pages = self._pages(day, add)
+        if all(page.is_added for page in pages):
+            self._counts.settle(day, generation, stage, min(page.expires for page in pages))
+        return [ride for page in pages for ride in page.rides]
 
     def _from_table(self, day: ResortDay) -> Counts:
-        return Counts.of(ride for rides, _ in self._pages(day) for ride in rides)
+        return Counts.of(ride for page in self._pages(day) for ride in page.rides)
 
-    def _pages(self, day: ResortDay) -> Iterator[tuple[list[CountedRide], int]]:
-        """The day's rides in the index, one page after another, each with the first expiry time on it.
+    def _pages(self, day: ResortDay, add: Callable[[Sequence[CountedRide]], bool] | None = None) -> list[_Page]:
+        """The day's rides in the index. The shards are read at once, and each page is added when it was read."""
+        now = self._clock.now() // times.SECOND
 
-        The next pages of all shards are read while a page is used.
-        """
-        queries = [
-            Query(
+        def read(shard: str) -> list[_Page]:
+            query: Query | None = Query(
                 self._table,
                 RESORT_DAY_INDEX.partition_key,
                 shard,
@@ -148,19 +156,18 @@ class ResortDays:
                 index=RESORT_DAY_INDEX.name,
                 attributes=(SKIER,),
             )
-            for shard in RESORT_DAY_INDEX.partitions(day.id)
-        ]
-        now = self._clock.now() // times.SECOND
-        while queries:
-            following: list[Query] = []
-            for query, page in zip(queries, self._reader.read_many(queries), strict=True):
+            pages: list[_Page] = []
+            while query is not None:
+                page = self._reader.read(query)
                 # Rows that have expired and are not deleted yet are left out here: in a query, it takes longer.
                 rows = page.only([not expires or expires > now for expires in page.expires])
-                until = min((expires * 1000 for expires in rows.expires if expires), default=NEVER)
-                yield list(map(counted, rows.values[SKIER], rows.keys)), until
-                if page.more is not None:
-                    following.append(replace(query, start=page.more))
-            queries = following
+                rides = list(map(counted, rows.values[SKIER], rows.keys))
+                expires = min((each * 1000 for each in rows.expires if each), default=NEVER)
+                pages.append(_Page(rides, expires, add is None or add(rides)))
+                query = replace(query, start=page.more) if page.more is not None else None
+            return pages
+
+        return [page for pages in self._parallel.map(read, RESORT_DAY_INDEX.partitions(day.id)) for page in pages]
 
     def _now(self) -> int:
         return self._clock.now() // 1000
