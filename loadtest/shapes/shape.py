@@ -118,11 +118,14 @@ class Shape:
         return replace(self, phases=phases, limit=limit)
 
     def with_seconds(self, seconds: float) -> Shape:
-        """The shape with the longest phase lasting ``seconds``, and the others in proportion."""
+        """The shape with the longest phase lasting ``seconds``, and the others in proportion, but a second at least."""
         longest = max(phase.seconds for phase in self.phases)
         if not longest:
             raise ValueError(f"{self.name} sends a number of events, and has no duration; give SCALE")
-        phases = (replace(phase, seconds=phase.seconds * seconds / longest) for phase in self.phases)
+        phases = (
+            replace(phase, seconds=phase.seconds and max(1.0, phase.seconds * seconds / longest))
+            for phase in self.phases
+        )
         return replace(self, phases=tuple(phases))
 
     def with_events(self, events: int) -> Shape:

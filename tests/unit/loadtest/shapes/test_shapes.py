@@ -56,6 +56,16 @@ def test_the_mixed_shape_has_the_published_shares() -> None:
     assert list(reads.values()) == pytest.approx([0.59, 0.20, 0.10, 0.10, 0.01])
 
 
+@pytest.mark.parametrize("name", ["singles", "mixed"])
+def test_cold_starts_have_a_phase_before_the_one_to_judge(name: str) -> None:
+    cold, judged = SHAPES[name].phases
+    short = shape("--shape", name, "--seconds", "3").phases
+
+    assert cold.loads == judged.loads
+    assert cold.seconds < judged.seconds
+    assert [phase.seconds for phase in short] == [1, 3]
+
+
 def test_one_parameter_scales_events_seconds_users_and_rates() -> None:
     (ski_opening, *_), (endurance,) = shape("--shape", "ski", "--scale", "0.1").phases, SHAPES["endurance"].phases
     (scaled,) = shape("--shape", "endurance", "--scale", "0.1").phases
