@@ -42,7 +42,8 @@ class SkiWork(PostedWork[Ride]):
 
     def rides(self, count: int) -> list[Ride]:
         """The next ``count`` rides to send."""
-        taken, self._unsent = self._unsent[-count:], self._unsent[:-count]
+        taken = self._unsent[-count:]
+        del self._unsent[-count:]  # without a copy of all others for each ride
         self.posted.attempted += len(taken)
         return taken
 
