@@ -185,7 +185,7 @@ def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     resorts.add_season(RESORT, SEASON, "Mission Ridge")
     counts = RedisDayCounts(_cache(cache_port))
     columns = DynamoColumns(traffic.watch(columns_client(PARALLEL)))
-    days = ResortDays(columns, "LiftRides", resorts, counts, clock)
+    days = ResortDays(columns, "LiftRides", resorts, counts, clock, parallel=PARALLEL)
     unused: Any = None  # this route does not use them
     services = SkiServices(unused, days, resorts, unused, clock)
     route = "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours"

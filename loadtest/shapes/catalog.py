@@ -10,6 +10,7 @@ PEOPLE, ROOMS = 100_000, 20
 """Senders and rooms of the published chat tests."""
 JOINS = LEAVES = 0.05
 COLD_SECONDS = 15.0
+"""How long all functions take to start at most, on two cores that also send."""
 
 
 def _published(name: str, *loads: Load, seconds: float = 0.0) -> Phase:

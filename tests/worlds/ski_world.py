@@ -116,7 +116,7 @@ class SkiWorld:
             self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.hook),)
         )
         skiers = Skiers(self.skier_rows, RIDES.table, self.clock)
-        days = ResortDays(self.index, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance, 1)
+        days = ResortDays(self.index, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
         services = SkiServices(skiers, days, self.resorts, RequestTimes(NoCache()), self.clock)
         self.router = HttpRouter(routes_of("read_ski"), lambda: services, self.clock)
         for season in (2024, 2025):

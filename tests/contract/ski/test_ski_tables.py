@@ -124,7 +124,7 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     resorts = DynamoResorts(dynamodb, RESORTS)
     hook = RideHook(counts, resorts, clock)
     reader = DynamoReader(dynamodb)
-    days = ResortDays(DynamoColumns(dynamodb), RIDES, resorts, counts, clock)
+    days = ResortDays(DynamoColumns(dynamodb), RIDES, resorts, counts, clock, parallel=8)
     day = ResortDay(7, 2025, 45)
     resorts.add_season(7, 2025)
 

@@ -22,5 +22,5 @@ def ski_services() -> SkiServices:
     table = table_settings(SKI).table
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     columns = DynamoColumns(columns_client(PARALLEL))
-    days = ResortDays(columns, table, resorts, RedisDayCounts(cache()), clock())
+    days = ResortDays(columns, table, resorts, RedisDayCounts(cache()), clock(), parallel=PARALLEL)
     return SkiServices(Skiers(range_reader(), table, clock()), days, resorts, RequestTimes(cache()), clock())

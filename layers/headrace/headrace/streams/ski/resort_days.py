@@ -66,7 +66,7 @@ class ResortDays:
         counts: DayCounts,
         clock: Clock,
         sleep: Callable[[float], None] = time.sleep,
-        parallel: int = 8,
+        parallel: int = 1,
     ) -> None:
         self._sleep = sleep
         self._reader = reader
