@@ -8,6 +8,7 @@ from typing import Any
 from loadtest.report.bar_chart import BarChart
 from loadtest.report.document import Document
 from loadtest.report.line_chart import Line, LineChart
+from loadtest.samples.series import HIGHEST
 
 POINTS = 300
 """Points of a line; more would not be seen."""
@@ -26,6 +27,7 @@ def charts(run: Document) -> list[LineChart | BarChart]:
         _sampled(run, "cpu", "CPU", "percent of one core", lambda value: value * 100),
         _sampled(run, "memory", "Memory", "MB without mapped files", lambda value: value / MEGABYTE),
         _durations(run),
+        _sampled(run, "units", "Consumed capacity of DynamoDB", "units per second, with indexes"),
     ]
     shown = [each for each in made if isinstance(each, LineChart) and each.lines]
     return [*shown, *_rooms(run)]
@@ -131,7 +133,7 @@ def _sampled(
         return [(at, None if value is None else scale(value)) for at, value in pairs]
 
     lines = [(name, points(values)) for name, values in samples.get(kind, {}).items()]
-    return _chart(run, title, unit, lines, largest=kind != "cpu")
+    return _chart(run, title, unit, lines, largest=kind in HIGHEST)
 
 
 def _durations(run: Document) -> LineChart:

@@ -23,8 +23,6 @@ ROWS = 20
 """Rows of a chart's table."""
 COLUMNS, GAP = 2, 10
 """Charts beside each other in a picture, and pixels between them."""
-UNITS = "DynamoDB's read and write units have no source: functions count only the read units of analytics."
-"""A note about what no run has; those of analytics are the metric ``AnalyticsReadUnits``."""
 
 _pages = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -88,7 +86,7 @@ def _shown(run: Document, label: str) -> dict[str, Any]:
         "lines": [*filter(None, [run["verdict"]]), *(line for phase in run["phases"] for line in _lines(phase))],
         "description": run["shape"]["description"],
         "when": f"{began:%Y-%m-%d %H:%M:%S} UTC, {(ended - began).total_seconds():,.0f} s with reading back",
-        "notes": [*run["samples"].get("notes", ()), UNITS],
+        "notes": run["samples"].get("notes", ()),
         "charts": [{"svg": svg(each), "table": chart_table(each)} for each in charts(run)],
         "tables": tables(run),
     }

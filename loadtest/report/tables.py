@@ -73,6 +73,12 @@ def tables(run: Document) -> list[Table]:
             2,
         ),
         Table(
+            "Consumed capacity of DynamoDB, with indexes",
+            ("phase", "table", "units", "units/event"),
+            [row for each in phases for row in _units(each)],
+            2,
+        ),
+        Table(
             "Metrics of functions",
             ("phase", "metric", "sum"),
             [
@@ -126,6 +132,13 @@ def _processes(phase: Phase) -> Iterator[Sequence[str]]:
         if memory is not None:
             sizes = (f"{memory[at] / 1e6:,.0f}" for at in ("first", "last", "peak"))
             yield _name(phase), name, f"{cpu:,.2f}", whole(cpu / accepted * 1e6) if accepted else "–", *sizes
+
+
+def _units(phase: Phase) -> Iterator[Sequence[str]]:
+    accepted = phase["sent"]["accepted"]
+    for name, units in sorted(phase["usage"].get("units", {}).items()):
+        if units:
+            yield _name(phase), name, f"{units:,.1f}", f"{units / accepted:,.2f}" if accepted else "–"
 
 
 def _name(phase: Phase) -> str:
@@ -185,5 +198,9 @@ def _measured(phase: Phase) -> dict[str, float | None]:
     found |= {
         f"peak memory of {name}, MB": each["peak"] / 1e6 for name, each in sorted(usage.get("memory", {}).items())
     }
+    if accepted:
+        for kind in ("read", "write"):
+            units = [value for name, value in usage.get("units", {}).items() if name.endswith(f" {kind}")]
+            found |= {f"{kind} units/event": sum(units) / accepted} if units else {}
     found |= {f"deepest {name} queue": depth for name, depth in usage.get("deepest", {}).items()}
     return found

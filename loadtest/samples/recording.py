@@ -76,8 +76,9 @@ def since(samples: Samples, began: float) -> dict[str, Any]:
 def usage(samples: Samples, begin: float, end: float) -> dict[str, Any]:
     """What was used from ``begin`` to ``end``, seconds of the run, in samples as :func:`since` returns them.
 
-    ``cpuSeconds`` and ``memory`` (first, last and peak bytes) by process, the ``deepest`` of each queue, and by
-    function ``invocations``, ``mean`` and ``longest`` seconds. Empty without samples.
+    ``cpuSeconds`` and ``memory`` (first, last and peak bytes) by process, the ``deepest`` of each queue, by function
+    ``invocations``, ``mean`` and ``longest`` seconds, ``counts`` of metrics, and ``units`` as
+    :class:`~loadtest.samples.capacity.ConsumedCapacity` names them. Empty without samples.
     """
     times = samples["seconds"]
     # A sample is of the time since the one before it.
@@ -110,4 +111,5 @@ def usage(samples: Samples, begin: float, end: float) -> dict[str, Any]:
             if (count := total("invocations", name))
         },
         "counts": {name: round(total("counts", name)) for name in samples.get("counts", ())},
+        "units": {name: round(total("units", name), 1) for name in samples.get("units", ())},
     }

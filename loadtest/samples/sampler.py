@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from loadtest.client.target import Target
+from loadtest.samples.capacity import ConsumedCapacity
 from loadtest.samples.functions import FunctionUsage
 from loadtest.samples.processes import ProcessUsage
 from loadtest.samples.series import Series
@@ -32,7 +33,11 @@ READY = "ready"
 """The first line of the output."""
 OPERATOR = "loadtest-samples"
 STAGE, GENERATOR = "gateway and triggers", "load generator"
-NOT_LOCAL = "CPU, memory and functions' metrics are those of a local stage; of a deployed one CloudWatch has them."
+NOT_LOCAL = (
+    "CPU, memory, functions' metrics and DynamoDB's units are those of a local stage; "
+    "of a deployed one CloudWatch has them."
+)
+NO_UNITS = "DynamoDB's units are unknown, because the stage uses another one than its own."
 NO_DEPTHS = "The depths of the queues are unknown, because no token has the scope ops."
 
 
@@ -65,6 +70,7 @@ class Sampler:
         stage = self._stage()
         self._processes = ProcessUsage()
         self._functions = None if stage is None else FunctionUsage(stage.folder / "logs")
+        self._capacity = None if stage is None else ConsumedCapacity(stage.folder)
         self.stopping = threading.Event()
         self._depths = Depths(target, self.stopping)
 
@@ -94,8 +100,9 @@ class Sampler:
             functions = self._functions.take(seconds) if self._functions is not None else {}
         except OSError:
             functions = {}  # a log was just removed
+        units = self._capacity.take(seconds) if self._capacity is not None else {}
         share = {name: used / seconds for name, used in cpu.items()}
-        return {"cpu": share, "memory": memory, "depths": self._depths.newest, **functions}
+        return {"cpu": share, "memory": memory, "depths": self._depths.newest, "units": units, **functions}
 
     def _roots(self) -> dict[int, str]:
         stage = self._stage() if self._functions is not None else None
@@ -103,7 +110,11 @@ class Sampler:
 
     def document(self) -> dict[str, Any]:
         """All samples; ``notes`` are sentences about what is missing."""
-        missing = {NOT_LOCAL: self._functions is None, NO_DEPTHS: not self._depths.known}
+        missing = {
+            NOT_LOCAL: self._functions is None,
+            NO_UNITS: self._capacity is not None and not self._capacity.known,
+            NO_DEPTHS: not self._depths.known,
+        }
         return self.series.document() | {"notes": [sentence for sentence, absent in missing.items() if absent]}
 
 

@@ -10,7 +10,15 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
-_PRELOADS = ("aborted_requests", "grouped_writes", "own_machine", "read_in_chunks", "whole_batches")
+# own_machine comes before consumed_capacity, which answers requests too, and that before whole_batches, which uses it.
+_PRELOADS = (
+    "aborted_requests",
+    "grouped_writes",
+    "own_machine",
+    "read_in_chunks",
+    "consumed_capacity",
+    "whole_batches",
+)
 
 
 def node_command(packages: Path) -> tuple[list[str | Path], dict[str, str]]:

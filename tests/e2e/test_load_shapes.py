@@ -109,8 +109,12 @@ def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(runs: dict[st
     assert usage["memory"]["RabbitMQ"]["peak"] > 10_000_000
     assert set(usage["deepest"]) == {"main", "retry", "dead", "parking"}
     assert usage["functions"]["ReceiveFrame"]["invocations"] > 0
+    assert usage["functions"]["PublishSeconds"]["mean"] > usage["functions"]["ConfirmSeconds"]["mean"] > 0
     assert any(name.startswith("Stored") for name in usage["counts"])
+    assert usage["units"]["ChatMessagesTable write"] > result["phases"][-1]["sent"]["accepted"]
+    assert usage["units"]["ChatMessagesTable read"] > 0
     assert plots == {
         "Throughput", "Send to acknowledgement", "Send to readable", "Questions", "Depth of the queues", "CPU",
-        "Memory", "Duration of functions", "Rooms of mixed: cold start", "Rooms of mixed",
+        "Memory", "Duration of functions", "Consumed capacity of DynamoDB", "Rooms of mixed: cold start",
+        "Rooms of mixed",
     }  # fmt: skip

@@ -48,6 +48,7 @@ class MemoryPublisher:
         self.delivery_limit = delivery_limit
         self.down = False
         self.silent = False
+        self.confirm_seconds = 0.0
         self._failures: list[tuple[BrokerUnavailable, bool]] = []
 
     def fail_next(self, *errors: BrokerUnavailable, kept: bool = False) -> None:

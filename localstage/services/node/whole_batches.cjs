@@ -4,6 +4,7 @@
 const db = require('dynalite/db')
 const validations = require('dynalite/validations')
 const { types } = require('dynalite/validations/batchWriteItem')
+const { countWrite, stored } = require('./consumed_capacity.cjs')
 const path = require.resolve('dynalite/actions/batchWriteItem')
 const oneByOne = require(path)
 
@@ -28,19 +29,15 @@ require.cache[path].exports = function batchWriteItem(store, data, callback) {
   })
 }
 
-// The changes of the table and its indexes. The prefixes of keys are those of dynalite's getItemDb and getIndexDb.
+// The changes of the table and its indexes. The prefix of the row's key is that of dynalite's getItemDb.
 function* written(store, table, key, item) {
   const place = `item-${table.TableName}~${key}`
-  const existing = store.db.getSync(place)
-  const value = JSON.stringify(item)
+  const [before, after] = [stored(table, store.db.getSync(place)), stored(table, item)]
   const put = (key, value) => ({ type: 'put', key, value, valueEncoding: 'utf8' })
-  for (const kind of ['Local', 'Global']) {
-    const { puts, deletes } = db.getIndexActions(table[`${kind}SecondaryIndexes`] || [], existing, item, table)
-    const prefix = ({ index, key }) => `index-${kind.toLowerCase()}~${table.TableName}~${index}~${key}`
-    for (const each of deletes) yield { type: 'del', key: prefix(each) }
-    for (const each of puts) yield put(prefix(each), each.item === item ? value : JSON.stringify(each.item))
-  }
-  yield put(place, value)
+  for (const key of before.entries.keys()) if (!after.entries.has(key)) yield { type: 'del', key }
+  for (const [key, text] of after.entries) yield put(key, text)
+  yield put(place, after.text)
+  countWrite(table, before, after)
 }
 
 // dynalite copies a request to convert its values. A row of texts and numbers needs no conversion.

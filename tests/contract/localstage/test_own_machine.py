@@ -92,11 +92,14 @@ async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
     await made.stop()
 
 
-@pytest.fixture(params=["dynalite", "MiniStack", "SQS by GET", "status", "reference", "kill", "keys", "token"])
+@pytest.fixture(
+    params=["dynalite", "capacity", "MiniStack", "SQS by GET", "status", "reference", "kill", "keys", "token"]
+)
 def server(request: pytest.FixtureRequest, emulators: Emulators, status: StatusServer, issuer: Issuer) -> Server:
     """Every server of the stage that checks no access token, by what it would give away."""
     servers = {
         "dynalite": Server("POST", emulators.dynamodb_url, b"{}", DYNAMODB),
+        "capacity": Server("GET", f"{emulators.dynamodb_url}/consumed-capacity"),
         "MiniStack": Server("POST", f"{emulators.sqs_url}/", b"{}", SQS),
         "SQS by GET": Server("GET", f"{emulators.sqs_url}/?Action=ListQueues"),
         "status": Server("GET", status.url),
@@ -144,10 +147,14 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
         emulators.stop()
 
 
-@pytest.mark.parametrize("emulator", ["dynalite", "MiniStack"])
+@pytest.mark.parametrize("emulator", ["dynalite", "capacity", "MiniStack"])
 async def test_an_emulator_refuses_other_users_who_have_no_session_token(guarded: Emulators, emulator: str) -> None:
-    url = guarded.dynamodb_url if emulator == "dynalite" else guarded.sqs_url
-    server = Server("POST", url, b"{}", DYNAMODB if emulator == "dynalite" else SQS)
+    servers = {
+        "dynalite": Server("POST", guarded.dynamodb_url, b"{}", DYNAMODB),
+        "capacity": Server("GET", f"{guarded.dynamodb_url}/consumed-capacity"),
+        "MiniStack": Server("POST", guarded.sqs_url, b"{}", SQS),
+    }
+    server = servers[emulator]
 
     for headers in ({}, {"X-Amz-Security-Token": "guessed"}):
         code, body, _ = await server.ask(**headers)

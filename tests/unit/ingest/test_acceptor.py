@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from headrace.core.errors import (
     RetryLaneUnavailable,
 )
 from headrace.ingest.acceptor import Result
+from headrace.queues.ports import Outcome, Outgoing
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import NOW, caller, message
@@ -175,10 +177,25 @@ def test_the_time_until_the_broker_confirms_is_measured_once_per_request() -> No
     accept(write_path, message(), message(messageId="m-2"), meter=meter)
     accept(write_path, {}, meter=meter)  # nothing is published
 
-    ((key, values),) = meter.measured.items()
-    assert key == ("PublishSeconds", (("lane", "main"), ("stream", "chat")))
-    assert len(values) == 1
-    assert values[0] >= 0
+    dimensions = (("lane", "main"), ("stream", "chat"))
+    assert meter.measured.keys() == {("PublishSeconds", dimensions), ("ConfirmSeconds", dimensions)}
+    assert [len(values) for values in meter.measured.values()] == [1, 1]
+    assert all(value >= 0 for values in meter.measured.values() for value in values)
+
+
+def test_the_wait_for_confirms_is_that_of_the_request_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_path, meter = WritePath(), Meter()
+    publish = write_path.broker.publish
+
+    def slow(messages: Sequence[Outgoing]) -> list[Outcome]:
+        write_path.broker.confirm_seconds += 0.25
+        return publish(messages)
+
+    monkeypatch.setattr(write_path.broker, "publish", slow)
+    accept(write_path, message(), meter=meter)
+    accept(write_path, message(messageId="m-2"), meter=meter)
+
+    assert meter.measured["ConfirmSeconds", (("lane", "main"), ("stream", "chat"))] == [0.25, 0.25]
 
 
 def test_a_refused_event_is_named_by_the_id_of_its_own_stream() -> None:

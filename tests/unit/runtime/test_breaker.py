@@ -53,6 +53,7 @@ class Broker:
         self.seen = States()
         self.memory = MemoryPublisher(["persist.0"])
         self.calls = 0
+        self.confirm_seconds = 0.0
         self.guarded = GuardedPublisher(self, settings, self.seen, self.time)
 
     def publish(self, messages: Any) -> list[Outcome]:

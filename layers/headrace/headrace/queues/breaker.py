@@ -43,6 +43,10 @@ class GuardedPublisher:
             else outcomes
         )
 
+    @property
+    def confirm_seconds(self) -> float:
+        return self._publisher.confirm_seconds
+
     def close(self) -> None:
         self._publisher.close()
 

@@ -34,6 +34,11 @@ class QueueDepth:
 class Publisher(Protocol):
     """Publishes to the exchange ``headrace.events``."""
 
+    @property
+    def confirm_seconds(self) -> float:
+        """For how long its publishes have waited for the broker's confirms, in total."""
+        ...
+
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         """One outcome per message, in order, within the publish budget.
 

@@ -84,6 +84,7 @@ def _samples(began: float, cpu: float) -> dict[str, Any]:
             "busy": {"PersistEvents": 0.2},
             "longest": {"PersistEvents": 0.2},
             "counts": {"Stored main": 90.0, "Stored retry": 10.0},
+            "units": {"RoomsTable read": 0.0, "ChatMessagesTable write": 300.0},
         }
         series.add(began + second + 1, values)
     return series.document() | {"notes": []}

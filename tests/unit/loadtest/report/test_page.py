@@ -15,7 +15,7 @@ from loadtest.report.charts import charts, thinned
 from loadtest.report.document import WrongDocument, newest, read
 from loadtest.report.line_chart import LineChart
 from loadtest.report.page import comparison_page, page_of
-from loadtest.report.tables import comparison
+from loadtest.report.tables import comparison, tables
 from tests.unit.loadtest.report.runs import made_run
 
 PLOTS = {
@@ -27,6 +27,7 @@ PLOTS = {
     "CPU": ["Redis", "load generator"],
     "Memory": ["Redis", "load generator"],
     "Duration of functions": ["PersistEvents"],
+    "Consumed capacity of DynamoDB": ["RoomsTable read", "ChatMessagesTable write"],
 }
 
 
@@ -94,6 +95,12 @@ def test_the_verdict_and_the_counts_are_on_the_page() -> None:
     assert "Partial:" not in page
 
 
+def test_the_units_of_tables_are_those_that_each_event_cost() -> None:
+    (table,) = [each for each in tables(made_run()) if each.title.startswith("Consumed capacity")]
+
+    assert [row[1:] for row in table.rows] == [("ChatMessagesTable write", "9,300.0", "3.10")] * 2
+
+
 def test_a_fault_is_in_the_verdict() -> None:
     page = page_of(made_run(lost=2, examples={"lost": ["<room>/m-1"]}))
 
@@ -154,6 +161,7 @@ def test_two_runs_are_compared_with_their_ratio() -> None:
     assert rows["CPU of Redis, µs/event"] == ("5,167", "10,333", "2.00×")
     assert rows["peak memory of Redis, MB"] == ("13", "13", "1.00×")
     assert rows["deepest retry queue"] == ("2", "2", "1.00×")
+    assert rows["write units/event"] == ("3.1", "3.1", "1.00×")
 
 
 def test_runs_of_other_shapes_are_compared_as_far_as_they_have_the_same() -> None:

@@ -50,7 +50,8 @@ def test_a_phase_has_its_cpu_memory_depths_and_durations() -> None:
         series.add(
             1_000.0 + second,
             {"cpu": {"Redis": 0.5}, "memory": memory, "depths": {"main": None if second == 4 else second}}
-            | {"invocations": {"f": 4.0}, "busy": {"f": 0.2}, "longest": {"f": 0.01 * second}, "counts": {"n": 3.0}},
+            | {"invocations": {"f": 4.0}, "busy": {"f": 0.2}, "longest": {"f": 0.01 * second}, "counts": {"n": 3.0}}
+            | {"units": {"RoomsTable read": 0.5}},
         )
 
     found = usage(since(series.document(), 1_000.0), 2.0, 5.0)
@@ -60,6 +61,7 @@ def test_a_phase_has_its_cpu_memory_depths_and_durations() -> None:
     assert found["deepest"] == {"main": 5}
     assert found["functions"] == {"f": {"invocations": 12, "mean": 0.05, "longest": 0.05}}
     assert found["counts"] == {"n": 9}
+    assert found["units"] == {"RoomsTable read": 1.5}
 
 
 def test_without_samples_a_phase_has_no_usage() -> None:

@@ -42,6 +42,8 @@ class ConfirmChannel:
         self._first_tag = 1
         self._outcomes: list[Outcome] = []
         self._unsettled: set[int] = set()
+        self.waited = 0.0
+        """Seconds for which the last publish waited for the broker."""
 
     @classmethod
     def open(cls, endpoints: Sequence[Parameters], deadline: float) -> Self:
@@ -103,6 +105,7 @@ class ConfirmChannel:
 
     def publish(self, messages: Sequence[Outgoing], deadline: float) -> list[Outcome]:
         """Publish all of ``messages`` and wait for their confirms until ``deadline``; one outcome each, in order."""
+        self.waited = 0.0
         if self._blocked:
             return [_blocked() for _ in messages]
         self._outcomes = [None] * len(messages)
@@ -178,8 +181,9 @@ class ConfirmChannel:
 
     def _turn_until(self, done: Callable[[], bool], deadline: float) -> None:
         self._connection.send()
-        while not done() and time.monotonic() < deadline:
+        while not done() and (now := time.monotonic()) < deadline:
             self._connection.receive(deadline)
+            self.waited += time.monotonic() - now
             self._connection.send()
 
 

@@ -83,6 +83,7 @@ class RabbitPublisher:
     def __init__(self, settings: BrokerSettings, secrets: Secrets) -> None:
         self._budget = settings.publish_budget_seconds
         self._keeper = ChannelKeeper(ConfirmChannel, settings, secrets)
+        self.confirm_seconds = 0.0
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         outcomes: list[Outcome] = [_NOT_SENT] * len(messages)
@@ -93,6 +94,7 @@ class RabbitPublisher:
             for share in (FIRST_TRY, 1.0):
                 channel = self._keeper.ready(start + self._budget)
                 tried = channel.publish([messages[index] for index in pending], start + share * self._budget)
+                self.confirm_seconds += channel.waited
                 for index, outcome in zip(pending, tried, strict=True):
                     outcomes[index] = outcome
                 if channel.trusted:
