@@ -144,7 +144,7 @@ def _durations(run: Document) -> LineChart:
         return [(at, busy / count * 1000) for at, busy, count in rows if busy and count]
 
     lines = [(name, points(name)) for name in samples.get("invocations", ())]
-    return _chart(run, "Duration of functions", "ms, mean of each second", lines, log=True)
+    return _chart(run, "Durations of functions and their calls", "ms, mean of each second", lines, log=True)
 
 
 def _rooms(run: Document) -> Iterator[BarChart]:

@@ -138,7 +138,8 @@ def _units(phase: Phase) -> Iterator[Sequence[str]]:
     accepted = phase["sent"]["accepted"]
     for name, units in sorted(phase["usage"].get("units", {}).items()):
         if units:
-            yield _name(phase), name, f"{units:,.1f}", f"{units / accepted:,.2f}" if accepted else "–"
+            each = f"{units / accepted:,.2f}" if accepted and name.endswith("write") else "–"
+            yield _name(phase), name, f"{units:,.1f}", each
 
 
 def _name(phase: Phase) -> str:
@@ -198,9 +199,8 @@ def _measured(phase: Phase) -> dict[str, float | None]:
     found |= {
         f"peak memory of {name}, MB": each["peak"] / 1e6 for name, each in sorted(usage.get("memory", {}).items())
     }
-    if accepted:
-        for kind in ("read", "write"):
-            units = [value for name, value in usage.get("units", {}).items() if name.endswith(f" {kind}")]
-            found |= {f"{kind} units/event": sum(units) / accepted} if units else {}
+    written = [units for name, units in usage.get("units", {}).items() if name.endswith("write")]
+    if accepted and written:
+        found["write units/event"] = sum(written) / accepted
     found |= {f"deepest {name} queue": depth for name, depth in usage.get("deepest", {}).items()}
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import urllib3
 from localstage.core.errors import NotRunning
 from localstage.statefile import StateFile
 
-ANSWER_SECONDS = 2.0
+ANSWER_SECONDS = 0.5
 PATH = "/consumed-capacity"
 KINDS = ("read", "write")
 
@@ -31,25 +32,29 @@ class ConsumedCapacity:
 
     def take(self, seconds: float) -> dict[str, float]:
         """Units per second in the last ``seconds``, as ``RoomsTable read``. Empty if they are unknown."""
-        now, before = self._consumed(), self._before or {}
+        now, before = self._consumed(), self._before
         if now is None:
             return {}
         self._before = now
+        if before is None:
+            return {}
         return {name: _since(before.get(name, 0.0), units) / seconds for name, units in now.items()}
 
     def _consumed(self) -> dict[str, float] | None:
         """Units since the emulator's start; None while the stage stops or starts, or with another DynamoDB."""
         try:
-            variables = next(iter(self._state_file.variables().values()))
+            variables, *_ = self._state_file.variables().values()
             headers = {"X-Amz-Security-Token": variables.get("AWS_SESSION_TOKEN", "")}
             answer = self._pool.request("GET", variables["AWS_ENDPOINT_URL_DYNAMODB"] + PATH, headers=headers)
+            if answer.status != HTTPStatus.OK:
+                return None
             tables: Mapping[str, Any] = answer.json()
             return {
                 f"{name.rpartition('-')[2]} {kind}": float(units[kind])
                 for name, units in tables.items()
                 for kind in KINDS
             }
-        except (OSError, ValueError, LookupError, AttributeError, TypeError, NotRunning, urllib3.exceptions.HTTPError):
+        except (OSError, ValueError, LookupError, NotRunning, urllib3.exceptions.HTTPError):
             return None
 
 

@@ -37,7 +37,7 @@ NOT_LOCAL = (
     "CPU, memory, functions' metrics and DynamoDB's units are those of a local stage; "
     "of a deployed one CloudWatch has them."
 )
-NO_UNITS = "DynamoDB's units are unknown, because the stage uses another one than its own."
+NO_UNITS = "DynamoDB's units are unknown: the stage's DynamoDB did not answer with them."
 NO_DEPTHS = "The depths of the queues are unknown, because no token has the scope ops."
 
 

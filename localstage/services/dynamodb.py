@@ -10,7 +10,7 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
-# own_machine comes before consumed_capacity, which answers requests too, and that before whole_batches, which uses it.
+# In this order: own_machine checks a request before consumed_capacity may answer it.
 _PRELOADS = (
     "aborted_requests",
     "grouped_writes",

@@ -16,7 +16,7 @@ MEANINGS = {
     ),
     "AnalyticsReadUnits": "Read units of DynamoDB that one analytics request used.",
     "BreakerOpened": "Circuit breakers that opened.",
-    "ConfirmSeconds": "Of `PublishSeconds`, the time in which the broker's confirms were awaited.",
+    "ConfirmSeconds": "The part of `PublishSeconds` that was spent waiting for the broker's confirms.",
     "ConnectRefused": "WebSocket connections that were refused with 401, because of their token.",
     "Dead": (
         "Events that the last try of their record did not store: SQS moves the record to the dead lane. `stream` "

@@ -4,6 +4,7 @@
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.ThroughputConsiderations
 const http = require('node:http')
 const db = require('dynalite/db')
+const rowTexts = require('./row_texts.cjs')
 
 const KILOBYTE = 1024
 const consumed = {}
@@ -13,7 +14,8 @@ function count(table, kind, units) {
   consumed[table][kind] += units
 }
 
-// dynalite computes the units of a read when it is asked for them. A Query that finds nothing has the units of one row.
+// dynalite computes the units of a read when it is asked for them, from characters where DynamoDB counts bytes. A read
+// that finds nothing costs as much as that of one small row.
 for (const name of ['getItem', 'query', 'scan']) {
   const path = require.resolve(`dynalite/actions/${name}`)
   const action = require(path)
@@ -33,29 +35,17 @@ for (const name of ['getItem', 'query', 'scan']) {
 const { updateIndexes, checkConditional } = db
 
 db.updateIndexes = (store, table, existing, item, callback) => {
-  countWrite(table, stored(table, existing), stored(table, item))
+  countWrite(table, rowTexts(table, existing), rowTexts(table, item))
   updateIndexes(store, table, existing, item, callback)
 }
 
 db.checkConditional = (data, existing) => {
   const refusal = checkConditional(data, existing)
-  if (refusal) count(data.TableName, 'write', writeUnits(JSON.stringify(existing)))
-  return refusal
-}
-
-// A row and its index entries as texts, the entries by their keys in the database, with the prefix of dynalite's
-// getIndexDb.
-function stored(table, row) {
-  const text = JSON.stringify(row)
-  const entries = new Map()
-  for (const kind of row ? ['Local', 'Global'] : []) {
-    const { puts } = db.getIndexActions(table[`${kind}SecondaryIndexes`] || [], undefined, row, table)
-    for (const { index, key, item } of puts) {
-      const place = `index-${kind.toLowerCase()}~${table.TableName}~${index}~${key}`
-      entries.set(place, item === row ? text : JSON.stringify(item))
-    }
+  if (refusal) {
+    const [before, after] = [JSON.stringify(existing), JSON.stringify(data.Item)] // an UpdateItem has no whole row
+    count(data.TableName, 'write', Math.max(writeUnits(before), writeUnits(after)))
   }
-  return { text, entries }
+  return refusal
 }
 
 // A row costs the larger of what it was and is. An index entry that is the same as before costs nothing, and one with
@@ -70,9 +60,10 @@ function countWrite(table, before, after) {
   count(table.TableName, 'write', units)
 }
 
-// A row is smaller than its text.
+// A row has fewer bytes than its text. For dynalite's function, which counts characters, each byte becomes one.
 function writeUnits(text) {
-  return !text || text.length <= KILOBYTE ? 1 : Math.max(1, Math.ceil(db.itemSize(JSON.parse(text)) / KILOBYTE))
+  if (!text || Buffer.byteLength(text) <= KILOBYTE) return 1
+  return Math.ceil(db.itemSize(JSON.parse(Buffer.from(text).toString('latin1'))) / KILOBYTE)
 }
 
 const { createServer } = http
@@ -83,4 +74,4 @@ http.createServer = (handler) =>
     response.end(JSON.stringify(consumed))
   })
 
-module.exports = { countWrite, stored }
+module.exports = countWrite

@@ -4,7 +4,8 @@
 const db = require('dynalite/db')
 const validations = require('dynalite/validations')
 const { types } = require('dynalite/validations/batchWriteItem')
-const { countWrite, stored } = require('./consumed_capacity.cjs')
+const countWrite = require('./consumed_capacity.cjs')
+const rowTexts = require('./row_texts.cjs')
 const path = require.resolve('dynalite/actions/batchWriteItem')
 const oneByOne = require(path)
 
@@ -32,10 +33,10 @@ require.cache[path].exports = function batchWriteItem(store, data, callback) {
 // The changes of the table and its indexes. The prefix of the row's key is that of dynalite's getItemDb.
 function* written(store, table, key, item) {
   const place = `item-${table.TableName}~${key}`
-  const [before, after] = [stored(table, store.db.getSync(place)), stored(table, item)]
+  const [before, after] = [rowTexts(table, store.db.getSync(place)), rowTexts(table, item)]
   const put = (key, value) => ({ type: 'put', key, value, valueEncoding: 'utf8' })
-  for (const key of before.entries.keys()) if (!after.entries.has(key)) yield { type: 'del', key }
-  for (const [key, text] of after.entries) yield put(key, text)
+  for (const entry of before.entries.keys()) if (!after.entries.has(entry)) yield { type: 'del', key: entry }
+  for (const [entry, text] of after.entries) yield put(entry, text)
   yield put(place, after.text)
   countWrite(table, before, after)
 }

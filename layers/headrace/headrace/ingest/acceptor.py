@@ -144,10 +144,10 @@ class Acceptor:
             Outgoing(names.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
             for part in packed
         ]
-        began, waited = time.perf_counter(), self._publisher.confirm_seconds
+        began, confirms_before = time.perf_counter(), self._publisher.confirm_seconds
         published = list(zip(packed, self._publisher.publish(outgoing), strict=True))
         taken = round(time.perf_counter() - began, 6)
-        waited = round(self._publisher.confirm_seconds - waited, 6)
+        waited = round(self._publisher.confirm_seconds - confirms_before, 6)
         meter.measure("PublishSeconds", taken, MetricUnit.Seconds, stream=envelope.stream, lane="main")
         meter.measure("ConfirmSeconds", waited, MetricUnit.Seconds, stream=envelope.stream, lane="main")
         unpublished = [(part, failure) for part, failure in published if failure is not None]

@@ -63,22 +63,26 @@ def query(owner: str, values: dict[str, Any] | None = None, **more: Any) -> Call
     )
 
 
-def refused(client: Any) -> None:
-    with pytest.raises(client.exceptions.ConditionalCheckFailedException):
-        put_one(row("big"), ConditionExpression="attribute_not_exists(id)")(client)
+def refused(call: Callable[..., Call], *arguments: Any, condition: str = "attribute_not_exists(id)") -> Call:
+    def refuse(client: Any) -> None:
+        with pytest.raises(client.exceptions.ConditionalCheckFailedException):
+            call(*arguments, ConditionExpression=condition)(client)
+
+    return refuse
 
 
-def delete(id: str) -> Call:
-    return lambda client: client.delete_item(TableName=TABLE, Key={"id": {"S": id}})
+def delete(id: str, **more: Any) -> Call:
+    return lambda client: client.delete_item(TableName=TABLE, Key={"id": {"S": id}}, **more)
 
 
-def rename(id: str, owner: str) -> Call:
+def rename(id: str, owner: str, **more: Any) -> Call:
     return lambda client: client.update_item(
         TableName=TABLE,
         Key={"id": {"S": id}},
         UpdateExpression="SET #o = :o",
         ExpressionAttributeNames={"#o": "owner"},
         ExpressionAttributeValues={":o": {"S": owner}},
+        **more,
     )
 
 
@@ -96,7 +100,13 @@ WRITES: dict[str, tuple[Call, float]] = {
     "a row that becomes small costs what it was": (put(row("big", "ann")), 6 + 6),
     "one row": (put_one(row("new", "ann")), 3),
     "one row with another owner": (rename("old", "ben"), 5),
-    "a refused condition costs the row that is there": (refused, 6),
+    "a larger row with another owner": (rename("big", "ben"), 6 + 2 * (6 + 1)),
+    "a refused row costs the larger one that is there": (refused(put_one, row("big")), 6),
+    "a refused row costs as much as it is larger": (refused(put_one, row("old", size=3 * KILOBYTE)), 4),
+    "a refused row that is not there": (refused(put_one, row("new"), condition="attribute_exists(id)"), 1),
+    "a refused update": (refused(rename, "big", "ben"), 6),
+    "a refused delete": (refused(delete, "big"), 6),
+    "bytes of UTF-8 count": (put(row("new", text="ä" * KILOBYTE)), 3),
     "a deleted row": (delete("big"), 6 + 6 + 1),
     "a deleted row that was not there": (delete("nothing"), 1),
 }
@@ -107,6 +117,7 @@ READS: dict[str, tuple[Call, float]] = {
     "two rows are rounded up one by one": (get("old", "big"), 0.5 + 1),
     "a query is rounded up once": (query("ann"), 1),
     "a query of one row": (query("ann", Limit=1), 1),
+    "a scan": (lambda client: client.scan(TableName=TABLE), 1),
     "a query that finds nothing": (query("nobody"), 0.5),
     "a filter reads what it drops": (query("ann", {":i": {"S": "old"}}, FilterExpression="id = :i"), 1),
 }
@@ -183,6 +194,19 @@ def test_the_units_of_a_stage_with_another_dynamodb_are_unknown(
     capacity = ConsumedCapacity(stage(moto_url))
 
     assert (capacity.known, capacity.take(1.0)) == (False, {})
+
+
+def test_what_was_used_before_the_first_answer_does_not_count(
+    client: Any, rows: None, emulators: Emulators, stage: Callable[[str], Path], tmp_path: Path
+) -> None:
+    capacity = ConsumedCapacity(tmp_path)  # no stage runs
+    assert (capacity.known, capacity.take(1.0)) == (False, {})
+
+    stage(emulators.dynamodb_url)
+
+    assert capacity.take(1.0) == {}
+    assert capacity.known
+    assert set(capacity.take(1.0).values()) == {0}
 
 
 def test_after_a_restart_units_are_counted_from_zero(

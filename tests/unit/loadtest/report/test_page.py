@@ -26,7 +26,7 @@ PLOTS = {
     "Depth of the queues": ["main", "retry", "dead", "parking"],
     "CPU": ["Redis", "load generator"],
     "Memory": ["Redis", "load generator"],
-    "Duration of functions": ["PersistEvents"],
+    "Durations of functions and their calls": ["PersistEvents"],
     "Consumed capacity of DynamoDB": ["RoomsTable read", "ChatMessagesTable write"],
 }
 
@@ -75,7 +75,7 @@ def test_the_lines_have_the_numbers_of_both_phases_in_seconds_of_the_run() -> No
     assert {value for _, value in found["Send to acknowledgement"].lines[2].points} - {None} == {20.015}
     assert found["CPU"].lines[0].largest == 50
     assert found["Memory"].lines[0].largest == 13
-    assert found["Duration of functions"].lines[0].largest == pytest.approx(50)
+    assert found["Durations of functions and their calls"].lines[0].largest == pytest.approx(50)
 
 
 def test_the_page_is_whole_without_a_network() -> None:

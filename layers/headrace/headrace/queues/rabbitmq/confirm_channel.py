@@ -42,7 +42,7 @@ class ConfirmChannel:
         self._first_tag = 1
         self._outcomes: list[Outcome] = []
         self._unsettled: set[int] = set()
-        self.waited = 0.0
+        self.last_wait = 0.0
         """Seconds for which the last publish waited for the broker."""
 
     @classmethod
@@ -105,7 +105,7 @@ class ConfirmChannel:
 
     def publish(self, messages: Sequence[Outgoing], deadline: float) -> list[Outcome]:
         """Publish all of ``messages`` and wait for their confirms until ``deadline``; one outcome each, in order."""
-        self.waited = 0.0
+        self.last_wait = 0.0
         if self._blocked:
             return [_blocked() for _ in messages]
         self._outcomes = [None] * len(messages)
@@ -183,7 +183,7 @@ class ConfirmChannel:
         self._connection.send()
         while not done() and (now := time.monotonic()) < deadline:
             self._connection.receive(deadline)
-            self.waited += time.monotonic() - now
+            self.last_wait += time.monotonic() - now
             self._connection.send()
 
 

@@ -94,7 +94,7 @@ class RabbitPublisher:
             for share in (FIRST_TRY, 1.0):
                 channel = self._keeper.ready(start + self._budget)
                 tried = channel.publish([messages[index] for index in pending], start + share * self._budget)
-                self.confirm_seconds += channel.waited
+                self.confirm_seconds += channel.last_wait
                 for index, outcome in zip(pending, tried, strict=True):
                     outcomes[index] = outcome
                 if channel.trusted:
