@@ -28,7 +28,7 @@ from loadtest.chat.irc_verification import EXAMPLES, Choice, MessagesOnly, Verif
 from loadtest.chat.replay_plan import Plan, plan_conversation, plan_logs
 from loadtest.chat.replay_sender import ReplaySender
 from loadtest.checker.checker import Checker
-from loadtest.checker.durability_probe import DurabilityProbe
+from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.checker.readback import drain_and_read
 from loadtest.checker.verdict import Verdict
 from loadtest.client.command import exit_code_of
@@ -106,13 +106,12 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
     """
     checker = Checker()
     reader = stage.reader()
-    probe = DurabilityProbe(reader)
+    probe = DurabilityProbe(in_history(reader))
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
     choice = choose(plan.channels, nicks)
     if plan.channels:
         with progress_bar(console, "joins, leaves", sum(len(each.changes) for each in plan.channels)) as advance:
             import_channels(plan.channels, stage, advance)
-    probe.start()
     with progress_bar(console, "sent", plan.messages) as advance:
         sender = ReplaySender(plan, stage, checker, probe, advance)
         seconds = sender.run()

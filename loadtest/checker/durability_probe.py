@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from loadtest.client.chat_events import ChatEvent, after
 from localstage.client.errors import ClientError
@@ -20,65 +21,66 @@ GIVE_UP = 120.0
 LARGEST = 25
 
 
+Look = Callable[[], int]
+"""Returns how many events of a sample can be read now."""
+LookFor = Callable[[Sequence[Any]], tuple[int, Look]]
+"""Makes a sample of the events of one request: how many it has of them, and how to look for them."""
+
+
 @dataclass
 class _Sample:
-    room: str
-    start: str
-    end: str
+    look: Look
+    waiting: int
     first_sent: float
-    waiting: set[str]
     due: float
+    found: int = 0
 
 
 class DurabilityProbe:
-    """Samples accepted frames and looks for their events in the room's history.
+    """Samples accepted events, and looks for them until they can be read.
 
-    The durable latency of an event lasts from its first send until the first history page that contains it. Every
-    ``every`` seconds, the next acknowledged events, up to 25 of one frame and one room, are a sample, however many
-    samples are outstanding: so a stall has its share of the values. A sample is read with a page of exactly its times,
-    one page at a time, which bounds the load. A value is too long by at most a fifth or by ``INTERVAL``, and by the
-    requests for the other samples. Events that are not found within 120 s have the time until then as their value.
-    ``on_found`` is called with each latency and the number of events.
+    The durable latency of an event lasts from its first send until the first answer that contains it. Every ``every``
+    seconds, the next acknowledged request becomes a sample by ``look_for``, however many samples are outstanding: so a
+    stall has its share of the values. One sample is looked for at a time, which bounds the load. A value is too long by
+    at most a fifth or by ``INTERVAL``, and by the requests for the other samples. Events that are not found within
+    120 s have the time until then as their value. ``on_found`` is called with each latency and the number of events.
     """
 
     def __init__(
         self,
-        reader: HttpApi,
+        look_for: LookFor,
         *,
         every: float = EVERY,
         on_found: Callable[[float, int], object] = lambda _seconds, _count: None,
     ) -> None:
         self.seconds: list[float] = []
         self._on_found = on_found
-        self._reader = reader
+        self._look_for = look_for
         self._every = every
         self._next_at = 0.0
         self._samples: list[_Sample] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="durability-probe", daemon=True)
+        self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Start; :meth:`offer` provides the samples."""
-        self._thread.start()
-
-    def offer(self, events: Sequence[ChatEvent], first_sent: float) -> None:
-        """Take the acknowledged ``events`` of one frame as a sample, if the next one is due."""
+    def offer(self, events: Sequence[Any], first_sent: float) -> None:
+        """Make a sample of the acknowledged ``events`` of one request, if the next one is due."""
         now = time.perf_counter()
         with self._lock:
             if now < self._next_at or self._stopping.is_set():
                 return
             self._next_at = now + self._every
-        room = events[0].room_id
-        mine = [event for event in events if event.room_id == room][:LARGEST]
-        times = [event.timestamp for event in mine]
-        ids = {event.message_id for event in mine}
-        self._samples.append(_Sample(room, min(times), after(max(times)), first_sent, ids, now))
+            count, look = self._look_for(events)
+            self._samples.append(_Sample(look, count, first_sent, now))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="durability-probe", daemon=True)
+                self._thread.start()
 
     def finish(self) -> list[float]:
         """Take no more samples, wait for the outstanding ones, and return all latencies in seconds."""
         self._stopping.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         return self.seconds
 
     def _run(self) -> None:
@@ -91,18 +93,36 @@ class DurabilityProbe:
 
     def _check(self, sample: _Sample) -> None:
         try:
-            page = self._reader.room_page(sample.room, limit=200, start=sample.start, end=sample.end)
+            readable = sample.look()
         except ClientError:
-            page = {"items": []}  # an event that the next attempt finds has the longer latency
+            readable = 0  # an event that the next attempt finds has the longer latency
         now = time.perf_counter()
         age = now - sample.first_sent
-        found = sample.waiting.intersection(item.get("messageId") for item in page["items"])
-        if age >= GIVE_UP:
-            found = sample.waiting
+        found = sample.waiting if age >= GIVE_UP else max(0, readable - sample.found)
         if found:
-            self.seconds.extend([age] * len(found))
-            self._on_found(age, len(found))
+            self.seconds.extend([age] * found)
+            self._on_found(age, found)
+        sample.found += found
         sample.waiting -= found
         sample.due = now + max(INTERVAL, SHARE * age)
         if not sample.waiting:
             self._samples.remove(sample)
+
+
+def in_history(reader: HttpApi) -> LookFor:
+    """Looks for messages: up to 25 of one frame and one room, with a page of exactly their times."""
+
+    def look_for(events: Sequence[ChatEvent]) -> tuple[int, Look]:
+        room = events[0].room_id
+        mine = [event for event in events if event.room_id == room][:LARGEST]
+        times = [event.timestamp for event in mine]
+        start, end = min(times), after(max(times))
+        ids = {event.message_id for event in mine}
+
+        def look() -> int:
+            page = reader.room_page(room, limit=200, start=start, end=end)
+            return len(ids.intersection(item.get("messageId") for item in page["items"]))
+
+        return len(ids), look
+
+    return look_for

@@ -12,7 +12,7 @@ from typing import Any
 from loadtest.chat.analytics_check import AnalyticsCheck
 from loadtest.chat.chat_texts import REPLIES
 from loadtest.checker.checker import Checker
-from loadtest.checker.durability_probe import DurabilityProbe
+from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.chat_events import ChatEvent
 from loadtest.client.credentials import Sender
@@ -76,9 +76,8 @@ class ChatWork:
         self._measurements = measurements
         self._reader = target.reader()
         self._probe = DurabilityProbe(
-            self._reader, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
+            in_history(self._reader), on_found=lambda seconds, count: measurements.record("durable", seconds, count)
         )
-        self._probing = False
         self.joined: set[str] = set()
         self._made = 0
         self._prefix = f"{place.worker:02d}-{random.getrandbits(40):010x}"
@@ -88,10 +87,7 @@ class ChatWork:
         self._followed: dict[str, list[tuple[float, str]]] = defaultdict(list)
 
     def begin(self) -> None:
-        """Begin to sample how soon messages can be read."""
-        if self._phase.writes:
-            self._probe.start()
-            self._probing = True
+        """Prepare nothing."""
 
     def messages(self, sender: Sender, number: int, count: int) -> list[ChatEvent]:
         """``count`` new messages of user ``number`` with the current time, a microsecond apart."""
@@ -157,7 +153,7 @@ class ChatWork:
         """Wait until every accepted message is readable, and read all rooms."""
         if not self._phase.writes:
             return Findings(0, 0, 0, at=time.monotonic())
-        self.stop_probing()
+        self._probe.finish()
         reader = WithoutJoins(self._reader, self.joined)
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
             at = drain_and_read(self.checker, reader, waiting=lanes.waiting)
@@ -203,13 +199,7 @@ class ChatWork:
             return [*wrong, f"analytics: {error}"], []
         return wrong, []
 
-    def stop_probing(self) -> None:
-        """Wait for the last samples."""
-        if self._probing:
-            self._probe.finish()
-            self._probing = False
-
     def close(self) -> None:
         """Close the reader's connections."""
-        self.stop_probing()
+        self._probe.finish()
         self._reader.close()

@@ -128,7 +128,8 @@ class Outcome:
         waiting = f"waiting={self.found('waiting')} " if self.found("waiting") else ""
         return (
             f"accepted={self.sent('accepted')} stored={self.found('stored')} {waiting}lost={self.found('lost')} "
-            f"unexpected={self.found('unexpected')} wrong={self.found('wrong')} acks {self.latency('ack')}"
+            f"unexpected={self.found('unexpected')} wrong={self.found('wrong')} acks {self.latency('ack')} "
+            f"durable {self.latency('durable')}"
         )
 
     def _question(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from loadtest.measured.measurements import Measurements
@@ -14,12 +15,16 @@ Event = TypeVar("Event")
 
 
 class PostedEvents(Generic[Event]):
-    """A :class:`loadtest.sending.http_sender.Recorder`. For the greenlets of one process: nothing is locked."""
+    """A :class:`loadtest.sending.http_sender.Recorder`. For the greenlets of one process: nothing is locked.
 
-    def __init__(self, measurements: Measurements) -> None:
+    ``on_accepted`` is called with accepted events of one request and the time at which they were sent.
+    """
+
+    def __init__(self, measurements: Measurements, on_accepted: Callable[[Sequence[Event], float], object]) -> None:
         self.accepted: list[Event] = []
         self.attempted = 0
         self._measurements = measurements
+        self._on_accepted = on_accepted
         self._refused = 0
         self._lanes: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
@@ -40,6 +45,7 @@ class PostedEvents(Generic[Event]):
         if accepted:
             self._measurements.record("ack", seconds, len(accepted))
             self._measurements.count("accepted", len(accepted))
+            self._on_accepted(accepted, time.perf_counter() - seconds)
 
     def on_refused(self, events: Sequence[Any], codes: Sequence[str]) -> None:
         """Count events that were refused permanently."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from loadtest.checker.durability_probe import DurabilityProbe, Look
 from loadtest.checker.findings import Findings as Answers
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
@@ -19,6 +21,7 @@ from loadtest.sending.queue_depths import Lanes
 from localstage.client.http_api import HttpApi
 
 Event = TypeVar("Event")
+SCOPE = "analytics:read"
 
 
 class Queries(Protocol):
@@ -43,8 +46,12 @@ class PostedWork(ABC, Generic[Event]):
     def __init__(
         self, target: Target, place: Place, measurements: Measurements, before: PostedWork[Event] | None
     ) -> None:
-        self.posted: PostedEvents[Event] = PostedEvents(measurements)
         self._target = target
+        self._reader: HttpApi | None = None
+        self._probe = DurabilityProbe(
+            self._look_for, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
+        )
+        self.posted: PostedEvents[Event] = PostedEvents(measurements, self._probe.offer)
         self._last = place.last
         self._before = before
 
@@ -56,6 +63,11 @@ class PostedWork(ABC, Generic[Event]):
     def _is_readable(self, api: HttpApi, event: Event) -> bool:
         """Whether an event can be read."""
 
+    def _look_for(self, events: Sequence[Event]) -> tuple[int, Look]:
+        """The first of ``events`` as a sample of how soon they can be read."""
+        reader = self._reader = self._reader or self._target.http(self.user, SCOPE, connections=1)
+        return 1, lambda: self._is_readable(reader, events[0])
+
     def begin(self) -> None:
         """Prepare nothing."""
 
@@ -65,9 +77,10 @@ class PostedWork(ABC, Generic[Event]):
 
     def read_back(self) -> Findings:
         """Ask every question about the accepted events."""
+        self._probe.finish()
         if not self.posted.accepted:
             return Findings(0, 0, 0, at=time.monotonic())
-        api = self._target.http(self.user, "analytics:read", connections=self.clients, timeout=30.0)
+        api = self._target.http(self.user, SCOPE, connections=self.clients, timeout=30.0)
         await_readable(partial(self._is_readable, api, event) for event in self.posted.accepted[-NEWEST:])
         at = time.monotonic()
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
@@ -101,4 +114,7 @@ class PostedWork(ABC, Generic[Event]):
         return found + self._queries(api).run_counts(lambda _: None).wrong
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close the reader's connection."""
+        self._probe.finish()
+        if self._reader is not None:
+            self._reader.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loadtest.checker import durability_probe
-from loadtest.checker.durability_probe import DurabilityProbe
+from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.client.chat_events import ChatEvent
 from localstage.client.errors import ClientError
 
@@ -55,9 +55,7 @@ def table() -> Table:
 
 def probe_of(table: Table) -> DurabilityProbe:
     reader: Any = table
-    probe = DurabilityProbe(reader, every=0.02)
-    probe.start()
-    return probe
+    return DurabilityProbe(in_history(reader), every=0.02)
 
 
 def test_the_samples_of_a_stall_are_as_many_as_at_other_times(table: Table) -> None:

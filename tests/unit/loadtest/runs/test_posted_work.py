@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from functools import partial
 from typing import Any
@@ -54,16 +55,18 @@ class Stage(Target):
 class Work(PostedWork[str]):
     user = "load"
     clients = 1
+    readable_at = 0.0
 
     def __init__(self, stored: set[str]) -> None:
-        super().__init__(Stage("http://127.0.0.1:1", "ws://127.0.0.1:1"), Place("r", 0), Measurements(), None)
+        self.measurements = Measurements()
+        super().__init__(Stage("http://127.0.0.1:1", "ws://127.0.0.1:1"), Place("r", 0), self.measurements, None)
         self._stored = stored
 
     def _queries(self, api: Any) -> Queries:
         return Queries(self._stored, self.posted.accepted)
 
     def _is_readable(self, api: Any, event: str) -> bool:
-        return True
+        return time.perf_counter() >= self.readable_at
 
 
 def work(stored: str, accepted: str, unanswered: int = 0) -> Work:
@@ -90,3 +93,15 @@ def test_an_accepted_event_is_lost_also_if_another_has_no_answer(monkeypatch: py
     monkeypatch.setattr(posted_work, "until_complete", partial(until_complete, sleep=lambda _: None))
 
     assert work(stored="ac", accepted="ab", unanswered=1).read_back().lost == 1
+
+
+def test_the_time_until_an_accepted_event_can_be_read_is_measured() -> None:
+    made = Work({"a"})
+    made.readable_at = time.perf_counter() + 0.3
+    made.measurements.start()
+    made.posted.attempted = 1
+
+    made.posted.on_answer(["a"], [{"lane": "main"}], 0.05, repeated=False)
+    made.read_back()
+
+    assert 0.3 <= (made.measurements.latencies["durable"].percentile(50) or 0.0) < 2.0
