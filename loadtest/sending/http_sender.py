@@ -12,6 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Generic, Protocol, TypeVar
 
 from loadtest.checker.verdict import Latency
@@ -96,7 +97,8 @@ class SendStatistics:
 class HttpSender:
     """Sends :class:`PostRequest` over ``api``. Safe to share between threads.
 
-    ``pause`` sleeps for seconds, ``clock`` returns seconds.
+    ``pause`` sleeps for seconds, ``clock`` returns seconds. ``is_unauthorized`` is True once the stage has refused the
+    token: it would refuse every other request too.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class HttpSender:
         self._attempts = attempts
         self._pause = pause
         self._clock = clock
+        self.is_unauthorized = False
 
     def send(self, request: PostRequest[Event], *, repeated: bool = False, due: float | None = None) -> bool:
         """Send ``request`` until each event is accepted or refused; return True if all are accepted.
@@ -129,6 +132,7 @@ class HttpSender:
             except HttpError as error:
                 if not error.retryable:
                     self._recorder.on_refused(left, [error.code] * len(left))
+                    self.is_unauthorized |= error.status == HTTPStatus.UNAUTHORIZED
                     return False
                 self._recorder.on_retry([error.code] * len(left))
                 self._pause(backoff(attempt, error.retry_after))

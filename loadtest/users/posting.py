@@ -9,7 +9,8 @@ from loadtest.client.credentials import Credential
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.http_sender import HttpSender, PostRequest, Recorder
 from loadtest.sending.retry import RECONNECTIONS
-from loadtest.users.stage_user import TIMEOUT, StageUser
+from loadtest.users.stage_user import NOT_ACCEPTED, TIMEOUT, StageUser
+from localstage.client.errors import TokenRefused
 from localstage.client.http_api import HttpApi
 
 
@@ -27,12 +28,18 @@ class Posting(StageUser):
         self._sender = HttpSender(self._api, recorder, attempts=RECONNECTIONS)
 
     def post(self, run: PhaseRun, request: PostRequest[Any], due: float | None) -> None:
-        """Post ``request``, whose latency counts from ``due``, by default from now: through all attempts."""
+        """Post ``request``, whose latency counts from ``due``, by default from now: through all attempts.
+
+        Raises:
+            TokenRefused: the stage does not accept the token any more.
+        """
         began = time.perf_counter() if due is None else due
         if not self._sender.send(request, due=began):
             run.measurements.count("incomplete requests")
         name = f"POST {self.posts}" if len(request.events) == 1 else f"POST {len(request.events)} {self.posts}"
         self.report("HTTP", name, time.perf_counter() - began, len(request.events))
+        if self._sender.is_unauthorized:
+            raise TokenRefused(NOT_ACCEPTED)
 
     def disconnect(self) -> None:
         """Close the connection."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 
 from locust import User, task
 from locust.env import Environment
@@ -13,12 +14,13 @@ from loadtest.client.credentials import Sender
 from loadtest.runs.crew import Crew
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
-from localstage.client.errors import ClientError, HttpError
+from localstage.client.errors import ClientError, HttpError, TokenRefused
 from localstage.client.http_api import HttpApi
 
 CREW = "headrace_crew"
 TIMEOUT = 30.0
 """Seconds until an HTTP request has no answer."""
+NOT_ACCEPTED = "the stage does not accept the token; it may have expired"
 WINDOW = timedelta(minutes=10)
 START = 30.0
 """Seconds after the beginning of a phase in which a question about what is not stored yet is no failure."""
@@ -147,6 +149,8 @@ class Asking(StageUser):
             if error.status == 404 and time.monotonic() - run.started < START:
                 run.measurements.count("not there yet")  # nothing that it asks for is stored so early
                 return
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                raise TokenRefused(NOT_ACCEPTED) from None
             failed = error
             run.measurements.count(f"failed {error.code}")
         seconds = time.perf_counter() - began

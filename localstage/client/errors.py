@@ -2,7 +2,7 @@
 
 ClientError
 ├── StageNotFound  no stage runs here, and none was named
-├── TokenRefused   no token could be obtained
+├── TokenRefused   no token could be obtained, or the stage does not accept it any more
 └── HttpError      the HTTP API answered with an error, or did not answer
 """
 
@@ -21,7 +21,7 @@ class StageNotFound(ClientError):
 
 
 class TokenRefused(ClientError):
-    """No token could be obtained."""
+    """No token could be obtained, or the stage does not accept it any more."""
 
 
 class HttpError(ClientError):

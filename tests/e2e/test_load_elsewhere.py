@@ -75,6 +75,23 @@ def test_a_token_that_expires_during_a_run_is_replaced_and_nothing_is_lost(
     assert len(pool.requests) >= 4
 
 
+@pytest.mark.parametrize("shape", ["endurance", "posts"])
+def test_a_token_that_expires_and_cannot_be_replaced_ends_the_run_with_a_partial_report(
+    platform: RunningStage, tmp_path: Path, shape: str
+) -> None:
+    token = platform.token("importer", "events:write", "chat:read", ttl=2 * SHORT)
+    size = {"endurance": ["--scale", "0.05", "--seconds", "60"], "posts": ["--scale", "0.5"]}
+
+    done = load(platform, tmp_path, "--shape", shape, *size[shape], TOKEN=token)
+
+    assert done.returncode == 1
+    assert result(tmp_path)["sent"]["accepted"] > 0
+    (path,) = tmp_path.glob("*.json")
+    assert json.loads(path.read_text())["partial"] is True
+    assert "Partial:" in path.with_suffix(".html").read_text()
+    assert "partial: the run did not reach its end" in done.stdout
+
+
 def test_each_user_of_a_file_sends_as_themselves(platform: RunningStage, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text("\n".join(platform.token(f"loader-{number}", "chat:write", "chat:read") for number in range(4)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from loadtest.sending.http_sender import ATTEMPTS, HttpSender, PostRequest, SendStatistics
 from localstage.client.errors import HttpError
 
@@ -54,6 +56,14 @@ def test_an_invalid_request_is_not_sent_again() -> None:
     statistics, script, _ = play(["a"], HttpError(400, "invalid_request", ""))
 
     assert (len(script.posted), statistics.refused, statistics.accepted) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(("status", "refused"), [(401, True), (403, False)])
+def test_a_refused_token_is_told_from_a_refused_event(status: int, refused: bool) -> None:
+    sender = HttpSender(Script(HttpError(status, "refused", "")), SendStatistics())  # type: ignore[arg-type]
+
+    assert not sender.send(PostRequest("/batch", ["a"], lambda left: {"events": list(left)}))
+    assert sender.is_unauthorized is refused
 
 
 def test_a_request_without_an_answer_is_given_up_after_all_attempts() -> None:
