@@ -31,7 +31,7 @@ LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 def locust_command(target: Target, options: Any) -> tuple[list[str], dict[str, str]]:
     """The command of the Locust process, and its environment."""
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--loglevel", "ERROR"]
-    command += [] if options.web else ["--headless", "--only-summary"]
+    command += ["--web-host", "127.0.0.1"] if options.web else ["--headless", "--only-summary"]
     command += ["--processes", str(options.processes)] if options.processes else []
     command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url, *arguments_of(options)]
     return command, target.environment() | {"PYTHONPATH": str(ROOT)}

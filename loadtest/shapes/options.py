@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from loadtest.shapes.catalog import SHAPES
@@ -18,16 +19,17 @@ class WrongOption(ClientError):
     """An option that the shape does not have."""
 
 
-def add_options(parser: Any, names: Sequence[str]) -> None:
-    """Add the options to a parser of argparse or Locust."""
-    parser.add_argument("--shape", choices=names, default=DEFAULT, help=f"which load (default {DEFAULT})")
-    parser.add_argument("--scale", type=_positive, default=1.0, help="factor of events, seconds, users and rates")
-    parser.add_argument("--seconds", type=_positive, help="duration of the longest phase")
-    parser.add_argument("--messages", type=count, help="events of the first phase; in proportion in the others")
-    parser.add_argument("--connections", type=count, help="at most so many users of each kind")
-    parser.add_argument("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
-    parser.add_argument("--http-url", help="default: the local stage that runs here")
-    parser.add_argument("--websocket-url")
+def add_options(parser: Any, names: Sequence[str], **more: Any) -> None:
+    """Add the options to a parser of argparse or Locust, which gets ``more`` with each of them."""
+    add = partial(parser.add_argument, **more)
+    add("--shape", choices=names, default=DEFAULT, help=f"which load (default {DEFAULT})")
+    add("--scale", type=_positive, default=1.0, help="factor of events, seconds, users and rates")
+    add("--seconds", type=_positive, help="duration of the longest phase")
+    add("--messages", type=count, help="events of the first phase; in proportion in the others")
+    add("--connections", type=count, help="at most so many users of each kind")
+    add("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
+    add("--http-url", help="default: the local stage that runs here")
+    add("--websocket-url")
 
 
 def shape_of(options: Any) -> Shape:

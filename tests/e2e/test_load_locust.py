@@ -1,0 +1,94 @@
+"""A shape of load starts from Locust's web UI, and with a master and workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import urllib3
+
+from tests.e2e.conftest import ROOT, RunningStage
+from tests.worlds.ports import free_port
+
+SIZE = ["--shape", "frames", "--messages", "100", "--connections", "4"]
+WITHIN = 60.0
+
+
+@contextmanager
+def started(stage: RunningStage, *arguments: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """A Python process that knows the stage; killed at the end."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "TOKEN_URL": stage.where["token_url"], **variables}
+    command = [sys.executable, "-m", *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def urls(stage: RunningStage) -> list[str]:
+    return ["--http-url", stage.where["http_url"], "--websocket-url", stage.where["websocket_url"]]
+
+
+def until(true: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + WITHIN
+    while not (found := true()):
+        assert time.monotonic() < deadline, "it takes too long"
+        time.sleep(0.1)
+    return found
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def test_runs_start_from_the_web_ui_and_end_with_ctrl_c(platform: RunningStage, tmp_path: Path) -> None:
+    """Its form has no field whose value would have no effect."""
+    port = str(free_port())
+    web = f"http://127.0.0.1:{port}"
+
+    def page() -> str:
+        try:
+            return urllib3.request("GET", web, retries=False).data.decode()
+        except urllib3.exceptions.HTTPError:
+            return ""
+
+    command = ["loadtest.load", "--web", *SIZE, "--results", str(tmp_path), *urls(platform)]
+    with started(platform, *command, LOCUST_WEB_PORT=port) as process:
+        assert not {"scale", "websocket_url"} & set(until(page).split('"'))
+        for number in (1, 2):
+            form = {"user_count": "4", "spawn_rate": "4"}
+            assert urllib3.request("POST", f"{web}/swarm", fields=form).json()["success"] is True
+            until(lambda number=number: len(list(tmp_path.glob("*.html"))) == number)
+        statistics = urllib3.request("GET", f"{web}/stats/requests").json()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=WITHIN)
+
+    assert process.returncode == 0, output
+    assert {each["name"] for each in statistics["stats"]} >= {"sendMessage", "sendBatch of 25"}
+    assert [(each["passed"], each["phases"][0]["found"]["stored"]) for each in results(tmp_path)] == [(True, 100)] * 2
+
+
+def test_a_master_and_its_workers_share_a_run(platform: RunningStage, tmp_path: Path) -> None:
+    port = str(free_port())
+    command = ["locust", "-f", "loadtest/locustfile.py", *SIZE, "--results", str(tmp_path), *urls(platform)]
+    master = [*command, "--headless", "--only-summary", "--master", "--expect-workers", "2", "--master-bind-port", port]
+    worker = [*command, "--worker", "--master-port", port]
+
+    with started(platform, *master) as process, started(platform, *worker), started(platform, *worker):
+        output, _ = process.communicate(timeout=2 * WITHIN)
+
+    assert process.returncode == 0, output
+    (result,) = results(tmp_path)
+    assert result["passed"]
+    assert [(phase["users"], phase["found"]["stored"]) for phase in result["phases"]] == [(4, 100), (4, 20)]
