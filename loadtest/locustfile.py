@@ -37,7 +37,13 @@ from loadtest.users.chat_readers import (
 )
 from loadtest.users.chat_writers import HttpWriter, WebSocketWriter
 from loadtest.users.click_users import ClickReader, ClickSender
-from loadtest.users.ride_users import DayVerticalReader, RideSender, SeasonVerticalReader, SkiersOfDayReader
+from loadtest.users.ride_users import (
+    DayVerticalReader,
+    RideSender,
+    RidesReader,
+    SeasonVerticalReader,
+    SkiersOfDayReader,
+)
 from loadtest.users.stage_user import CREW
 from localstage.client.errors import ClientError
 
@@ -50,6 +56,7 @@ __all__ = [
     "HttpWriter",
     "LiveSubscriber",
     "RideSender",
+    "RidesReader",
     "RoomHistoryReader",
     "SeasonVerticalReader",
     "SkiersOfDayReader",
@@ -188,7 +195,8 @@ def say(text: str) -> None:
 
 @events.init_command_line_parser.add_listener
 def _arguments(parser: LocustArgumentParser) -> None:
-    add_options(parser, sorted(SHAPES))
+    # They are read when Locust starts: another value in the form of its web UI would have no effect.
+    add_options(parser, sorted(SHAPES), include_in_web_ui=False)
 
 
 @events.init.add_listener

@@ -116,7 +116,7 @@ def click_of(name: int, number: int, at: int, chance: random.Random) -> Click:
         at,
         f"{name:08x}-0000-4000-8000-{number:012d}",
         ad_of(name, chance.random()),
-        f"user-{name:x}-{chance.randrange(USERS):04d}",
+        user_of(name, chance.randrange(USERS)),
         chance.choice(TYPES),
     )
 
@@ -124,6 +124,11 @@ def click_of(name: int, number: int, at: int, chance: random.Random) -> Click:
 def ad_of(name: int, dice: float) -> str:
     """The ad of the campaign ``name`` for a number from 0 to 1."""
     return f"ad-{name:x}-{int(ADS * dice**3):04d}"
+
+
+def user_of(name: int, number: int) -> str:
+    """User ``number``, from 0 to ``USERS`` - 1, of the campaign ``name``."""
+    return f"user-{name:x}-{number:04d}"
 
 
 def post_batch(clicks: Sequence[Click]) -> PostRequest[Click]:

@@ -6,7 +6,7 @@ import random
 import time
 from urllib.parse import quote
 
-from loadtest.ads.clicks import Campaign, Click, ad_of, click_of, moment
+from loadtest.ads.clicks import USERS, Campaign, Click, ad_of, click_of, moment, user_of
 from loadtest.ads.queries import CLIENTS, AdsQueries
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
@@ -38,7 +38,11 @@ class AdsWork(PostedWork[Click]):
 
     def ad(self) -> str:
         """An ad to ask for."""
-        return ad_of(self.asked._name, random.random())
+        return ad_of(self._name, random.random())
+
+    def person(self) -> str:
+        """A user to ask for."""
+        return user_of(self._name, random.randrange(USERS))
 
     def _queries(self, api: HttpApi) -> AdsQueries:
         return AdsQueries(api, Campaign(self._name, tuple(self.posted.accepted)))

@@ -119,13 +119,13 @@ SHAPES = {
         ),
         Shape(
             "limit",
-            "200 messages/s and more every 20 seconds, until it is too much",
+            "200 messages/s and more every 20 seconds, until it is too much; analytics are not checked",
             (_at_rate("200/s", 200, 20, users=128),),
             Limit(factor=1.3, steps=20, ack_p99=1.0),
         ),
         Shape(
             "ski",
-            "200,000 rides of 32 and then 168 clients, of 128 and of 256, one per POST, and three read tests",
+            "200,000 rides of 32 and then 168 clients, of 128 and of 256, one per POST, and questions of 128",
             (
                 _rides("32 clients", 32, 32_000),
                 _rides("168 clients", 168, 168_000),
@@ -134,6 +134,7 @@ SHAPES = {
                 _ride_questions("skiers of a day", "SkiersOfDayReader"),
                 _ride_questions("vertical of a day", "DayVerticalReader"),
                 _ride_questions("vertical of a season", "SeasonVerticalReader"),
+                _ride_questions("questions about rides", "RidesReader"),
             ),
         ),
         Shape(

@@ -36,17 +36,19 @@ class ClickSender(Posting):
 
 
 class ClickReader(Asking):
-    """Asks for the counts of an ad, for its newest clicks, or for the top ads."""
+    """Asks for the counts of an ad, for its newest clicks or those of a user, or for the top ads."""
 
     question = "questions about ads"
 
     def ask(self, api: HttpApi, run: PhaseRun) -> None:
-        """Ask one of the three."""
-        ad, window = quote(ads_of(run).asked.ad(), safe=""), last_minutes()
+        """Ask one of the four."""
+        asked, window = ads_of(run).asked, last_minutes()
+        ad, user = quote(asked.ad(), safe=""), quote(asked.person(), safe="")
         path, query = random.choice(
             [
                 (f"/ads/{ad}/stats", window),
                 (f"/ads/{ad}/clicks", {"limit": "50"}),
+                (f"/users/{user}/clicks", {"limit": "50"}),
                 ("/ads/top", window | {"top": "10"}),
             ]
         )

@@ -76,3 +76,23 @@ class SeasonVerticalReader(_RideReader):
         """Ask."""
         ride = self.ride(run)
         api.get(f"/skiers/{ride.skier}/vertical", {"resort": str(ride.resort)})
+
+
+class RidesReader(_RideReader):
+    """Asks for the rides of a resort's day per hour or on a lift, or for a skier's day or season."""
+
+    question = "questions about rides"
+
+    def ask(self, api: HttpApi, run: PhaseRun) -> None:
+        """Ask one of the four."""
+        ride = self.ride(run)
+        day, skier = f"/resorts/{ride.resort}/seasons/{SEASON}/days/{ride.day}", f"/skiers/seasons/{SEASON}"
+        path = random.choice(
+            [
+                f"{day}/hours",
+                f"{day}/lifts/{ride.lift}",
+                f"{skier}/days/{ride.day}/skiers/{ride.skier}",
+                f"{skier}/skiers/{ride.skier}",
+            ]
+        )
+        api.get(path)
