@@ -1,7 +1,7 @@
 """Compares each utility of Powertools with our own code for the same work: ``python -m bench.powertools``.
 
 Import is the CPU of importing and setting up a utility in a fresh process that has imported the router and our own
-code for the same work: the median of the rounds, each in its processes, which take turns. Calls are the best round.
+code for the same work. All numbers are medians of the rounds, which take turns.
 """
 
 from __future__ import annotations
@@ -170,7 +170,8 @@ def main(rounds: int) -> list[Series]:
     for (name, *setup, theirs, ours), costs in zip(blocks, zip(*imports, strict=True), strict=True):
         spent, modules = (statistics.median(column) for column in zip(*costs, strict=True))
         calls = called("\n".join(setup), [theirs, ours], rounds)
-        print(f"| {name} | {spent:.1f} | {modules:.0f} | {min(calls[0]):.1f} | {min(calls[1]):.1f} |", flush=True)
+        usual, own = map(statistics.median, calls)
+        print(f"| {name} | {spent:.1f} | {modules:.0f} | {usual:.1f} | {own:.1f} |", flush=True)
         found += [figure(f"{name}, import", [cost[0] for cost in costs], "ms"), figure(name, calls[1], "µs")]
         if not ours.startswith("no_work"):  # nothing has no ratio
             found.append(ratio(f"{name}, call against Powertools", calls[1], calls[0], "lower"))

@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
@@ -95,6 +96,7 @@ def report(points: Sequence[Point], settings: Sequence[Setting], messages: int, 
     heat_map.write(points, path.with_suffix(".svg"))
     console = Console(width=max(Console().width, 110))
     console.print(table(points))
+    print("\n".join(means(points)))
     if partial:
         print(f"partial: {len(points)} of {len(settings)} points")
     print(f"lost={sum(point.lost for point in points)}\n{path}\n{path.with_suffix('.svg')}", flush=True)
@@ -119,6 +121,17 @@ def table(points: Sequence[Point]) -> Table:
             style="" if point.whole else "bold red",
         )
     return made
+
+
+def means(points: Sequence[Point]) -> Iterator[str]:
+    """A line per value of each setting that has several: the means of all points with it."""
+    for name in ("batch", "window", "queues", "writers"):
+        values = list(dict.fromkeys(getattr(point.setting, name) for point in points))
+        for value in values if len(values) > 1 else ():
+            same = [point for point in points if getattr(point.setting, name) == value]
+            stored, single = fmean(each.stored_per_second for each in same), fmean(each.single_p50 for each in same)
+            text = window_text(value) if name == "window" else value
+            yield f"{name} {text}: mean {stored:,.0f} stored/s, singles durable p50 {single:,.0f} ms"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.sweep.__main__ import messages_of, report
+from bench.sweep.__main__ import means, messages_of, report
 from bench.sweep.grid import LOCAL, Setting, grid
 from bench.sweep.heat_map import PANELS, heat_map
 from bench.sweep.point import Point
@@ -105,6 +105,17 @@ def test_the_heat_map_has_every_point_and_the_best_is_darkest() -> None:
     assert {"batch 5, window unset", "batch 20, window 0", "queues 1, writers 8", "2,000"} <= set(texts)
     assert fills[2] == fills[3] == "rgb(8,69,148)"
     assert fills[0] == "rgb(222,235,247)"
+
+
+def test_each_value_of_a_setting_has_its_means() -> None:
+    points = [point(Setting(batch, window), 100.0 * batch) for batch in (5, 20) for window in (None, 0)]
+
+    assert list(means(points)) == [
+        "batch 5: mean 500 stored/s, singles durable p50 10 ms",
+        "batch 20: mean 2,000 stored/s, singles durable p50 10 ms",
+        "window unset: mean 1,250 stored/s, singles durable p50 10 ms",
+        "window 0: mean 1,250 stored/s, singles durable p50 10 ms",
+    ]
 
 
 def test_an_interrupted_sweep_is_written_as_partial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
