@@ -170,8 +170,8 @@ def main(rounds: int) -> list[Series]:
     for (name, *setup, theirs, ours), costs in zip(blocks, zip(*imports, strict=True), strict=True):
         spent, modules = (statistics.median(column) for column in zip(*costs, strict=True))
         calls = called("\n".join(setup), [theirs, ours], rounds)
-        usual, own = map(statistics.median, calls)
-        print(f"| {name} | {spent:.1f} | {modules:.0f} | {usual:.1f} | {own:.1f} |", flush=True)
+        theirs, ours_ = (f"{statistics.median(times):.1f}" for times in calls)
+        print(f"| {name} | {spent:.1f} | {modules:.0f} | {theirs} | {ours_} |", flush=True)
         found += [figure(f"{name}, import", [cost[0] for cost in costs], "ms"), figure(name, calls[1], "µs")]
         if not ours.startswith("no_work"):  # nothing has no ratio
             found.append(ratio(f"{name}, call against Powertools", calls[1], calls[0], "lower"))

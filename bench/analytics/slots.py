@@ -1,7 +1,7 @@
 """Measures the cost of one slot of analytics, by its number of users: ``python -m bench.analytics.slots``.
 
 User ids are random UUIDs, which compress worst. For comparison it measures JSON, compressed by the same zlib. Times
-are those of the best round.
+are medians of the rounds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tracemalloc
 import uuid
 import zlib
 from collections.abc import Callable
+from statistics import median
 
 from bench.suite.rounds import Series, add_options, figure, ratio, write
 
@@ -48,7 +49,7 @@ def slot_costs(rounds: int) -> list[Series]:
             _times(lambda: json.loads(zlib.decompress(as_json)), rounds),  # noqa: B023
             _times(lambda: merged.merge(found), rounds),  # noqa: B023
         ]
-        encoding, decoding, json_decoding, merging = map(min, times)
+        encoding, decoding, json_decoding, merging = map(median, times)
         columns = [
             f"{users:,}" + ("" if found.tallies[0].exact else " (approximate)"),
             f"{len(packed) / 1000:,.1f} kB",

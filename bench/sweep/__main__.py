@@ -124,7 +124,8 @@ def table(points: Sequence[Point]) -> Table:
 
 
 def means(points: Sequence[Point]) -> Iterator[str]:
-    """A line per value of each setting that has several: the means of all points with it."""
+    """A line per value of each setting that has several: the means of all whole points with it."""
+    points = [point for point in points if point.whole]
     for name in ("batch", "window", "queues", "writers"):
         values = list(dict.fromkeys(getattr(point.setting, name) for point in points))
         for value in values if len(values) > 1 else ():

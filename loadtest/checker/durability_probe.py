@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadtest.client.chat_events import ChatEvent, after
-from localstage.client.errors import ClientError
+from localstage.client.errors import ClientError, HttpError, TokenRefused
 from localstage.client.http_api import HttpApi
 
 EVERY = 0.25
@@ -24,13 +24,13 @@ LARGEST = 25
 Look = Callable[[], int]
 """Returns how many events of a sample can be read now."""
 LookFor = Callable[[Sequence[Any]], tuple[int, Look]]
-"""Makes a sample of the events of one request: how many it has of them, and how to look for them."""
+"""Makes a sample of one request's events: how many it has, and the function that looks for them."""
 
 
 @dataclass
 class _Sample:
     look: Look
-    waiting: int
+    count: int
     first_sent: float
     due: float
     found: int = 0
@@ -43,7 +43,8 @@ class DurabilityProbe:
     seconds, the next acknowledged request becomes a sample by ``look_for``, however many samples are outstanding: so a
     stall has its share of the values. One sample is looked for at a time, which bounds the load. A value is too long by
     at most a fifth or by ``INTERVAL``, and by the requests for the other samples. Events that are not found within
-    120 s have the time until then as their value. ``on_found`` is called with each latency and the number of events.
+    120 s have the time until then as their value; without a valid token a sample has none. ``on_found`` is called with
+    each latency and the number of events.
     """
 
     def __init__(
@@ -78,7 +79,8 @@ class DurabilityProbe:
 
     def finish(self) -> list[float]:
         """Take no more samples, wait for the outstanding ones, and return all latencies in seconds."""
-        self._stopping.set()
+        with self._lock:
+            self._stopping.set()
         if self._thread is not None:
             self._thread.join()
         return self.seconds
@@ -94,18 +96,20 @@ class DurabilityProbe:
     def _check(self, sample: _Sample) -> None:
         try:
             readable = sample.look()
-        except ClientError:
+        except ClientError as error:
+            if isinstance(error, TokenRefused) or (isinstance(error, HttpError) and error.is_unauthorized):
+                self._samples.remove(sample)
+                return
             readable = 0  # an event that the next attempt finds has the longer latency
         now = time.perf_counter()
         age = now - sample.first_sent
-        found = sample.waiting if age >= GIVE_UP else max(0, readable - sample.found)
-        if found:
-            self.seconds.extend([age] * found)
-            self._on_found(age, found)
-        sample.found += found
-        sample.waiting -= found
+        more = (sample.count if age >= GIVE_UP else readable) - sample.found
+        if more > 0:
+            self.seconds.extend([age] * more)
+            self._on_found(age, more)
+            sample.found += more
         sample.due = now + max(INTERVAL, SHARE * age)
-        if not sample.waiting:
+        if sample.found == sample.count:
             self._samples.remove(sample)
 
 

@@ -74,9 +74,9 @@ def tables(run: Document) -> list[Table]:
         ),
         Table(
             "Consumed capacity of DynamoDB, with indexes",
-            ("phase", "table", "units", "units/event"),
+            ("phase", "table", "kind", "units", "write units/event"),
             [row for each in phases for row in _units(each)],
-            2,
+            3,
         ),
         Table(
             "Metrics of functions",
@@ -137,9 +137,10 @@ def _processes(phase: Phase) -> Iterator[Sequence[str]]:
 def _units(phase: Phase) -> Iterator[Sequence[str]]:
     accepted = phase["sent"]["accepted"]
     for name, units in sorted(phase["usage"].get("units", {}).items()):
+        table, _, kind = name.rpartition(" ")
         if units:
-            each = f"{units / accepted:,.2f}" if accepted and name.endswith("write") else "–"
-            yield _name(phase), name, f"{units:,.1f}", each
+            each = f"{units / accepted:,.2f}" if accepted and kind == "write" else "–"
+            yield _name(phase), table, kind, f"{units:,.1f}", each
 
 
 def _name(phase: Phase) -> str:

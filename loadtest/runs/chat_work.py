@@ -153,12 +153,12 @@ class ChatWork:
         """Wait until every accepted message is readable, and read all rooms."""
         if not self._phase.writes:
             return Findings(0, 0, 0, at=time.monotonic())
-        self._probe.finish()
         reader = WithoutJoins(self._reader, self.joined)
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
             at = drain_and_read(self.checker, reader, waiting=lanes.waiting)
             found, rooms = self.checker.verdict(), self.checker.room_counts()
             waiting = lanes.waiting_of(found.lost)
+        self._probe.finish()
         self.counted |= {room: count + len(reader.joins.get(room, ())) for room, (_, count) in rooms.items()}
         wrong, unchecked = self._check_analytics() if self._last else ([], [])
         examples = {"not stored" if kind == "lost" else kind: names for kind, names in found.examples.items()}

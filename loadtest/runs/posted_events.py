@@ -17,7 +17,7 @@ Event = TypeVar("Event")
 class PostedEvents(Generic[Event]):
     """A :class:`loadtest.sending.http_sender.Recorder`. For the greenlets of one process: nothing is locked.
 
-    ``on_accepted`` is called with accepted events of one request and the time at which they were sent.
+    ``on_accepted`` is called with the accepted events of one request, and when it was sent or due.
     """
 
     def __init__(self, measurements: Measurements, on_accepted: Callable[[Sequence[Event], float], object]) -> None:

@@ -47,7 +47,7 @@ class PostedWork(ABC, Generic[Event]):
         self, target: Target, place: Place, measurements: Measurements, before: PostedWork[Event] | None
     ) -> None:
         self._target = target
-        self._reader: HttpApi | None = None
+        self._reader = target.http(self.user, SCOPE, connections=1)
         self._probe = DurabilityProbe(
             self._look_for, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
         )
@@ -65,8 +65,7 @@ class PostedWork(ABC, Generic[Event]):
 
     def _look_for(self, events: Sequence[Event]) -> tuple[int, Look]:
         """The first of ``events`` as a sample of how soon they can be read."""
-        reader = self._reader = self._reader or self._target.http(self.user, SCOPE, connections=1)
-        return 1, lambda: self._is_readable(reader, events[0])
+        return 1, lambda: int(self._is_readable(self._reader, events[0]))
 
     def begin(self) -> None:
         """Prepare nothing."""
@@ -77,17 +76,16 @@ class PostedWork(ABC, Generic[Event]):
 
     def read_back(self) -> Findings:
         """Ask every question about the accepted events."""
-        self._probe.finish()
         if not self.posted.accepted:
             return Findings(0, 0, 0, at=time.monotonic())
-        api = self._target.http(self.user, SCOPE, connections=self.clients, timeout=30.0)
-        await_readable(partial(self._is_readable, api, event) for event in self.posted.accepted[-NEWEST:])
-        at = time.monotonic()
-        with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
-            found = until_complete(lambda: self._queries(api).run_histories(lambda _: None), lanes.waiting)
-            waiting = lanes.waiting_of(found.lost)
-        wrong = (found.wrong if not self._unanswered else []) + (self._wrong_counts(api) if self._last else [])
-        api.close()
+        with closing(self._target.http(self.user, SCOPE, connections=self.clients, timeout=30.0)) as api:
+            await_readable(partial(self._is_readable, api, event) for event in self.posted.accepted[-NEWEST:])
+            at = time.monotonic()
+            self._probe.finish()
+            with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
+                found = until_complete(lambda: self._queries(api).run_histories(lambda _: None), lanes.waiting)
+                waiting = lanes.waiting_of(found.lost)
+            wrong = (found.wrong if not self._unanswered else []) + (self._wrong_counts(api) if self._last else [])
         unchecked = f"answers: {self._unanswered} events have no answer, and may be stored" if self._unanswered else ""
         examples = {"wrong": wrong[:5], "not checked": [unchecked] if unchecked else []}
         return Findings(
@@ -116,5 +114,4 @@ class PostedWork(ABC, Generic[Event]):
     def close(self) -> None:
         """Close the reader's connection."""
         self._probe.finish()
-        if self._reader is not None:
-            self._reader.close()
+        self._reader.close()

@@ -12,7 +12,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, Generic, Protocol, TypeVar
 
 from loadtest.checker.verdict import Latency
@@ -132,7 +131,8 @@ class HttpSender:
             except HttpError as error:
                 if not error.retryable:
                     self._recorder.on_refused(left, [error.code] * len(left))
-                    self.is_unauthorized |= error.status == HTTPStatus.UNAUTHORIZED
+                    if error.is_unauthorized:
+                        self.is_unauthorized = True
                     return False
                 self._recorder.on_retry([error.code] * len(left))
                 self._pause(backoff(attempt, error.retry_after))

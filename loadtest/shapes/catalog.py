@@ -125,7 +125,7 @@ SHAPES = {
         ),
         Shape(
             "ski",
-            "200,000 rides of 32 and then 168 clients, of 128 and of 256, one per POST, and questions of 128",
+            "600,000 rides, one per POST: 200,000 each of 32 then 168, 128 and 256 clients; questions of 128",
             (
                 _rides("32 clients", 32, 32_000),
                 _rides("168 clients", 168, 168_000),

@@ -86,13 +86,13 @@ class RidesReader(_RideReader):
     def ask(self, api: HttpApi, run: PhaseRun) -> None:
         """Ask one of the four."""
         ride = self.ride(run)
-        day, skier = f"/resorts/{ride.resort}/seasons/{SEASON}/days/{ride.day}", f"/skiers/seasons/{SEASON}"
+        of_day, of_skiers = f"/resorts/{ride.resort}/seasons/{SEASON}/days/{ride.day}", f"/skiers/seasons/{SEASON}"
         path = random.choice(
             [
-                f"{day}/hours",
-                f"{day}/lifts/{ride.lift}",
-                f"{skier}/days/{ride.day}/skiers/{ride.skier}",
-                f"{skier}/skiers/{ride.skier}",
+                f"{of_day}/hours",
+                f"{of_day}/lifts/{ride.lift}",
+                f"{of_skiers}/days/{ride.day}/skiers/{ride.skier}",
+                f"{of_skiers}/skiers/{ride.skier}",
             ]
         )
         api.get(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 
 from locust import User, task
 from locust.env import Environment
@@ -149,7 +148,7 @@ class Asking(StageUser):
             if error.status == 404 and time.monotonic() - run.started < START:
                 run.measurements.count("not there yet")  # nothing that it asks for is stored so early
                 return
-            if error.status == HTTPStatus.UNAUTHORIZED:
+            if error.is_unauthorized:
                 raise TokenRefused(NOT_ACCEPTED) from None
             failed = error
             run.measurements.count(f"failed {error.code}")

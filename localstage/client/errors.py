@@ -37,6 +37,11 @@ class HttpError(ClientError):
         self.retry_after = retry_after
 
     @property
+    def is_unauthorized(self) -> bool:
+        """True when the stage does not accept the token, which may have expired."""
+        return self.status == 401
+
+    @property
     def retryable(self) -> bool:
         """True when the same request may succeed later."""
         return self.status == 0 or self.status == 429 or self.status >= 500

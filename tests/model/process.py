@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 When = Literal["before", "halfway", "after"]
@@ -42,6 +43,6 @@ class Mortal:
         self._target = target
         self._fuse = fuse
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        function = getattr(self._target, name)
-        return lambda *arguments: self._fuse.call(function, *arguments)
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._target, name)
+        return partial(self._fuse.call, member) if callable(member) else member

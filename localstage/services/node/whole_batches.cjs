@@ -30,7 +30,8 @@ require.cache[path].exports = function batchWriteItem(store, data, callback) {
   })
 }
 
-// The changes of the table and its indexes. The prefix of the row's key is that of dynalite's getItemDb.
+// The changes of the table and its indexes; counts their units. The prefix of the row's key is that of dynalite's
+// getItemDb.
 function* written(store, table, key, item) {
   const place = `item-${table.TableName}~${key}`
   const [before, after] = [rowTexts(table, store.db.getSync(place)), rowTexts(table, item)]

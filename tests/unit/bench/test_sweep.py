@@ -110,7 +110,7 @@ def test_the_heat_map_has_every_point_and_the_best_is_darkest() -> None:
 def test_each_value_of_a_setting_has_its_means() -> None:
     points = [point(Setting(batch, window), 100.0 * batch) for batch in (5, 20) for window in (None, 0)]
 
-    assert list(means(points)) == [
+    assert list(means([*points, point(Setting(5, 0), 0.0, lost=1)])) == [
         "batch 5: mean 500 stored/s, singles durable p50 10 ms",
         "batch 20: mean 2,000 stored/s, singles durable p50 10 ms",
         "window unset: mean 1,250 stored/s, singles durable p50 10 ms",

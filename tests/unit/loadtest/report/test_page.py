@@ -98,7 +98,7 @@ def test_the_verdict_and_the_counts_are_on_the_page() -> None:
 def test_the_units_of_tables_are_those_that_each_event_cost() -> None:
     (table,) = [each for each in tables(made_run()) if each.title.startswith("Consumed capacity")]
 
-    assert [row[1:] for row in table.rows] == [("ChatMessagesTable write", "9,300.0", "3.10")] * 2
+    assert [row[1:] for row in table.rows] == [("ChatMessagesTable", "write", "9,300.0", "3.10")] * 2
 
 
 def test_a_fault_is_in_the_verdict() -> None:
