@@ -95,7 +95,7 @@ format: setup ## let ruff format the code and fix what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
 
 unit: setup ## run the tests that use no sockets
-	@$(PY) -m pytest -q tests/unit
+	@$(PY) -m pytest -q -n 2 tests/unit
 
 reference: setup ## write the generated documents and pages of docs/reference
 	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference

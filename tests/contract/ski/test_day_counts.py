@@ -101,6 +101,7 @@ def test_counts_of_an_older_generation_are_not_stored(counts: DayCounts) -> None
         (FILLING, NOW + PATIENCE - 1, NOW - 1, False),
         (FILLING, NOW + PATIENCE, NOW - 1, True),
     ],
+    ids=["filled", "invalid", "filling", "abandoned"],  # times differ between the processes of pytest-xdist
 )
 def test_counts_are_started_again_only_if_they_are_invalid_or_abandoned(
     counts: DayCounts, stage: str, now: int, after: int, begins: bool
