@@ -1,17 +1,17 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load report shapes sweep bench bench-check bench-localstage bench-publish bench-rate-limit bench-persist bench-clicks bench-history bench-live bench-flood bench-analytics bench-cold bench-first profile bench-powertools bench-emulators invoke diagrams dashboard lock clean
+.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load report shapes sweep bench bench-check bench-cold invoke lock clean
 SHELL := /bin/sh
 PY := .venv/bin/python
 STAGE := $(PY) -m localstage
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
 REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(STREAM),--stream "$$STREAM") $(if $(RIDES),--rides "$$RIDES") $(if $(SECONDS),--seconds '$(SECONDS)')
 
-SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--run "$$RUN")
+SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--run "$$RUN") $(if $(ARGS),-- $(ARGS))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED SIZES DAY EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
@@ -88,8 +88,8 @@ reset: setup ## delete the stage's data (tables, queues, broker), after a questi
 
 test: setup lint unit model contract e2e validate rehearsal ## run every check: lint, unit, model, contract, e2e, validate and rehearsal
 
-lint: setup ## run ruff, mypy and the check of the prose
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && $(PY) -m tools.prose
+lint: setup ## run ruff and mypy
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 
 format: setup ## let ruff format the code and fix what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
@@ -164,59 +164,14 @@ faults: setup ## run the fault scenarios on a separate stage, and print a table 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
 	@PYTHONPATH=layers/headrace $(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
 
-bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON   [BENCH=publish,persist] [ROUNDS=5] [RUN=file]
+bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON   [BENCH=publish,persist] [ROUNDS=5] [RUN=file] [ARGS='--help']
 	@$(PY) -m bench.suite $(SUITE_ARGS)
 
 bench-check: setup ## run all benchmarks, or read a run, and say which ratios got worse   [BENCH=…] [ROUNDS=5] [RUN=file] [ACCEPT=1]
-	@$(PY) -m bench.suite --check $(SUITE_ARGS) $(if $(ACCEPT),--accept)
-
-bench-localstage: setup ## compare an echo function on the local stage with a bare server and `sam local start-api`
-	@$(PY) -m bench.echo
-
-bench-publish: setup ## compare the receiving handler with a bare publish and confirm
-	@$(PY) -m bench.publish
-
-bench-rate-limit: setup ## measure the cost and the accuracy of the rate limit
-	@$(PY) -m bench.rate_limit
-
-bench-persist: setup ## compare the writing side with boto3's batch_writer(), also with 8 ms of latency
-	@$(PY) -m bench.persist
-
-bench-clicks: setup ## measure the size of an ad click on the broker and the cost of counting it once
-	@$(PY) -m bench.clicks
-
-bench-history: setup ## compare pages of a small and a large room with a bare DynamoDB Query
-	@$(PY) -m bench.history
-
-bench-live: setup ## measure push latency and CPU per post: 100 subscribers, 50 messages/s   [SECONDS=60]
-	@$(PY) -m bench.live $(if $(SECONDS),--seconds '$(SECONDS)')
-
-bench-flood: setup ## measure push latency in one room while another is flooded by 900 connections   [SECONDS=20]
-	@$(PY) -m bench.live.flood $(if $(SECONDS),--seconds '$(SECONDS)')
-
-bench-analytics: setup ## compare analytics, cold, warm and a minute later, with a plain scatter-gather   [SIZES=200000,1000000] [DAY=1000000]
-	@$(PY) -m bench.analytics $(if $(SIZES),--sizes "$$SIZES") $(if $(DAY),--day "$$DAY")
-
-bench-first: setup ## compare first questions, of 62,000 clicks and 13,000 rides, with bare Queries of the same pages   [ROUNDS=5]
-	@$(PY) -m bench.analytics.first_questions $(if $(ROUNDS),--rounds '$(ROUNDS)')
-
-profile: setup ## print the largest costs of a frame, a batch and a page, with flame graphs in .local/profiles   [SECONDS=5]
-	@$(PY) -m bench.profile $(if $(SECONDS),--seconds '$(SECONDS)')
-
-bench-powertools: setup ## measure import time and cost per call of Powertools' utilities and of our code
-	@$(PY) -m bench.powertools
+	@$(PY) -m bench.suite --check $(if $(ACCEPT),--accept) $(SUITE_ARGS)
 
 bench-cold: setup ## compare the cold start of every function with the same work written the usual way   [ROUNDS=9]
 	@$(PY) -m bench.cold $(if $(ROUNDS),--rounds '$(ROUNDS)')
-
-bench-emulators: setup ## compare DynamoDB and SQS emulators
-	@$(PY) -m bench.emulators
-
-diagrams: setup ## draw the diagrams in docs/diagrams
-	@$(PY) -m tools.diagrams
-
-dashboard: setup ## draw the dashboard in docs/diagrams, with SECONDS from new numbers of the running stage   [SECONDS=480]
-	@$(PY) -m tools.dashboard $(if $(SECONDS),--seconds '$(SECONDS)')
 
 lock: setup ## refresh the lock files from the *.in files
 	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/rehearsal requirements/docs; do \

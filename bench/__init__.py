@@ -1,4 +1,4 @@
-"""Benchmarks, one per ``make bench-*``: each prints the numbers of one table in docs/benchmarks.md."""
+"""Benchmarks of ``make bench``: each prints the numbers of one table in docs/benchmarks.md."""
 
 import sys
 from pathlib import Path

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 from typing import Any
 
-from bench.emulators.processes import client, in_memory
 from bench.persist import measure_write
-from bench.suite.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rows import Row, put
+from bench.services import Database, database
 from loadtest.ads.click_size import bytes_on_the_broker, validated
 
 START = "2025-11-21T10:00:58.722861Z"
-Item = dict[str, Any]
 
 
 def click(number: int) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def events(first: int, count: int) -> list[dict[str, Any]]:
     return validated([click(number) for number in range(first, first + count)])
 
 
-def rows(first: int, count: int) -> list[Item]:
+def rows(first: int, count: int) -> list[Row]:
     """The table rows of clicks."""
     from headrace.core.stream import TableSettings
     from headrace.core.times import parse_iso
@@ -65,45 +64,13 @@ def sizes() -> list[Series]:
     return found
 
 
-def make_table(port: int) -> None:
-    """Create the table of the stream, with its indexes."""
-    from headrace.streams.ads.stream import ADS
-
-    def schema(partition: str, sort: str) -> list[dict[str, str]]:
-        return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
-
-    names = {ADS.partition_key, ADS.sort_key, "timestampSk", *(each.partition_key for each in ADS.indexes)}
-    client("dynamodb", port).create_table(
-        TableName="AdClicks",
-        KeySchema=schema(ADS.partition_key, ADS.sort_key),
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in sorted(names)],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": each.name,
-                "KeySchema": schema(each.partition_key, each.sort_key),
-                "Projection": {"ProjectionType": "ALL"},
-            }
-            for each in ADS.indexes
-        ],
-        BillingMode="PAY_PER_REQUEST",
-    )
-
-
-def writing(port: int, rounds: int, count: int, parallel: int) -> list[Series]:
+def writing(found: Database, rounds: int, count: int, parallel: int) -> list[Series]:
     """Measure the three kinds of writes in turn, and print them; returns the numbers."""
     from headrace.storage.dynamodb.batch_writer import DynamoStore
-    from headrace.storage.ports import Table
     from headrace.streams.ads.stream import ADS
 
-    os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = f"http://127.0.0.1:{port}"
-    make_table(port)
-    store = DynamoStore(parallel, retry_seconds=30)
-    key = (ADS.partition_key, ADS.sort_key)
-
-    def put(items: list[Item], *, first: bool) -> None:
-        failed = [each for each in store.put_many(Table("AdClicks", key, first), items) if each is not None]
-        if failed:
-            raise SystemExit(f"{len(failed)} rows were not stored: {failed[0]}")
+    table = found.create_table("AdClicks")
+    store, key = DynamoStore(parallel, retry_seconds=30), (ADS.partition_key, ADS.sort_key)
 
     seen: dict[str, list[tuple[float, float]]] = {
         "unconditionally": [],
@@ -112,12 +79,12 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> list[Series]:
     }
     for number in range(rounds + 1):
         batch, single = rows(2 * number * count, count), rows((2 * number + 1) * count, count)
-        found = [
-            measure_write(lambda items: put(items, first=False), batch),
-            measure_write(lambda items: put(items, first=True), single),
-            measure_write(lambda items: put(items, first=True), single),
+        measured = [
+            measure_write(lambda items: put(store, table, key, items), batch),
+            measure_write(lambda items: put(store, table, key, items, insert_only=True), single),
+            measure_write(lambda items: put(store, table, key, items, insert_only=True), single),
         ]
-        for results, result in zip(seen.values(), found, strict=True):
+        for results, result in zip(seen.values(), measured, strict=True):
             results += [result] if number else []  # the first round warms up
     print("\n| written | clicks/s | CPU per click |\n| --- | --- | --- |")
     for way, results in seen.items():
@@ -134,9 +101,8 @@ def writing(port: int, rounds: int, count: int, parallel: int) -> list[Series]:
 
 
 def main(rounds: int, count: int, parallel: int) -> list[Series]:
-    found = sizes()
-    with in_memory() as port:
-        return found + writing(port, rounds, count, parallel)
+    with database() as found:
+        return sizes() + writing(found, rounds, count, parallel)
 
 
 if __name__ == "__main__":

@@ -12,24 +12,22 @@ import argparse
 import os
 import time
 from collections.abc import Callable
-from typing import Any
 
-from bench.emulators.checks import CHAT_TABLE, chat_item
-from bench.emulators.processes import client, in_memory
-from bench.suite.rounds import Better, Series, add_options, figure, ratio, write
+from bench.rounds import Better, Series, add_options, figure, ratio, write
+from bench.rows import CHAT_KEY, Row, chat_row, put
+from bench.services import Database, database
 from localstage.tcp_proxy import delayed
 
 DELAY_MS = 8
 TABLE = "ChatMessages"
-Item = dict[str, Any]
-Write = Callable[[list[Item]], None]
+START = 1_763_719_200_000_000
+Write = Callable[[list[Row]], None]
 
 
-def messages(first: int, count: int) -> list[Item]:
+def messages(first: int, count: int) -> list[Row]:
     """Chat messages as plain values, which both writers take."""
-    from headrace.core.items import from_wire
-
-    return [from_wire(chat_item(number)) for number in range(first, first + count)]
+    numbers = range(first, first + count)
+    return [chat_row(f"room-{each % 200}", each, START + each * 1_000_000, user=each % 500) for each in numbers]
 
 
 def batch_writer(url: str) -> Write:
@@ -38,7 +36,7 @@ def batch_writer(url: str) -> Write:
 
     table = boto3.resource("dynamodb", endpoint_url=url).Table(TABLE)
 
-    def write(items: list[Item]) -> None:
+    def write(items: list[Row]) -> None:
         with table.batch_writer() as batch:
             for item in items:
                 batch.put_item(Item=item)
@@ -51,21 +49,13 @@ def store(url: str, parallel: int) -> Write:
     from headrace.runtime.settings import BreakerSettings
     from headrace.storage.breaker import GuardedStore
     from headrace.storage.dynamodb.batch_writer import DynamoStore
-    from headrace.storage.ports import Table
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
     guarded = GuardedStore(DynamoStore(parallel), BreakerSettings())
-    table = Table(TABLE, ("roomId", "timestampSk"))
-
-    def write(items: list[Item]) -> None:
-        failed = [failure for failure in guarded.put_many(table, items) if failure is not None]
-        if failed:
-            raise SystemExit(f"{len(failed)} items were not stored: {failed[0]}")
-
-    return write
+    return lambda items: put(guarded, TABLE, CHAT_KEY, items)
 
 
-def measure_write(write: Write, items: list[Item]) -> tuple[float, float]:
+def measure_write(write: Write, items: list[Row]) -> tuple[float, float]:
     """Write ``items``; returns items per second, and microseconds of this process's CPU per item."""
     wall, cpu = time.perf_counter(), time.process_time()
     write(items)
@@ -110,21 +100,20 @@ def report(
     return found
 
 
-def measure(port: int, rounds: int, count: int, parallel: int) -> list[Series]:
-    url = f"http://127.0.0.1:{port}"
-    client("dynamodb", port).create_table(TableName=TABLE, **CHAT_TABLE)
-    with delayed(port, DELAY_MS / 1000) as slow:
+def measure(found: Database, rounds: int, count: int, parallel: int) -> list[Series]:
+    found.create_table(TABLE)
+    with delayed(found.port, DELAY_MS / 1000) as slow:
         print("| | | batch_writer() | headrace | ratio | aim |")
         print("| --- | --- | --- | --- | --- | --- |")
-        found = report("without latency", compare(url, rounds, count, parallel), ("–", "≤ 0.5×"))
+        series = report("without latency", compare(found.url, rounds, count, parallel), ("–", "≤ 0.5×"))
         late = compare(f"http://127.0.0.1:{slow}", rounds, count, parallel)
-        return found + report(f"{DELAY_MS} ms of latency", late, ("≥ 3×", "≤ 0.5×"))
+        return series + report(f"{DELAY_MS} ms of latency", late, ("≥ 3×", "≤ 0.5×"))
 
 
 def main(rounds: int, count: int, parallel: int) -> list[Series]:
-    with in_memory() as port:
+    with database() as found:
         print(f"Medians of {rounds} rounds of {count:,} items each, in the same table; {parallel} calls at once.\n")
-        return measure(port, rounds, count, parallel)
+        return measure(found, rounds, count, parallel)
 
 
 if __name__ == "__main__":

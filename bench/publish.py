@@ -23,8 +23,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from bench import ROOT
+from bench.rounds import Series, add_options, figure, ratio, write
 from bench.services import running
-from bench.suite.rounds import Series, add_options, figure, ratio, write
 from localstage.services import Endpoints
 
 BATCH = 100

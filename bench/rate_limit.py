@@ -17,8 +17,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from statistics import median
 
+from bench.rounds import Series, add_options, figure, ratio, write
 from bench.services import running
-from bench.suite.rounds import Series, add_options, figure, ratio, write
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.rates.shared_counts import SharedCounts
 from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow

@@ -1,28 +1,36 @@
-"""RabbitMQ, Redis and the emulators for a benchmark: started as the local stage starts them, with empty data."""
+"""RabbitMQ, Redis and the emulators for a benchmark, with empty data, and the tables of ``template.yaml``."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import boto3
 import psutil
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
 
-from bench.emulators import processes
+from bench import ROOT
 from localstage.services import Endpoints, Services, install
+from localstage.services.dynamodb import node_command
+from localstage.template.document import parse
 
-STATE = Path(__file__).resolve().parent.parent / ".local" / "bench"
+STATE = ROOT / ".local" / "bench"
 
 
 @asynccontextmanager
 async def running() -> AsyncIterator[Endpoints]:
-    """Start them, and point this process's AWS clients to the emulators."""
+    """Start all services as the local stage does, and point this process's AWS clients to the emulators."""
     # Data of earlier runs would change the measurement. Installed packages are kept.
     shutil.rmtree(STATE / "services", ignore_errors=True)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("LOCALSTAGE_")}
@@ -45,18 +53,64 @@ async def running() -> AsyncIterator[Endpoints]:
 
 @dataclass(frozen=True)
 class Database:
-    """A DynamoDB emulator with its process, and a Redis; both are empty."""
+    """A dynalite with its process, and a Redis with its process; both are empty."""
 
     port: int
-    cache_port: int
     process: psutil.Process
+    cache_port: int
+    cache: psutil.Process
+
+    @property
+    def url(self) -> str:
+        """The address of the dynalite."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self) -> Any:
+        """boto3's client of DynamoDB for it."""
+        return client("dynamodb", self.port)
+
+    def create_table(self, name: str, indexes: Collection[str] | None = None) -> str:
+        """Create the table ``name`` of ``template.yaml``, with all its indexes or these; returns its name."""
+        path = ROOT / "template.yaml"
+        found = parse(path.read_text(), path)["Resources"][f"{name}Table"]["Properties"]
+        kept = [
+            {key: each[key] for key in ("IndexName", "KeySchema", "Projection")}
+            for each in found.get("GlobalSecondaryIndexes", ())
+            if indexes is None or each["IndexName"] in indexes
+        ]
+        keys = {key["AttributeName"] for each in [found, *kept] for key in each["KeySchema"]}
+        self.client().create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[each for each in found["AttributeDefinitions"] if each["AttributeName"] in keys],
+            KeySchema=found["KeySchema"],
+            **({"GlobalSecondaryIndexes": kept} if kept else {}),
+        )
+        return name
+
+
+def client(service: str, port: int) -> Any:
+    """A boto3 client for an emulator of this machine."""
+    make: Any = boto3.client
+    return make(
+        service,
+        endpoint_url=f"http://127.0.0.1:{port}",
+        region_name="us-east-1",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+        config=Config(retries={"total_max_attempts": 1}, read_timeout=60, max_pool_connections=8),
+    )
 
 
 @contextmanager
-def database(name: str = "dynalite, memory", **variables: str) -> Iterator[Database]:
-    """Start the emulator ``name`` and a Redis; point this process's AWS clients to it, and set ``variables``."""
-    emulator = next(each for each in processes.candidates() if each.name == name)
-    port = processes.free_port()
+def database(*, of_the_stage: bool = False, **variables: str) -> Iterator[Database]:
+    """Start a dynalite and a Redis; point this process's AWS clients to the dynalite, and set ``variables``.
+
+    The dynalite is a plain one with its data in memory, or the local stage's with its data on disk.
+    """
+    packages = asyncio.run(install.ensure_node_packages(ROOT / ".local"))
+    program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
+    port, cache_port = _free_port(), _free_port()
     os.environ.update(
         AWS_DEFAULT_REGION="us-east-1",
         AWS_ACCESS_KEY_ID="bench",
@@ -66,21 +120,60 @@ def database(name: str = "dynalite, memory", **variables: str) -> Iterator[Datab
         **variables,
     )
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data"
-        data.mkdir()
-        with processes.running(emulator, port, data) as process, _redis(data) as cache_port:
-            yield Database(port, cache_port, process)
+        node, environment = node_command(packages) if of_the_stage else ([install.node_program()], {})
+        place = ["--path", f"{folder}/data"] if of_the_stage else []
+        dynalite: list[str | Path] = [
+            *node,
+            packages / "dynalite" / "cli.js",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            *place,
+        ]
+        redis: list[str | Path] = [
+            program,
+            "--port",
+            str(cache_port),
+            "--bind",
+            "127.0.0.1",
+            "--dir",
+            folder,
+            "--save",
+            "",
+        ]
+        with (
+            _process([*dynalite, "--createTableMs", "0"], environment) as process,
+            _process(redis, {}) as cache,
+        ):
+            _wait(port, process)
+            yield Database(port, process, cache_port, cache)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @contextmanager
-def _redis(folder: Path) -> Iterator[int]:
-    """Run a separate Redis; yields its port."""
-    program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
-    port = processes.free_port()
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
-    process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
+def _process(command: list[str | Path], variables: dict[str, str]) -> Iterator[psutil.Popen]:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = psutil.Popen([str(part) for part in command], env=os.environ | variables, **quiet)
     try:
-        yield port
+        yield process
     finally:
         process.kill()
         process.wait()
+
+
+def _wait(port: int, process: psutil.Popen) -> None:
+    """Wait until the dynalite answers."""
+    while True:
+        try:
+            client("dynamodb", port).list_tables()
+            return
+        except (BotoCoreError, ClientError):
+            if process.poll() is not None:
+                raise SystemExit("headrace: dynalite did not start") from None
+            time.sleep(0.02)

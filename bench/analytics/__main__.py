@@ -17,12 +17,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.analytics.counted import HOUR_START, MINUTE, ROOMS, USERS, fill, make_table, messages
 from bench.analytics.slots import slot_costs
-from bench.analytics.world import SETTLE, BenchWorld, Environment
-from bench.emulators.processes import client
+from bench.analytics.world import HOUR_START, MINUTE, ROOMS, SETTLE, TABLE, USERS, BenchWorld, Environment, messages
+from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rows import CHAT_KEY, fill
 from bench.services import database
-from bench.suite.rounds import Series, add_options, figure, ratio, write
 
 DAY_START = HOUR_START - 30 * 1440 * MINUTE
 HOUR_WAYS = (
@@ -130,15 +129,15 @@ def main(sizes: list[int], day: int, calls: int, rounds: int) -> list[Series]:
     for case in [*sizes, None] if day else sizes:
         with database(CACHE_ENDPOINT="127.0.0.1:1", POWERTOOLS_METRICS_DISABLED="true") as services:
             world = BenchWorld(services.port, services.cache_port)
-            make_table(client("dynamodb", services.port))
+            services.create_table(TABLE, indexes=("TimeIndex",))  # the only one that is read here
             began = time.monotonic()
             if case is None:
-                fill(messages(DAY_START, 1440 * MINUTE, day, 2))
+                fill(TABLE, CHAT_KEY, messages(DAY_START, 1440 * MINUTE, day, 2))
             else:
                 # Also messages of the minutes by which the window moves, and of two more.
                 more = LATER_WINDOWS + 2
-                fill(messages(HOUR_START, 60 * MINUTE, case, 0))
-                fill(messages(HOUR_START + 60 * MINUTE, more * MINUTE, case * more // 60, 1))
+                fill(TABLE, CHAT_KEY, messages(HOUR_START, 60 * MINUTE, case, 0))
+                fill(TABLE, CHAT_KEY, messages(HOUR_START + 60 * MINUTE, more * MINUTE, case * more // 60, 1))
             print(f"\n(written in {time.monotonic() - began:.0f} s)", file=sys.stderr)
             if case is None:
                 measure_day(world, day, calls)

@@ -21,31 +21,22 @@ from typing import Any
 
 import psutil
 
-from bench import ROOT
-from bench.emulators.processes import client
+from bench.analytics.world import empty_cache
+from bench.requests import answer_of, http_event
+from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rows import fill
 from bench.services import database
-from bench.suite.rounds import Series, add_options, figure, ratio, write
 from loadtest.ads.click_size import validated
 from loadtest.ads.clicks import click_of
-from localstage.template.document import parse
 
 MINUTE_START = int(time.time() // 60 - 60) * 60_000_000
 """An hour ago: no row has expired, and the minute is kept as a slot."""
 RESORT, SEASON, DAY = 7, 2025, 45
 LIFTS, SKIERS = 40, 2_000
-CLAIMS = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
-"""The claims of a token that never expires here."""
+SCOPE = "analytics:read"
 PARALLEL = 8
 """Pages that the routes and the peer read at once."""
 Ask = Callable[[], dict[str, Any]]
-
-
-class LambdaContext:
-    """The context of an invocation with enough time left."""
-
-    @staticmethod
-    def get_remaining_time_in_millis() -> int:
-        return 100_000_000
 
 
 @dataclass
@@ -79,32 +70,9 @@ class Rounds:
     cpus: dict[str, list[float]] = field(default_factory=dict)
 
 
-def make_table(database: Any, logical_id: str, name: str) -> None:
-    """Create a table of ``template.yaml``."""
-    path = ROOT / "template.yaml"
-    found = parse(path.read_text(), path)["Resources"][logical_id]["Properties"]
-    indexes = [
-        {key: each[key] for key in ("IndexName", "KeySchema", "Projection")}
-        for each in found.get("GlobalSecondaryIndexes", ())
-    ]
-    database.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=found["AttributeDefinitions"],
-        KeySchema=found["KeySchema"],
-        **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
-    )
-
-
-def store(stream: Any, table: str, rows: list[dict[str, Any]]) -> None:
-    """Write rows as persist_events does."""
-    from headrace.storage.dynamodb.batch_writer import DynamoStore
-    from headrace.storage.ports import Table
-
-    key = (stream.partition_key, stream.sort_key)
-    failed = [each for each in DynamoStore(8, 60).put_many(Table(table, key, stream.insert_only), rows) if each]
-    if failed:
-        raise SystemExit(f"{len(failed)} rows were not stored: {failed[0]}")
+def key_of(stream: Any) -> tuple[str, str]:
+    """The key of a stream's table."""
+    return stream.partition_key, stream.sort_key
 
 
 def fill_clicks(count: int) -> None:
@@ -116,7 +84,12 @@ def fill_clicks(count: int) -> None:
     table = TableSettings(table="AdClicks", retention_days=90)
     clicks = (click_of(1, number, MINUTE_START + number * 60_000_000 // count, chance) for number in range(count))
     events = validated([click.item() for click in clicks])
-    store(ADS, table.table, [ADS.item(event, MINUTE_START, table) for event in events])
+    fill(
+        table.table,
+        key_of(ADS),
+        (ADS.item(event, MINUTE_START, table) for event in events),
+        insert_only=ADS.insert_only,
+    )
 
 
 def fill_rides(count: int) -> None:
@@ -140,7 +113,8 @@ def fill_rides(count: int) -> None:
         }
         for number in range(count)
     ]
-    store(SKI, table.table, [SKI.item(SKI.accept(ride, sender).event, MINUTE_START, table) for ride in rides])
+    items = (SKI.item(SKI.accept(ride, sender).event, MINUTE_START, table) for ride in rides)
+    fill(table.table, key_of(SKI), items, insert_only=SKI.insert_only)
 
 
 def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
@@ -162,7 +136,7 @@ def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
         services = AdsServices(history, Analytics(scanner, cache, clock, 10))
         window = {"from": iso(MINUTE_START), "to": iso(MINUTE_START + 60_000_000)}
         router = HttpRouter({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock)
-        return _answer(router, _event("GET /ads/top", window))
+        return answer_of(router, http_event("GET /ads/top", SCOPE, window))
 
     if ask()["clicks"] != count:
         raise SystemExit(f"clicks are missing in the answer: {ask()}")
@@ -193,7 +167,7 @@ def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     path = {"resortID": str(RESORT), "seasonID": str(SEASON), "dayID": str(DAY)}
 
     def ask() -> dict[str, Any]:
-        return _answer(router, _event(route, {}, path))
+        return answer_of(router, http_event(route, SCOPE, path=path))
 
     if sum(each["rides"] for each in ask()["hours"]) != count:
         raise SystemExit("rides are missing in the answer")
@@ -208,39 +182,8 @@ def _cache(port: int) -> Any:
     return RedisCache(lambda: connect(settings, 5.0))
 
 
-def _event(route: str, query: dict[str, str], path: dict[str, str] | None = None) -> dict[str, Any]:
-    context = {"requestId": "r-1", "authorizer": {"jwt": {"claims": CLAIMS}}}
-    return {
-        "routeKey": route,
-        "requestContext": context,
-        "queryStringParameters": query,
-        "pathParameters": path or {},
-    }
-
-
-def _answer(router: Any, event: dict[str, Any]) -> dict[str, Any]:
-    answer = router(event, LambdaContext)
-    if answer["statusCode"] != 200:
-        raise SystemExit(answer["body"])
-    found: dict[str, Any] = json.loads(answer["body"])
-    return found
-
-
-def empty_cache(port: int) -> None:
-    """Empty the cache, except for the generations of slots: without them no slot may be kept."""
-    from redis import Redis
-
-    from headrace.analytics import generations
-
-    with Redis(port=port) as cache:
-        cache.flushall()
-        for number in range(generations.SLOT_GROUPS):
-            cache.set(generations.slot_group(number), "0")
-
-
-def bare(port: int, queries: list[dict[str, Any]]) -> Callable[[], None]:
-    """Sends the same queries with boto3."""
-    database = client("dynamodb", port)
+def bare(database: Any, queries: list[dict[str, Any]]) -> Callable[[], None]:
+    """Sends the same queries with boto3's client."""
 
     def read() -> None:
         with ThreadPoolExecutor(PARALLEL) as pool:
@@ -268,20 +211,17 @@ def measure(
     return seen
 
 
-def main(clicks: int, rides: int, rounds: int, emulator_name: str) -> list[Series]:
+def main(clicks: int, rides: int, rounds: int) -> list[Series]:
     import headrace.bootstrap  # noqa: F401 - sets what an environment sets
 
-    with database(emulator_name, POWERTOOLS_METRICS_DISABLED="true") as found:
-        tables = {"AdClicksTable": "AdClicks", "LiftRidesTable": "LiftRides", "ResortsTable": "Resorts"}
-        for logical_id, name in tables.items():
-            make_table(client("dynamodb", found.port), logical_id, name)
+    with database(of_the_stage=True, POWERTOOLS_METRICS_DISABLED="true") as found:
+        for name in ("AdClicks", "LiftRides", "Resorts"):
+            found.create_table(name)
         began = time.monotonic()
         fill_clicks(clicks)
         fill_rides(rides)
         print(f"{clicks + rides:,} rows written in {time.monotonic() - began:.1f} s; {rounds} rounds\n")
-        this = psutil.Process()
-        cache = next(each for each in this.children() if each.pid != found.process.pid)
-        processes = {"function": this, "DynamoDB": found.process, "Redis": cache}
+        processes = {"function": psutil.Process(), "DynamoDB": found.process, "Redis": found.cache}
         print("| asked first | ms | bare Query, ms | ratio | pages | rows | CPU of function · DynamoDB · Redis, ms |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         series: list[Series] = []
@@ -291,7 +231,7 @@ def main(clicks: int, rides: int, rounds: int, emulator_name: str) -> list[Serie
         ):
             traffic = Traffic()
             ask = ask_for(count, found.cache_port, traffic)
-            read = bare(found.port, list(traffic.queries))
+            read = bare(found.client(), list(traffic.queries))
             rows, pages = traffic.rows, len(traffic.queries)
             seen = measure(ask, read, lambda: empty_cache(found.cache_port), processes, rounds)
             times, peer = ([1000 * each for each in seconds] for seconds in (seen.seconds, seen.bare))
@@ -311,6 +251,5 @@ if __name__ == "__main__":
     parser.add_argument("--clicks", type=int, default=62_000)
     parser.add_argument("--rides", type=int, default=13_000)
     add_options(parser, 5)
-    parser.add_argument("--emulator", default="dynalite of the stage")
     options = parser.parse_args()
-    write(main(options.clicks, options.rides, options.rounds, options.emulator), options.json)
+    write(main(options.clicks, options.rides, options.rounds), options.json)

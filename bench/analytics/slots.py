@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable
 from statistics import median
 
-from bench.suite.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, add_options, figure, ratio, write
 
 ROOMS, SHARDS = 20, 8
 

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import json
+import random
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import boto3
 from botocore.config import Config
 
-from bench.analytics.counted import HOUR_START, MINUTE, SHARDS, TABLE
+from bench.requests import answer_of, http_event
+from bench.rows import Row, chat_row
 
-SETTLE = 10
+TABLE, SHARDS, SETTLE = "ChatMessages", 8, 10
+ROOMS, USERS = 20, 17_000
+MINUTE = 60_000_000
+HOUR_START = 1_763_716_020_000_000
+"""09:07 instead of a whole hour, so that a window consists of slots of several lengths."""
 
 
-class LambdaContext:
-    """The context of an invocation with enough time left."""
-
-    @staticmethod
-    def get_remaining_time_in_millis() -> int:
-        return 100_000_000
+def messages(start: int, micros: int, count: int, seed: int) -> Iterator[Row]:
+    """``count`` messages, evenly spread over ``micros`` microseconds from ``start``."""
+    chance = random.Random(seed)
+    for number in range(count):
+        room, user, message_id = (
+            f"room-{chance.randrange(ROOMS)}", chance.randrange(USERS), f"0199{chance.getrandbits(112):028x}"
+        )  # fmt: skip
+        at = start + number * micros // count
+        yield chat_row(room, number, at, user=user, message_id=message_id, shards=SHARDS)
 
 
 class Environment:
@@ -51,18 +60,11 @@ class Environment:
         """Request a window; returns milliseconds, read units and the answer."""
         from headrace.core import times
 
-        claims = {"sub": "bench", "scope": "analytics:read", "exp": "4102444800"}
-        event = {
-            "routeKey": "GET /analytics/window",
-            "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
-            "queryStringParameters": {"from": times.iso(start), "to": times.iso(end)},
-        }
+        window = {"from": times.iso(start), "to": times.iso(end)}
+        event = http_event("GET /analytics/window", "analytics:read", window)
         units, began = self.analytics.units, time.perf_counter()
-        answer = self.router(event, LambdaContext)
-        took = (time.perf_counter() - began) * 1000
-        if answer["statusCode"] != 200:
-            raise SystemExit(answer["body"])
-        return took, self.analytics.units - units, json.loads(answer["body"])
+        answer = answer_of(self.router, event)
+        return (time.perf_counter() - began) * 1000, self.analytics.units - units, answer
 
 
 class ManualClock:
@@ -73,6 +75,18 @@ class ManualClock:
 
     def now(self) -> int:
         return self.micros
+
+
+def empty_cache(port: int) -> None:
+    """Empty the cache, except for the generations of slots: without them no slot may be kept."""
+    from redis import Redis
+
+    from headrace.analytics import generations
+
+    with Redis(port=port) as cache:
+        cache.flushall()
+        for number in range(generations.SLOT_GROUPS):
+            cache.set(generations.slot_group(number), "0")
 
 
 class BenchWorld:
@@ -88,16 +102,8 @@ class BenchWorld:
         return Environment(self.clock, self.cache_port)
 
     def empty_cache(self) -> None:
-        """Empty the cache, except for the generations of the slots."""
-        from redis import Redis
-
-        from headrace.analytics import generations
-
-        cache = Redis(port=self.cache_port)
-        cache.flushall()
-        for number in range(generations.SLOT_GROUPS):
-            cache.set(generations.slot_group(number), "0")
-        cache.close()
+        """Empty the cache."""
+        empty_cache(self.cache_port)
 
     def cache_bytes(self) -> int:
         """The size of the cached data in bytes."""

@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 
 from bench import ROOT
-from bench.suite.rounds import Series, add_options, ratio, write
+from bench.rounds import Series, add_options, ratio, write
 from localstage.core.model import Function
 from localstage.template.attributes import Attributes, Live
 from localstage.template.loading import load

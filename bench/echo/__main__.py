@@ -32,7 +32,7 @@ from rich.table import Table
 from bench import ROOT
 from bench.echo import bare_server
 from bench.echo.loadgen import Load, http_load, websocket_load
-from bench.suite.rounds import add_options, figure, ratio, write
+from bench.rounds import add_options, figure, ratio, write
 from loadtest.client.stage_process import StageProcess, localstage
 from loadtest.client.target import Target
 

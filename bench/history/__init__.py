@@ -1,1 +1,1 @@
-"""Measures pages of a room's history against a bare DynamoDB Query (``make bench-history``)."""
+"""Measures pages of a room's history against a bare DynamoDB Query (``make bench BENCH=history``)."""

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bench.emulators.processes import client
-from bench.history.rooms import TABLE, RoomAccesses, fill, message
-from bench.services import database
-from bench.suite.rounds import Series, add_options, figure, ratio, write
+from bench.history.rooms import TABLE, RoomAccesses, fill_rooms, message
+from bench.requests import http_event
+from bench.rounds import Series, add_options, figure, ratio, write
+from bench.services import Database, database
 
 SIZES = [1_000, 200_000]
 PAGE = 20
@@ -44,7 +44,7 @@ class Case:
 class Pages:
     """The calls that read pages: bare Query calls, and ours."""
 
-    def __init__(self, port: int, cache_port: int) -> None:
+    def __init__(self, found: Database) -> None:
         from headrace.api.paging.cursors import CursorSigner
         from headrace.api.paging.newest_page_cache import NewestPageCache
         from headrace.aws.client import client as lean
@@ -54,8 +54,8 @@ class Pages:
         from headrace.storage.redis import RedisCache, connect
         from headrace.streams.chat.history import History
 
-        self._database = client("dynamodb", port)
-        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
+        self._database = found.client()
+        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{found.cache_port}", cache_tls=False)
         # A long timeout: other work on this machine must not turn a hit into a miss.
         self._cache = RedisCache(lambda: connect(settings, 5.0))
         self._newest = NewestPageCache(self._cache, SystemClock())
@@ -87,13 +87,7 @@ class Pages:
         from headrace.streams.chat.room_requests import RoomPageRequest, RoomPath
         from headrace.streams.chat.routes import read_room
 
-        claims = {"sub": "alice", "username": "Alice", "scope": "chat:read", "exp": "4102444800"}
-        event: dict[str, Any] = {
-            "routeKey": "GET /rooms/{roomId}/messages",
-            "requestContext": {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}},
-            "pathParameters": {"roomId": f"room-{size}"},
-            "queryStringParameters": query or None,
-        }
+        event = http_event("GET /rooms/{roomId}/messages", "chat:read", query, {"roomId": f"room-{size}"})
         route = Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=RoomPageRequest)
         answer = HttpRouter({event["routeKey"]: route}, lambda: self._histories[kind], SystemClock())
         return lambda: answer(event)
@@ -200,10 +194,10 @@ def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
 def main(rounds: int, calls: int) -> list[Series]:
     with database(CURSOR_SECRET_ARN="bench") as found:
         began = time.monotonic()
-        fill(found.port, SIZES)
+        fill_rooms(found, SIZES)
         count, seconds = sum(SIZES), time.monotonic() - began
         print(f"{count:,} messages written in {seconds:.0f} s. Medians of {rounds} rounds of {calls} calls.\n")
-        return measure(Pages(found.port, found.cache_port), rounds, calls)
+        return measure(Pages(found), rounds, calls)
 
 
 if __name__ == "__main__":

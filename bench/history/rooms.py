@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from bench.emulators.processes import client
+from bench.rows import CHAT_KEY, Row, chat_row, fill
+from bench.services import Database
 
 TABLE, ROOMS, MEMBERSHIPS = "ChatMessages", "Rooms", "Memberships"
 START = 1_763_719_200_000_000
@@ -17,48 +16,17 @@ def moment(number: int) -> str:
     return times.iso(START + number * STEP)
 
 
-def message(room: str, number: int) -> dict[str, Any]:
-    """Message ``number`` of a room, as persist_events stores it."""
-    from headrace.core import keys
-
-    message_id = f"0199{number:028x}"
-    tag = keys.sender_tag(f"user-{number % 50}")
-    return {
-        "roomId": room,
-        "timestampSk": keys.timestamp_sk(moment(number), message_id, tag),
-        "userId": f"user-{number % 50}",
-        "username": f"User {number % 50}",
-        "message": f"message number {number}, about as long as people write in a chat",
-        "messageType": "TEXT",
-        "messageId": message_id,
-        "timestamp": moment(number),
-        "bucketId": keys.bucket_id(message_id, 8),
-        "expiresAt": 4_000_000_000,
-    }
+def message(room: str, number: int) -> Row:
+    """Message ``number`` of a room."""
+    return chat_row(room, number, START + number * STEP, user=number % 50)
 
 
-def fill(port: int, sizes: list[int]) -> None:
+def fill_rooms(found: Database, sizes: list[int]) -> None:
     """Create the tables and write the messages of the rooms."""
-    from headrace.storage.dynamodb.batch_writer import DynamoStore
-    from headrace.storage.ports import Table
-
-    database = client("dynamodb", port)
-    for name, *key in ((TABLE, "roomId", "timestampSk"), (ROOMS, "roomId"), (MEMBERSHIPS, "userId", "roomId")):
-        database.create_table(
-            TableName=name,
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in key],
-            KeySchema=[
-                {"AttributeName": each, "KeyType": kind} for each, kind in zip(key, ("HASH", "RANGE"), strict=False)
-            ],
-        )
-    store = DynamoStore(8, 10)
+    for name in (TABLE, ROOMS, MEMBERSHIPS):
+        found.create_table(name, indexes=())
     for size in sizes:
-        for first in range(0, size, 5_000):
-            items = [message(f"room-{size}", number) for number in range(first, min(first + 5_000, size))]
-            failed = [each for each in store.put_many(Table(TABLE, ("roomId", "timestampSk")), items) if each]
-            if failed:
-                raise SystemExit(f"{len(failed)} messages were not stored: {failed[0]}")
+        fill(TABLE, CHAT_KEY, (message(f"room-{size}", number) for number in range(size)))
 
 
 class RoomAccesses:

@@ -29,7 +29,7 @@ import urllib3
 from boto3.dynamodb.conditions import Key
 
 from bench.live.run import STATE, Run, on_stage
-from bench.suite.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, add_options, figure, ratio, write
 from loadtest.client.target import Target
 from localstage.template.attributes import ACCOUNT
 

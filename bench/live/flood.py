@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 import aiohttp
 
 from bench.live.run import Run, on_stage
-from bench.suite.rounds import Series, add_options, ratio, write
+from bench.rounds import Series, add_options, ratio, write
 from headrace.live.shares import CONNECTIONS_PER_ROOM as PER_USER
 from headrace.queues.names import live_queue
 from loadtest.client.target import Target

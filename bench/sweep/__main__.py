@@ -16,7 +16,7 @@ from statistics import fmean
 from rich.console import Console
 from rich.table import Table
 
-from bench.suite.run import commit, load, machine
+from bench.suite import commit, facts
 from bench.sweep import heat_map
 from bench.sweep.grid import FORMS, Setting, grid, window_text
 from bench.sweep.point import Point, measure
@@ -91,8 +91,8 @@ def report(points: Sequence[Point], settings: Sequence[Setting], messages: int, 
     partial = len(points) < len(settings)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{commit()}.json"
-    facts = {"commit": commit(), "machine": machine(), "load": load(), "messages": messages, "partial": partial}
-    path.write_text(json.dumps({**facts, "points": [point.message() for point in points]}, indent=1), encoding="utf-8")
+    about = {"commit": commit(), "machine": facts(), "messages": messages, "partial": partial}
+    path.write_text(json.dumps({**about, "points": [point.message() for point in points]}, indent=1), encoding="utf-8")
     heat_map.write(points, path.with_suffix(".svg"))
     console = Console(width=max(Console().width, 110))
     console.print(table(points))

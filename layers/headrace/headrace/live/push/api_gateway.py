@@ -1,4 +1,4 @@
-"""Pushes over API Gateway's @connections, for a fraction of the CPU of boto3's call (``make bench-live``)."""
+"""Pushes over API Gateway's @connections, for a fraction of the CPU of boto3's call (``make bench BENCH=live``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Sends many small HTTP requests to one host in parallel: over kept connections, in one thread.
 
 Why not urllib3: it takes at least eight times the CPU for such a request, and one thread for each request in flight
-(``make bench-live`` prints the CPU of both). Here only the status of a response is read. Responses without
+(``make bench BENCH=live`` prints the CPU of both). Here only the status of a response is read. Responses without
 Content-Length are handled by closing the connection.
 """
 

@@ -42,6 +42,11 @@ class Series:
         first, _, third = statistics.quantiles(self.values, n=4, method="inclusive")
         return first, third
 
+    def summary(self) -> dict[str, Any]:
+        """The form in which a ratio is committed."""
+        numbers = zip(("median", "low", "high"), (self.median, *self.quartiles), strict=True)
+        return {"better": self.better, **{name: float(f"{value:.4g}") for name, value in numbers}}
+
     @classmethod
     def of_message(cls, message: dict[str, Any]) -> Series:
         """A series from its JSON."""
@@ -68,8 +73,3 @@ def write(series: Sequence[Series], path: Path | None) -> None:
     """Write ``series`` as JSON; without a ``path`` nothing."""
     if path is not None:
         path.write_text(json.dumps([asdict(each) for each in series], indent=1, ensure_ascii=False), encoding="utf-8")
-
-
-def read(path: Path) -> list[Series]:
-    """The series of a file that :func:`write` wrote."""
-    return [Series.of_message(each) for each in json.loads(path.read_text(encoding="utf-8"))]

@@ -1,1 +1,0 @@
-"""Draws the CloudWatch dashboard with the numbers of a local stage: ``make dashboard``."""
