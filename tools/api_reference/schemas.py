@@ -16,12 +16,9 @@ from pydantic_core import core_schema
 
 from headrace.analytics.requests import SERIES_STEPS
 from headrace.core.keys import ID_LIMIT
-from headrace.operations.dead_letter import REASONS, UNKNOWN_STREAM
-from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS, ID_CHARACTERS
+from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS
 from headrace.streams.chat.stream import TEXT_BYTES
 from headrace.streams.chat.tables.memberships import EVENT_ID_LIMIT
-from headrace.streams.registry import STREAMS
-from headrace.streams.ski.fields import RESORT, SEASON, Bounds
 from headrace.streams.ski.routes import RESORTS_LIMIT
 from tools.api_reference.routes import Declared, plain
 
@@ -47,6 +44,7 @@ ACCEPTED: dict[str, Schema] = {
     "core.fields._id": ID,
     "core.fields._stored_id": STORED_ID,
     "core.fields._unicode": UNCHANGED,
+    "core.fields._number_or_digits": {"type": ["integer", "string"], "pattern": DIGITS},
     "core.fields._time": TIME,
     "streams.chat.stream._bounded": {"maxLength": TEXT_BYTES},
     "streams.chat.room_requests._event_id": {
@@ -60,10 +58,8 @@ ACCEPTED: dict[str, Schema] = {
     "streams.ads.stream._ad_type": {"pattern": r"^[A-Za-z0-9._-]{1,32}$"},
     "streams.ads.stream._address": UNCHANGED,
     "streams.ski.routes._split": {"minItems": 1, "maxItems": RESORTS_LIMIT},
-    "streams.ski.routes._resort": {"type": "integer", "minimum": RESORT.low, "maximum": RESORT.high},
-    "streams.ski.routes._season": {"type": "integer", "minimum": SEASON.low, "maximum": SEASON.high},
     "analytics.requests._micros": QUERY_TIME,
-    "analytics.requests._step": {"type": "integer", "enum": list(SERIES_STEPS)},
+    "analytics.requests._offered": {"type": "integer", "enum": list(SERIES_STEPS)},
     "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,
     "api.paging.request._text": {"type": "string"},
     "api.params.query_time": TIME,
@@ -71,15 +67,9 @@ ACCEPTED: dict[str, Schema] = {
     "api.paging.request.PageRequest._has_its_query": UNCHANGED,
     "api.paging.request.PageRequest._is_alone": UNCHANGED,
     "api.paging.request.PageRequest._follows_its_start": UNCHANGED,
-    "operations.dead_letter_routes._is_id": {"minLength": 1, "maxLength": ID_CHARACTERS},
-    "operations.dead_letter_routes._is_reason": {"enum": sorted(REASONS)},
-    "operations.dead_letter_routes._is_stream": {"enum": sorted([*STREAMS, UNKNOWN_STREAM])},
     "operations.dead_letter_routes._written_flag": {"type": "boolean"},
-    "operations.dead_letter_routes._is_flag": {"type": "boolean"},
-    "operations.dead_letter_routes._is_count": {"type": "integer", "minimum": 0},
     "operations.dead_letter_routes.read_continuation": {"type": "string", "maxLength": CONTINUATION_CHARACTERS},
     "operations.dead_letter_routes.RedriveBody._is_alone": UNCHANGED,
-    "operations.parked_routes._is_lane": UNCHANGED,
     "streams.chat.room_requests._since": {"type": "string", "pattern": "^p[0-9]{16}$"},
     "streams.chat.room_requests.RoomPageRequest._is_without_other_bounds": UNCHANGED,
 }
@@ -110,25 +100,14 @@ class Generator(GenerateJsonSchema):
 
 
 def _accepted(function: Callable[..., Any]) -> Schema:
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, Bounds):
-        return _number(owner.low, owner.high, digits=True)
-    if isinstance(function, partial) and {"least", "most"} <= function.keywords.keys():
-        given = function.keywords
-        return _number(given["least"], given["most"], digits=given["takes_digits"])
     if isinstance(function, partial) and function.func.__module__.startswith("pydantic."):
         return {BOUNDS[name]: value for name, value in function.keywords.items() if name in BOUNDS}
-    if isinstance(function, partial) and "is_accepted" in function.keywords:
-        function = function.keywords["is_accepted"]
+    if isinstance(function, partial) and "names" in function.keywords:
+        return {"enum": function.keywords["names"]}
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("headrace.")
     if name not in ACCEPTED:
         raise LookupError(f"describe the validator {name} in ACCEPTED of tools/api_reference/schemas.py")
     return ACCEPTED[name]
-
-
-def _number(least: int, most: int, *, digits: bool) -> Schema:
-    bounds: Schema = {"type": "integer", "minimum": least, "maximum": most}
-    return {**bounds, "type": ["integer", "string"], "pattern": DIGITS} if digits else bounds
 
 
 class Models:
@@ -191,12 +170,15 @@ def references(node: object) -> Iterable[str]:
 def parameter(schema: Schema) -> Schema:
     """The schema of a field as a parameter of a path or a query, where every value is text."""
     kept = {name: value for name, value in schema.items() if name != "description"}
-    if isinstance(kinds := kept.get("type"), list):
+    kinds = kept.get("type")
+    if isinstance(kinds, list):
         kinds = [each for each in kinds if each != "null"]
         kept["type"] = kinds[0] if len(kinds) == 1 else kinds
     if "enum" in kept:
         kept["enum"] = [each for each in kept["enum"] if each is not None]
-    if kinds == ["integer", "string"]:
+    if isinstance(items := kept.get("items"), dict):
+        kept["items"] = parameter(items)
+    if kinds in ("integer", ["integer", "string"]):
         return {name: value for name, value in kept.items() if name != "pattern"} | {"type": "integer"}
     if kinds == TIME["type"]:
         return {name: value for name, value in kept.items() if name not in TIME} | QUERY_TIME

@@ -47,8 +47,9 @@ class World:
 @pytest.mark.parametrize(
     ("field", "value", "message", "allowed"),
     [
-        ("id", "x" * 129, "is not usable", "the id of a dead letter, 1 to 128 characters"),
-        ("reason", 5, "is not known", None),
+        ("id", "x" * 129, "is too long", "the id of a dead letter, 1 to 128 characters"),
+        ("reason", 5, "is not a text", None),
+        ("reason", "late", "is not known", None),
         ("stream", "chess", "is not known", "ads, chat, probe, ski, unknown"),
         ("from", 1.5, "is not a time with a zone", None),
         ("to", "yesterday", "is not a time with a zone", None),
@@ -85,7 +86,8 @@ def test_an_unknown_field_is_refused_with_the_known_ones() -> None:
 def test_a_confirmation_that_is_not_a_number_is_refused(confirm: object) -> None:
     status, answer = World().call(DISCARD, {"confirm": confirm})
 
-    assert (status, answer["error"]["message"]) == (400, "confirm is not a number")
+    message = "is out of range" if confirm == -1 else "is not a whole number"
+    assert (status, answer["error"]["message"]) == (400, f"confirm {message}")
 
 
 def test_a_continuation_allows_no_other_field() -> None:

@@ -87,9 +87,9 @@ def test_an_answer_says_why_requeueing_stopped_early() -> None:
 @pytest.mark.parametrize(
     ("body", "message", "allowed"),
     [
-        ({"lane": "dead"}, "lane is not a lane to return messages to", "main, retry"),
-        ({"lane": None}, "lane is not a lane to return messages to", "main, retry"),
-        ({"lane": []}, "lane is not a lane to return messages to", "main, retry"),
+        ({"lane": "dead"}, "lane is not one of the allowed values", "main, retry"),
+        ({"lane": None}, "lane is not one of the allowed values", "main, retry"),
+        ({"lane": []}, "lane is not one of the allowed values", "main, retry"),
         ({"limit": 1001}, "limit is out of range", "a whole number from 1 to 1000"),
         ({"limit": "5"}, "limit is not a whole number", "a whole number from 1 to 1000"),
         ({"rate": 0}, "rate is out of range", "a whole number from 1 to 100"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, Field, ValidationInfo, create_model, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
 from headrace.analytics.scope import Scope
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, Span
-from headrace.api.params import Params, query_time, whole_number
+from headrace.api.params import Params, query_time
 from headrace.core import times
-from headrace.core.fields import StoredId
+from headrace.core.fields import Number, StoredId, whole_number
 from headrace.core.keys import STORED_ID_FORM
 from headrace.core.stream import Stream
 
@@ -20,7 +20,6 @@ DEFAULT_TOP, TOP_LIMIT = 10, 10_000
 SERIES_STEPS = (MINUTE, HOUR, DAY)
 SHORTEST, LONGEST = times.SECOND, 31 * times.DAY
 _WINDOW_FORM = f"a time from 1 second to 31 days after from; {times.ACCEPTED_FORM}"
-_TOP_FORM = f"a whole number from 1 to {TOP_LIMIT}"
 _STEP_FORM = "one of " + ", ".join(map(str, SERIES_STEPS))
 
 
@@ -38,11 +37,7 @@ def _micros(value: object) -> int:
     return times.micros_of(query_time(value))
 
 
-_seconds = whole_number(MINUTE, DAY, message="is not offered")
-
-
-def _step(value: object) -> int:
-    step = _seconds(value)
+def _offered(step: int) -> int:
     if step not in SERIES_STEPS:
         raise PydanticCustomError("step", "is not offered")
     return step
@@ -81,13 +76,13 @@ class WindowQuery(Params):
 class TopQuery(WindowQuery):
     """A window, and how many users and groups to list."""
 
-    top: Annotated[int, BeforeValidator(whole_number(1, TOP_LIMIT))] = Field(default=DEFAULT_TOP, description=_TOP_FORM)
+    top: Number = whole_number(1, TOP_LIMIT, default=DEFAULT_TOP)
 
 
 class StepQuery(WindowQuery):
     """A window, and the seconds of each of its steps."""
 
-    step: Annotated[int, BeforeValidator(_step)] = Field(default=MINUTE, description=_STEP_FORM)
+    step: Annotated[Number, AfterValidator(_offered)] = Field(default=MINUTE, description=_STEP_FORM)
 
 
 Q = TypeVar("Q", bound=WindowQuery)

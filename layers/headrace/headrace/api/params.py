@@ -11,8 +11,7 @@ the value that was sent.
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import unquote
 
@@ -27,7 +26,6 @@ from headrace.core.keys import ID_FORM
 from headrace.core.validation import field_errors
 
 T = TypeVar("T", bound="Params")
-_DIGITS = re.compile(r"-?[0-9]+")
 
 
 class Params(BaseModel):
@@ -129,17 +127,6 @@ def _is_end_of(path: Sequence[str], parts: Sequence[str]) -> bool:
     )
 
 
-def refused_unless(is_accepted: Callable[[Any], bool], message: str) -> BeforeValidator:
-    """A validator that refuses a value with ``message``, unless ``is_accepted``."""
-    return BeforeValidator(functools.partial(_checked, is_accepted=is_accepted, message=message))
-
-
-def _checked(value: object, is_accepted: Callable[[Any], bool], message: str) -> object:
-    if not is_accepted(value):
-        raise PydanticCustomError("refused", _literal(message))
-    return value
-
-
 def query_time(value: object) -> str:
     """The canonical time of a parameter: ISO-8601 with a zone, or epoch milliseconds as a number or its digits.
 
@@ -154,26 +141,3 @@ def query_time(value: object) -> str:
 
 
 QueryTime = Annotated[str, BeforeValidator(query_time)]
-
-
-def whole_number(least: int, most: int, *, message: str = "", takes_digits: bool = True) -> Callable[[object], int]:
-    """A validator of whole numbers from ``least`` to ``most``: a JSON number or, with ``takes_digits``, its digits.
-
-    A wrong value "is not a whole number" or "is out of range"; ``message`` replaces both phrases.
-    """
-    return functools.partial(_bounded, least=least, most=most, message=message, takes_digits=takes_digits)
-
-
-def _bounded(value: object, *, least: int, most: int, message: str, takes_digits: bool) -> int:
-    if takes_digits and isinstance(value, str) and _DIGITS.fullmatch(value):
-        value = int(value) if len(value) < 10 else most + 1
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise PydanticCustomError("not_a_number", _literal(message or "is not a whole number"))
-    if not least <= value <= most:
-        raise PydanticCustomError("out_of_range", _literal(message or "is out of range"))
-    return value
-
-
-def _literal(text: str) -> Any:
-    # PydanticCustomError takes a template, in which braces have a meaning.
-    return text.replace("{", "{{").replace("}", "}}")

@@ -1,11 +1,12 @@
-"""Field types that event models share: ids, texts, times, sender tags."""
+"""Field types that models share: ids, texts, times, whole numbers, sender tags."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -71,6 +72,32 @@ def _tag(value: str) -> str:
     return value
 
 
+_DIGITS = re.compile(r"-?[0-9]+")
+
+
+def _number_or_digits(value: object) -> object:
+    """Refuse what pydantic would read as a number beside numbers and digits: ``true``, ``1.0``, ``" 1"``, ``+1``."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise PydanticCustomError("int_type", "is not a whole number")
+
+
+def whole_number(least: int, most: int, form: str = "a whole number", **more: Any) -> Any:
+    """A field for whole numbers from ``least`` to ``most``; its description is ``form`` with these bounds.
+
+        limit: Number = whole_number(1, 200, default=20)
+
+    ``more`` are arguments of pydantic's ``Field``.
+    """
+    return Field(**{"ge": least, "le": most, "description": f"{form} from {least} to {most}", **more})
+
+
+NUMBER_OR_DIGITS = BeforeValidator(_number_or_digits)
+"""For a whole number that may be sent as a text of digits; its type must not be strict."""
+Number = Annotated[int, Strict(strict=False), NUMBER_OR_DIGITS]
+"""A whole number, or its digits: a path and a query string have only texts."""
 Text = Annotated[str, AfterValidator(_unicode)]
 Id = Annotated[str, AfterValidator(_id)]
 StoredId = Annotated[str, AfterValidator(_stored_id)]

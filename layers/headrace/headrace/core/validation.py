@@ -53,9 +53,16 @@ def poison(model: type[BaseModel], error: ValidationError) -> PoisonRecord:
 _MESSAGES = {
     "missing": "is missing",
     "string_type": "is not a text",
+    "string_too_short": "is too short",
+    "string_too_long": "is too long",
     "string_unicode": "is not valid Unicode",
     "model_type": "is not an object",
     "literal_error": "is not one of the allowed values",
+    "bool_type": "is not true or false",
+    "int_type": "is not a whole number",
+    "greater_than_equal": "is out of range",
+    "less_than_equal": "is out of range",
+    "int_parsing_size": "is out of range",
     "extra_forbidden": "is not a field of this event",
 }
 
@@ -63,13 +70,13 @@ _MESSAGES = {
 def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
     """Pydantic's errors as field errors; ``allowed`` is the field's description.
 
-    The context of a PydanticCustomError may override ``field`` and ``allowed``; with ``got: None`` no value is shown.
+    The context of a PydanticCustomError may override ``allowed``; with ``got: None`` no value is shown.
     """
     forms = {found.alias or name: found.description for name, found in model.model_fields.items()}
     details = []
     for problem in error.errors(include_url=False):
         context = problem.get("ctx", {})
-        name = str(context.get("field") or echo(".".join(str(part) for part in problem["loc"])) or "event")
+        name = str(echo(".".join(part for part in problem["loc"] if isinstance(part, str))) or "event")
         is_absent = problem["type"] == "missing" or context.get("got", True) is None
         message = _MESSAGES.get(problem["type"], problem["msg"])
         allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"

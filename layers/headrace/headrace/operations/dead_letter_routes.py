@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import contextlib
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from headrace.api.params import Params, QueryTime, refused_unless, whole_number
+from headrace.api.params import Params, QueryTime
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.fields import Number, whole_number
 from headrace.core.json import encode
 from headrace.operations.audit import audit
 from headrace.operations.dead_letter import REASONS, SHOWN_CHARACTERS, UNKNOWN_STREAM, DeadLetterBody, Filter
@@ -28,6 +31,7 @@ RATE = 500
 ID_CHARACTERS = 128
 CONTINUATION_CHARACTERS = 4096
 CONTINUATION_FORM = "what an earlier answer of this route gave, and nothing beside it"
+REASON_NAMES = sorted(REASONS)
 STREAM_NAMES = sorted([*STREAMS, UNKNOWN_STREAM])
 ANSWER_CHARACTERS = 3_000_000
 """Characters of bodies in one answer: Lambda's limit is 6 MB, and a character may take two bytes or more."""
@@ -48,20 +52,10 @@ def read_continuation(value: object) -> RedriveState:
     raise PydanticCustomError("continuation", "is not usable")
 
 
-def _is_reason(value: object) -> bool:
-    return isinstance(value, str) and value in REASONS
-
-
-def _is_stream(value: object) -> bool:
-    return isinstance(value, str) and value in STREAM_NAMES
-
-
-def _is_id(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= ID_CHARACTERS
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
+def _known(value: str, names: Sequence[str]) -> str:
+    if value not in names:
+        raise PydanticCustomError("unknown", "is not known")
+    return value
 
 
 def _written_flag(value: object) -> bool:
@@ -71,13 +65,7 @@ def _written_flag(value: object) -> bool:
     return value == "true"
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-Rate = Annotated[int, BeforeValidator(whole_number(1, RATE))]
-Flag = Annotated[bool, refused_unless(_is_flag, "is not true or false")]
-RATE_FORM = f"messages per second, a whole number from 1 to {RATE}"
+RATE_FORM = "messages per second, a whole number"
 
 
 class FilterParams(Params):
@@ -86,13 +74,13 @@ class FilterParams(Params):
     unknown = "is not a field of this route"
     keeps_null = True
 
-    id: Annotated[str, refused_unless(_is_id, "is not usable")] | None = Field(
+    id: Annotated[str, Field(min_length=1, max_length=ID_CHARACTERS)] | None = Field(
         default=None, description=f"the id of a dead letter, 1 to {ID_CHARACTERS} characters"
     )
-    reason: Annotated[str, refused_unless(_is_reason, "is not known")] | None = Field(
-        default=None, description=", ".join(sorted(REASONS))
+    reason: Annotated[str, AfterValidator(partial(_known, names=REASON_NAMES))] | None = Field(
+        default=None, description=", ".join(REASON_NAMES)
     )
-    stream: Annotated[str, refused_unless(_is_stream, "is not known")] | None = Field(
+    stream: Annotated[str, AfterValidator(partial(_known, names=STREAM_NAMES))] | None = Field(
         default=None, description=", ".join(STREAM_NAMES)
     )
     since: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
@@ -107,9 +95,7 @@ class FilterParams(Params):
 class ListQuery(FilterParams):
     """Which letters to list, how many of them, and whether with their bodies: the events that people sent."""
 
-    limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT))] = Field(
-        default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
-    )
+    limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
     bodies: Annotated[bool, BeforeValidator(_written_flag)] = Field(default=False, description="true or false")
 
     @property
@@ -123,8 +109,8 @@ class ListQuery(FilterParams):
 class RedriveBody(FilterParams):
     """A new redrive, or the ``continuation`` of an earlier one, without any other field."""
 
-    rate: Rate = Field(default=DEFAULT_RATE, description=RATE_FORM)
-    dry_run: Flag = Field(default=False, description="true or false")
+    rate: Number = whole_number(1, RATE, RATE_FORM, default=DEFAULT_RATE)
+    dry_run: bool = Field(default=False, description="true or false")
     continuation: Annotated[RedriveState | None, PlainValidator(read_continuation, json_schema_input_type=str)] = Field(
         default=None, description=CONTINUATION_FORM
     )
@@ -141,9 +127,9 @@ class RedriveBody(FilterParams):
 class DiscardBody(FilterParams):
     """Which letters to discard; ``confirm`` must be their number."""
 
-    rate: Rate = Field(default=RATE, description=RATE_FORM)
-    dry_run: Flag = Field(default=False, description="true or false")
-    confirm: Annotated[int, refused_unless(_is_count, "is not a number")] | None = Field(
+    rate: Number = whole_number(1, RATE, RATE_FORM, default=RATE)
+    dry_run: bool = Field(default=False, description="true or false")
+    confirm: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="the number of letters that a dry run found"
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
+from typing import TYPE_CHECKING, Literal, NotRequired
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from headrace.api.params import Params, refused_unless, whole_number
+from headrace.api.params import Params
 from headrace.api.router import Request
+from headrace.core.fields import whole_number
 from headrace.operations.audit import audit
 
 if TYPE_CHECKING:
@@ -21,26 +22,15 @@ RATE = 100
 SLICE_SECONDS = 15.0
 
 
-def _is_lane(value: object) -> bool:
-    return value in ("main", "retry")
-
-
-Lane = Annotated[Literal["main", "retry"], refused_unless(_is_lane, "is not a lane to return messages to")]
-
-
 class RequeueBody(Params):
     """The lane that messages are moved to, how many at most, and how many per second."""
 
     unknown = "is not a field of this route"
     keeps_null = True
 
-    lane: Lane = Field(default="main", description="main, retry")
-    limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT, takes_digits=False))] = Field(
-        default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
-    )
-    rate: Annotated[int, BeforeValidator(whole_number(1, RATE, takes_digits=False))] = Field(
-        default=DEFAULT_RATE, description=f"a whole number from 1 to {RATE}"
-    )
+    lane: Literal["main", "retry"] = Field(default="main", description="main, retry")
+    limit: int = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
+    rate: int = whole_number(1, RATE, default=DEFAULT_RATE)
 
 
 class ParkedDepth(TypedDict):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from headrace.api.params import Params, QueryTime, whole_number
+from headrace.api.params import Params, QueryTime
 from headrace.core import times
+from headrace.core.fields import Number, whole_number
 
 if TYPE_CHECKING:
     # Functions that read no pages load no cryptography for cursors.
@@ -79,9 +80,7 @@ class PageRequest(Params):
     by this limit says that there is more.
     """
 
-    limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT))] = Field(
-        default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
-    )
+    limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
     before: Place | None = Field(default=None, description="a cursor or a message key")
     after: Place | None = Field(default=None, description="a cursor or a message key")
     around: Place | None = Field(default=None, description="a message key")

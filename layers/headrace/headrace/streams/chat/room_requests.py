@@ -11,12 +11,12 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from headrace.api.paging.request import ListRequest, PageRequest, refuse_beside
-from headrace.api.params import Params, UserPath, names_of, whole_number
+from headrace.api.params import Params, UserPath, names_of
 from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
-from headrace.core.fields import Id, Name, Time, checked_id
+from headrace.core.fields import Id, Name, Number, Time, checked_id, whole_number
 from headrace.core.sender import AHEAD_LIMIT
 from headrace.streams.chat import positions
 from headrace.streams.chat.tables.memberships import EVENT_ID_LIMIT, Role
@@ -120,9 +120,7 @@ class LeaveRequest(_Body):
 class ListQuery(ListRequest):
     """A page of a list in the order of ids."""
 
-    limit: Annotated[int, BeforeValidator(whole_number(1, 100))] = Field(
-        default=50, description="a whole number from 1 to 100"
-    )
+    limit: Number = whole_number(1, 100, default=50)
     place: str | None = Field(default=None, alias="after", description="a cursor from an earlier page")
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from headrace.api.paging.request import ListRequest, PageRequest
-from headrace.api.params import AnyBody, UserPath, whole_number
+from headrace.api.params import AnyBody, UserPath
 from headrace.api.router import Request
+from headrace.core.fields import Number, whole_number
 from headrace.streams.chat.conversations import DEFAULT_LIMIT, LIMIT, MARK_FORM, Conversations
 from headrace.streams.chat.history import History
 from headrace.streams.chat.room_requests import RoomPageRequest, RoomPath
@@ -20,9 +21,7 @@ from headrace.streams.chat.tables.rooms import Form, RoomKind
 class ConversationsQuery(ListRequest):
     """A page of a user's rooms."""
 
-    limit: Annotated[int, BeforeValidator(whole_number(1, LIMIT))] = Field(
-        default=DEFAULT_LIMIT, description=f"a whole number from 1 to {LIMIT}"
-    )
+    limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
     place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
 
 

@@ -13,10 +13,10 @@ from headrace.api.router import Request
 from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import FieldError, NotFound
-from headrace.core.fields import Text
+from headrace.core.fields import Number, Text, whole_number
 from headrace.core.times import Clock
-from headrace.streams.ski import answers
-from headrace.streams.ski.fields import RESORT, SEASON, DayID, LiftID, ResortID, SeasonID, SkierID
+from headrace.streams.ski import answers, fields
+from headrace.streams.ski.fields import DayID, LiftID, ResortID, SeasonID, SkierID
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import ResortDays
 from headrace.streams.ski.resorts import Resort, Resorts, unknown_season
@@ -85,31 +85,21 @@ def _split(value: object) -> list[str]:
     return parts
 
 
-def _resort(value: object) -> int:
-    try:
-        return RESORT.check(value)
-    except ValueError as error:
-        raise PydanticCustomError("number", str(error), {"field": "resort"}) from None
-
-
-def _season(value: object) -> int:
-    try:
-        return SEASON.check(value)
-    except ValueError as error:
-        raise PydanticCustomError("number", str(error), {"field": "season"}) from None
+_RESORT_FORM = "a whole number from {} to {}".format(*fields.RESORTS)
+_SEASON_FORM = "a whole number from {} to {}".format(*fields.SEASONS)
 
 
 class TotalsQuery(Params):
     """The resorts to add up, and the seasons to restrict them to."""
 
-    resorts: Annotated[list[Annotated[int, BeforeValidator(_resort)]], BeforeValidator(_split)] = Field(
+    resorts: Annotated[list[fields.Resort], BeforeValidator(_split)] = Field(
         alias="resort",
-        description=f"1 to {RESORTS_LIMIT} resorts, separated by commas or repeated; each {RESORT.form}",
+        description=f"1 to {RESORTS_LIMIT} resorts, separated by commas or repeated; each {_RESORT_FORM}",
     )
-    seasons: Annotated[list[Annotated[int, BeforeValidator(_season)]], BeforeValidator(_split)] | None = Field(
+    seasons: Annotated[list[fields.Season], BeforeValidator(_split)] | None = Field(
         default=None,
         alias="season",
-        description=f"1 to {RESORTS_LIMIT} seasons, separated by commas or repeated; each {SEASON.form}",
+        description=f"1 to {RESORTS_LIMIT} seasons, separated by commas or repeated; each {_SEASON_FORM}",
     )
 
 
@@ -118,7 +108,7 @@ class SeasonBody(Params):
 
     unknown = "is not a field of this route"
 
-    year: Annotated[int, SEASON.validator()] = Field(description=f"a year: {SEASON.form}")
+    year: Number = whole_number(*fields.SEASONS, "a year: a whole number")
     resort_name: Text | None = Field(
         default=None, min_length=1, max_length=NAME_LIMIT, description=f"a text of 1 to {NAME_LIMIT} characters"
     )
