@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from loadtest.report.bar_chart import BarChart
 from loadtest.report.document import Document
-from loadtest.report.line_chart import Line, LineChart
+from loadtest.report.plots import BarChart, Chart, Line, LineChart
 from loadtest.samples.series import HIGHEST
 
 POINTS = 300
@@ -17,9 +16,9 @@ MEGABYTE = 1e6
 Points = list[tuple[float, float | None]]
 
 
-def charts(run: Document) -> list[LineChart | BarChart]:
+def charts(run: Document) -> list[Chart]:
     """All charts, without those that have nothing to show."""
-    made: list[LineChart | BarChart] = [_throughput(run)]
+    made: list[Chart] = [_throughput(run)]
     made += [_latency(run, "ack", "Send to acknowledgement"), _latency(run, "durable", "Send to readable")]
     made += [_questions(run)]
     made += [
@@ -52,7 +51,7 @@ def _chart(
     kept = [(label, [point for point in points if point[0] <= end]) for label, points in lines]
     drawn = [Line(label, thinned(points, largest=largest)) for label, points in kept]
     marks = [phase["began"] for phase in run["phases"][1:]]
-    return LineChart(title, unit, [line for line in drawn if any(line.pieces())], end, log=log, marks=marks)
+    return LineChart(title, unit, [line for line in drawn if line.has_values], end, log=log, marks=marks)
 
 
 def thinned(points: Points, *, largest: bool, limit: int = POINTS) -> Points:

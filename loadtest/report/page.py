@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from loadtest.report.bar_chart import BarChart
 from loadtest.report.charts import charts
 from loadtest.report.document import Document, read
-from loadtest.report.drawing import STYLE, Box, picture
-from loadtest.report.line_chart import LineChart
+from loadtest.report.plots import STYLE, BarChart, Chart, picture, svg
 from loadtest.report.tables import Table, comparison, failed, short, tables
 from loadtest.runs.work import FAULTS
 
 ROWS = 20
 """Rows of a chart's table."""
-COLUMNS, GAP = 2, 10
-"""Charts beside each other in a picture, and pixels between them."""
 
 _pages = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -47,16 +41,8 @@ def draw(path: Path, picture_path: Path) -> None:
         loadtest.report.document.WrongDocument: it is no result of a run.
     """
     run = read(path)
-    drawn = charts(run)
-    width, height = Box.width + GAP, Box.height + GAP
-    elements = (
-        element
-        for at, chart in enumerate(drawn)
-        for element in replace(chart, box=Box(at % COLUMNS * width + GAP, at // COLUMNS * height + GAP)).elements()
-    )
-    rows = -(-len(drawn) // COLUMNS)
     title = f"Load run: {run['shape']['name']}, {run['began'][:10]}"
-    picture_path.write_text(picture(title, COLUMNS * width + GAP, rows * height + GAP, elements), encoding="utf-8")
+    picture_path.write_text(picture(title, charts(run)), encoding="utf-8")
 
 
 def page_of(run: Document) -> str:
@@ -114,15 +100,7 @@ def _lines(phase: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{name}, {kind}: {', '.join(names[:5])}" for kind, names in phase["examples"].items())
 
 
-def svg(chart: LineChart | BarChart) -> str:
-    """The chart as an SVG element with a title."""
-    size = f"0 0 {chart.box.width:g} {chart.box.height:g}"
-    title = escape(f"{chart.title}, {chart.unit}")
-    body = "\n".join(chart.elements())
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img" aria-label="{title}">\n{body}\n</svg>'
-
-
-def chart_table(chart: LineChart | BarChart) -> Table:
+def chart_table(chart: Chart) -> Table:
     """The values of a chart, thinned to a few rows."""
     if isinstance(chart, BarChart):
         rows = [(name, *(f"{value:,}" for value in values)) for name, values in chart.groups.items()]

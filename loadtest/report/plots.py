@@ -1,0 +1,228 @@
+"""Draws charts with matplotlib, as SVG that follows the light or dark colors of the page around it."""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, FigureBase
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+WIDTH, HEIGHT = 5.6, 3.5
+"""Inches of a chart."""
+COLUMNS = 2
+"""Charts beside each other in a picture."""
+ENTRIES = 6
+"""Entries of a legend; beyond, the largest lines are named and the others counted."""
+LONGEST = 25
+"""Characters of an entry."""
+MOST_BARS, LABELS, TICKS, DOTTED = 64, 10, 5, 20
+"""Groups of bars, names and times at the axis, and points of a line that shows each of them."""
+STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 36_000, 86_400)
+"""Seconds between two times at the axis."""
+
+DARK = {
+    (INK := "#1f2328"): "#f0f6fc",
+    (FAINT := "#59636e"): "#b1bac4",
+    (GRID := "#d1d9e0"): "#3d444d",
+    (CARD := "#ffffff"): "#0d1117",
+    (REST := "#818b98"): "#9198a1",
+    "#0969da": "#4493f8",
+    "#bc4c00": "#f0883e",
+    "#1a7f37": "#3fb950",
+    "#cf222e": "#ff7b72",
+    "#8250df": "#ab7df8",
+    "#9a6700": "#d29922",
+}
+"""The color on a dark page for each color."""
+LINES = tuple(DARK)[5:]
+FONTS = '-apple-system, "Segoe UI", Helvetica, Arial, "DejaVu Sans", sans-serif'
+STYLE = (
+    f":root {{ {' '.join(f'--{light[1:]}: {light};' for light in DARK)} }}\n"
+    f"@media (prefers-color-scheme: dark) {{ :root {{ "
+    f"{' '.join(f'--{light[1:]}: {dark};' for light, dark in DARK.items())} }} }}\n"
+    f"svg text {{ font-family: {FONTS} !important }}"
+)
+"""The colors and fonts that every SVG of this module needs, as CSS."""
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "headrace", "font.size": 10, "text.color": FAINT}
+
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it reports fonts that only the reader needs
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line: (second, value) in order. Without a value the line is interrupted."""
+
+    label: str
+    points: Sequence[tuple[float, float | None]]
+
+    @property
+    def largest(self) -> float:
+        """Its largest value, 0 if there is none."""
+        return max((value for _, value in self.points if value is not None), default=0.0)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is anything to draw."""
+        return any(value is not None for _, value in self.points)
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """``lines`` from second 0 to ``last``. ``log``: an axis of decades; ``marks``: seconds with a vertical line."""
+
+    title: str
+    unit: str
+    lines: Sequence[Line]
+    last: float
+    log: bool = False
+    marks: Sequence[float] = ()
+
+    @property
+    def shown(self) -> Sequence[Line]:
+        """The lines in the order of their colors; of many the largest come first."""
+        few = len(self.lines) <= ENTRIES
+        return self.lines if few else sorted(self.lines, key=lambda line: line.largest, reverse=True)
+
+    def draw(self, axes: Axes) -> None:
+        """Draw the lines."""
+        named = len(self.lines) if len(self.lines) <= ENTRIES else ENTRIES - 1
+        for at, line in enumerate(self.shown):
+            seconds, values = zip(*((second, math.nan if v is None else v) for second, v in line.points), strict=True)
+            alone = [each for each in range(len(values)) if all(map(math.isnan, _beside(values, each)))]
+            axes.plot(
+                seconds,
+                values,
+                color=LINES[at] if at < named else REST,
+                label=_shortened(line.label) if at < named else "_",
+                linewidth=1.3,
+                marker=".",
+                markersize=4,
+                markevery=None if len(values) <= DOTTED else alone,
+                zorder=3 - at / 100,  # the first is in front
+            )
+        if len(self.lines) > named:
+            axes.plot([], [], color=REST, label=f"{len(self.lines) - named} more")
+        for mark in self.marks:
+            axes.axvline(mark, color=GRID, linewidth=0.9, linestyle="--", zorder=1)
+        axes.set_xlim(0, max(1.0, self.last))
+        step = next((each for each in STEPS if self.last / each <= TICKS), STEPS[-1])
+        axes.xaxis.set_major_locator(FixedLocator(range(0, int(self.last) + 1, step)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
+        largest = max((line.largest for line in self.lines), default=0.0)
+        if self.log:
+            least = min((value for line in self.lines for _, value in line.points if value), default=1.0)
+            lowest = math.floor(math.log10(least))
+            axes.set_yscale("log")
+            axes.set_ylim(10.0**lowest, 10.0 ** max(lowest + 1, math.ceil(math.log10(largest or 1.0))))
+            axes.yaxis.set_major_locator(LogLocator(numticks=8))
+            axes.yaxis.set_minor_locator(NullLocator())
+        else:
+            axes.set_ylim(0, largest * 1.05 or 1.0)
+            axes.yaxis.set_major_locator(MaxNLocator(4))
+
+
+@dataclass(frozen=True)
+class BarChart:
+    """``groups`` have a value for each of ``names``, by the name of the group."""
+
+    title: str
+    unit: str
+    names: Sequence[str]
+    groups: dict[str, Sequence[float]]
+
+    def draw(self, axes: Axes) -> None:
+        """Draw the bars."""
+        shown = list(self.groups.items())[:MOST_BARS]
+        width = 0.8 / len(self.names)
+        for at, name in enumerate(self.names):
+            places = [group + (at - (len(self.names) - 1) / 2) * width for group in range(len(shown))]
+            axes.bar(places, [values[at] for _, values in shown], width, color=LINES[at], label=name, zorder=3)
+        step = -(-len(shown) // LABELS)
+        axes.set_xticks(range(0, len(shown), step), [name for name, _ in shown][::step])
+        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+
+
+Chart = LineChart | BarChart
+
+
+def svg(chart: Chart) -> str:
+    """The chart as an SVG element for a page that has ``STYLE``."""
+    with mpl.rc_context(SETTINGS):
+        figure = Figure((WIDTH, HEIGHT))
+        _draw(figure, chart)
+        return _element(figure, f"{chart.title}, {chart.unit}")
+
+
+def picture(title: str, charts: Sequence[Chart]) -> str:
+    """All ``charts`` as one SVG document, for the documentation."""
+    rows = max(1, -(-len(charts) // COLUMNS))
+    with mpl.rc_context(SETTINGS):
+        figure = Figure((COLUMNS * WIDTH, rows * HEIGHT), facecolor=CARD)
+        places = figure.subfigures(rows, COLUMNS, squeeze=False).flat
+        for place, chart in zip(places, charts, strict=False):
+            _draw(place, chart)
+        return _element(figure, title).replace(">", f"><style>{STYLE}</style>", 1) + "\n"
+
+
+def _draw(figure: FigureBase, chart: Chart) -> None:
+    figure.text(0.035, 0.91, chart.title, fontsize=12, fontweight=600, color=INK)
+    figure.text(0.035, 0.84, chart.unit)
+    axes = figure.add_axes((0.115, 0.285, 0.845, 0.505), facecolor="none")
+    chart.draw(axes)
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(GRID)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0, labelcolor=FAINT)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(float(f"{value:.6g}"))))
+    figure.legend(
+        loc="upper left",
+        bbox_to_anchor=(0.015, 0.215),
+        ncols=2,
+        frameon=False,
+        handlelength=1.2,
+        labelspacing=0.3,
+    )
+
+
+def _element(figure: Figure, title: str) -> str:
+    """The SVG element, with the names of colors and fonts instead of values."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=False, metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = re.sub(r"#[0-9a-f]{6}", lambda found: f"var(--{found[0][1:]})" if found[0] in DARK else found[0], text)
+    start = f'<svg role="img" aria-label="{escape(title)}" '
+    return start + text[text.index("<svg ") + len("<svg ") :].rstrip()
+
+
+def _beside(values: Sequence[float], at: int) -> list[float]:
+    return [values[each] for each in (at - 1, at + 1) if 0 <= each < len(values)]
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+
+
+def number(value: float) -> str:
+    """A value at an axis, in at most five characters: 0.05, 1,000, 20k or 2M."""
+    if value >= 1_000_000:
+        return f"{value / 1_000_000:g}M"
+    return f"{value / 1000:g}k" if value >= 10_000 else f"{value:,.10g}"
+
+
+def duration(seconds: float) -> str:
+    """A time at the axis: 0, 20 s, 2 min or 3 h."""
+    if not seconds:
+        return "0"
+    size, unit = next((each for each in ((3600, "h"), (60, "min")) if not seconds % each[0]), (1, "s"))
+    return f"{seconds / size:g} {unit}"
