@@ -20,7 +20,7 @@ from pika import BlockingConnection, URLParameters
 from headrace.queues.names import persist_queue, persist_queues
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.settings import TopologySettings
+from headrace.runtime.settings import BrokerSettings
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
@@ -147,10 +147,8 @@ def running_rabbit() -> Iterator[Rabbit]:
         broker.remove()
 
 
-def settings(*urls: str, budget: float = 1.0) -> TopologySettings:
-    return TopologySettings(
-        broker_endpoints=urls, broker_secret_arn="arn", persist_queues=QUEUES, publish_budget_seconds=budget
-    )
+def settings(*urls: str) -> BrokerSettings:
+    return BrokerSettings(broker_endpoints=urls, broker_secret_arn="arn", persist_queues=QUEUES)
 
 
 def outgoing(text: str = "hello", queue: int = 0) -> Outgoing:

@@ -8,17 +8,19 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin
+
+from pydantic.fields import FieldInfo
 
 from headrace.runtime import settings
-from headrace.runtime.environment import REQUIRED, Setting, Settings
+from headrace.runtime.environment import Settings, accepted_form
 from headrace.streams.registry import STREAMS
 from tools.stack_reference.markdown import bullets, code, markdown, page, paragraph, sentence, template
 
 UNITS = {"SECONDS": "seconds", "DAYS": "days", "PERCENT": "percent", "EVENT_RATE": "events per second"}
 """By the end of a variable's name."""
-TYPES = {"int": "integer", "float": "number", "bool": "boolean", "str": "text", "tuple[str, ...]": "comma list"}
-"""By the annotation of a setting."""
+TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", Literal: "text", tuple: "comma list"}
+"""By the annotation of a setting, without its parameters."""
 LIBRARIES = {"PYDANTIC_DISABLE_PLUGINS": "Plugins that pydantic does not look for, which would delay cold starts."}
 """The variables of the template that libraries read."""
 INTRO = """
@@ -31,7 +33,7 @@ log a `ConfigurationError` that names the variable and its accepted form. An emp
 
 def _models() -> Iterator[type[Settings]]:
     for _, model in inspect.getmembers(settings, inspect.isclass):
-        if issubclass(model, Settings) and model.__module__ == settings.__name__:
+        if issubclass(model, Settings) and model is not Settings:
             yield model
 
 
@@ -95,17 +97,19 @@ def _set_to(values: dict[str, Any]) -> str:
     return "; ".join(f"{value} for {', '.join(sorted(where))}" for value, where in functions.items())
 
 
-def _item(name: str, field: Setting, kind: str, meaning: str, values: dict[str, Any]) -> str:
+def _default(value: Any) -> str:
+    if isinstance(value, bool):
+        return code(str(value).lower())
+    return code("" if value == () else value)
+
+
+def _item(name: str, field: FieldInfo, meaning: str, values: dict[str, Any]) -> str:
     unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
-    default = (
-        "none, it is required" if field.default is REQUIRED else code("" if field.default == () else field.default)
-    )
-    if kind == "bool":
-        default = code(str(field.default).lower())
+    default = "none, it is required" if field.is_required() else _default(field.default)
     facts = [
-        ("Type", TYPES[kind]),
+        ("Type", TYPES[get_origin(field.annotation) or field.annotation]),
         ("Unit", unit),
-        ("Accepted", markdown(field.form)),
+        ("Accepted", markdown(accepted_form(field))),
         ("Default", default),
         ("In the template", _set_to(values) if values else "not set"),
     ]
@@ -118,11 +122,11 @@ def render() -> str:
     blocks = [paragraph(INTRO)]
     for model in sorted(_models(), key=lambda model: inspect.getsourcelines(model)[1]):
         items = []
-        for name, kind in model.__annotations__.items():
+        for name, field in model.model_fields.items():
             for variable, stream in _variables(name.upper()):
                 if variable not in seen:
                     meaning = meanings[name].format(stream=stream)
-                    items.append(_item(variable, model.declared[name], kind, meaning, values.get(variable, {})))
+                    items.append(_item(variable, field, meaning, values.get(variable, {})))
                 seen.add(variable)
         if items:
             title = re.sub(r"(?<!^)(?=[A-Z])", " ", model.__name__.strip("_").removesuffix("Settings")).capitalize()

@@ -17,7 +17,7 @@ from headrace.queues.names import persist_queue
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.settings import BreakerSettings, CacheSettings, EnvironmentSettings, TopologySettings
+from headrace.runtime.settings import BreakerSettings, BrokerSettings, CacheSettings, EnvironmentSettings
 from headrace.storage import redis
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
@@ -38,7 +38,7 @@ MESSAGE = Outgoing(persist_queue(0), b"hello", "c-1")
 def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> None:
     broker = Rabbit()
     secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "guest"})})
-    settings = TopologySettings(broker_endpoints=(broker.url,), broker_secret_arn="arn")
+    settings = BrokerSettings(broker_endpoints=(broker.url,), broker_secret_arn="arn")
     publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BREAKER)
     try:
         broker.start()

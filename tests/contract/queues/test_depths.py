@@ -13,7 +13,7 @@ from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.topology import declare, queue_depths
-from headrace.runtime.settings import TopologySettings
+from headrace.runtime.settings import BrokerSettings
 from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import Rabbit
 from tests.fakes.secrets import MemorySecrets
@@ -24,8 +24,8 @@ NAMES = [*persist_queues(2), PARKED_QUEUE]
 SECONDS = 2.0
 
 
-def settings(*urls: str) -> TopologySettings:
-    return TopologySettings(broker_endpoints=urls, broker_secret_arn="arn", persist_queues=2)
+def settings(*urls: str) -> BrokerSettings:
+    return BrokerSettings(broker_endpoints=urls, broker_secret_arn="arn", persist_queues=2)
 
 
 def secrets(text: str = GUEST) -> MemorySecrets:

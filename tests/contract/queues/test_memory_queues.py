@@ -14,7 +14,7 @@ from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
 from headrace.queues.rabbitmq.topology import declare
 from headrace.queues.sqs.retry_queue import SqsRetryLane
-from headrace.runtime.settings import TopologySettings
+from headrace.runtime.settings import BrokerSettings
 from tests.contract.emulators import sdk
 from tests.contract.rabbit import Rabbit
 from tests.fakes.clock import FixedClock
@@ -155,10 +155,9 @@ class PersistInMemory:
 
 class PersistOnRabbit:
     def __init__(self, url: str) -> None:
-        settings = TopologySettings(
-            broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=1, persist_delivery_limit=LIMIT
-        )
-        declare(settings, MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'}), seconds=20)
+        settings = BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=1)
+        secrets = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
+        declare(settings, secrets, seconds=20, delivery_limit=LIMIT)
         self.connection = BlockingConnection(URLParameters(url))
         self._channel = self.connection.channel()
         self._channel.confirm_delivery()

@@ -14,7 +14,7 @@ from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq.parked import ParkingQueue, origin_queue
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.settings import TopologySettings
+from headrace.runtime.settings import BrokerSettings
 from tests.contract.rabbit import Rabbit
 from tests.fakes.queues import MemoryRetryLane
 from tests.fakes.secrets import MemorySecrets
@@ -23,16 +23,18 @@ from tests.worlds.ports import free_port
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
 QUEUES = 2
 FAST = 1000.0
+LIMIT = 2
+"""Redeliveries that park a message."""
 
 
 @pytest.fixture
 def vhost(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The URL of a virtual host with the topology; two redeliveries park a message."""
+    """The URL of a virtual host with the topology; :data:`LIMIT` redeliveries park a message."""
     name = request.node.name
     rabbit.control("add_vhost", name)
     rabbit.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
     url = f"{rabbit.url}/{name}"
-    declare(settings(url), SECRETS, seconds=20)
+    declare(settings(url), SECRETS, seconds=20, delivery_limit=LIMIT)
     yield url
     rabbit.control("delete_vhost", name)
 
@@ -47,10 +49,8 @@ def channel(vhost: str) -> Iterator[BlockingChannel]:
         connection.close()
 
 
-def settings(url: str) -> TopologySettings:
-    return TopologySettings(
-        broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=QUEUES, persist_delivery_limit=2
-    )
+def settings(url: str) -> BrokerSettings:
+    return BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=QUEUES)
 
 
 def depth(channel: BlockingChannel, queue: str) -> int:
@@ -92,7 +92,7 @@ def test_parked_messages_return_to_their_origin_queue_unchanged(vhost: str, chan
     ((body, properties),) = taken(channel, "persist.0")
     assert (body, properties.correlation_id, properties.delivery_mode) == (b"three", "c-1", 2)
     assert set(properties.headers or {}) <= {"x-delivery-count"}
-    assert declare(settings(vhost), SECRETS).parked == 0
+    assert declare(settings(vhost), SECRETS, delivery_limit=LIMIT).parked == 0
 
 
 def test_a_message_that_is_parked_again_is_requeued_again(vhost: str, channel: BlockingChannel) -> None:
@@ -150,7 +150,7 @@ def test_parked_messages_can_go_to_the_retry_lane_and_stay_if_it_refuses(vhost: 
 def test_declaring_the_topology_counts_parked_messages(vhost: str, channel: BlockingChannel) -> None:
     park(channel, "persist.0", b"one", b"two")
 
-    assert declare(settings(vhost), SECRETS).parked == 2
+    assert declare(settings(vhost), SECRETS, delivery_limit=LIMIT).parked == 2
 
 
 def test_without_a_broker_or_its_queue_the_depth_is_an_error(vhost: str, channel: BlockingChannel) -> None:

@@ -183,7 +183,7 @@ def trusted(broker: Rabbit, monkeypatch: pytest.MonkeyPatch) -> Rabbit:
 
 def test_many_large_messages_over_tls_are_all_confirmed(trusted: Rabbit) -> None:
     publisher = RabbitPublisher(
-        settings(f"amqps://localhost:{trusted.tls_port}", budget=20), MemorySecrets({"arn": GUEST})
+        settings(f"amqps://localhost:{trusted.tls_port}"), MemorySecrets({"arn": GUEST}), budget=20
     )
     text = "x" * 20_000
 

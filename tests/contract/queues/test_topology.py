@@ -18,7 +18,7 @@ from headrace.operations import topology as declaring
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq import endpoints, topology
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.settings import TopologySettings
+from headrace.runtime.settings import BrokerSettings
 from tests.contract.rabbit import Rabbit
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
@@ -43,10 +43,8 @@ def channel(vhost: str) -> Iterator[BlockingChannel]:
     connection.close()
 
 
-def settings(url: str, queues: int = 2, limit: int = 20) -> TopologySettings:
-    return TopologySettings(
-        broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=queues, persist_delivery_limit=limit
-    )
+def settings(url: str, queues: int = 2) -> BrokerSettings:
+    return BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=queues)
 
 
 def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, channel: BlockingChannel) -> None:
@@ -150,7 +148,7 @@ def test_a_queue_without_at_least_once_dead_lettering_is_reported(vhost: str, ch
 
 def test_a_message_redelivered_too_often_is_parked_and_not_lost(vhost: str, channel: BlockingChannel) -> None:
     """Fault 8: queues that drop, with no dead-letter exchange."""
-    declare(settings(vhost, limit=3), SECRETS)
+    declare(settings(vhost), SECRETS, delivery_limit=3)
     channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"poison", BasicProperties(delivery_mode=2))
 
     deliveries = 0

@@ -49,7 +49,6 @@ def settings(
         broker_console_urls=(console or rabbit.console_url,),
         broker_publisher_secret_arn=publisher,
         broker_consumer_secret_arn="consumer",
-        publish_budget_seconds=5,
     )
 
 
@@ -80,7 +79,7 @@ def refused(rabbit: Rabbit, username: str, action: Callable[[BlockingChannel], o
 
 
 def publisher_of(rabbit: Rabbit, secrets: MemorySecrets) -> RabbitPublisher:
-    return RabbitPublisher(settings(rabbit, user="publisher"), secrets)
+    return RabbitPublisher(settings(rabbit, user="publisher"), secrets, budget=5)
 
 
 def accepts(rabbit: Rabbit, username: str, password: str = PASSWORD) -> bool:

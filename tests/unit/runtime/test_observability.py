@@ -12,7 +12,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from headrace.core.envelope import decode
 from headrace.runtime import observability
-from headrace.runtime.observability import LogThrottle, Meter, logger
+from headrace.runtime.observability import NAMESPACE, LogThrottle, Meter, logger
 from headrace.runtime.settings import ObserveSettings
 from tests.worlds.write_path import ROOM_POST, WritePath, frame_event, http_event
 
@@ -90,7 +90,7 @@ def test_measured_values_are_written_separately_including_zero(capsys: pytest.Ca
 
 def test_a_line_is_what_powertools_itself_would_write(capsys: pytest.CaptureFixture[str]) -> None:
     settings = ObserveSettings.read()
-    theirs = EphemeralMetrics(namespace=settings.powertools_metrics_namespace, service=settings.powertools_service_name)
+    theirs = EphemeralMetrics(namespace=NAMESPACE, service=settings.powertools_service_name)
     theirs.add_dimension("stream", "chat")
     theirs.add_metric("Accepted", MetricUnit.Count, 3)
     theirs.flush_metrics()

@@ -14,7 +14,6 @@ from headrace.runtime.settings import (
     CacheSettings,
     PersistSettings,
     RetryLaneSettings,
-    TopologySettings,
     table_settings,
 )
 from headrace.streams.chat.stream import CHAT
@@ -44,11 +43,6 @@ def test_settings_are_read_from_variables_of_their_name() -> None:
 
 def test_an_empty_variable_counts_as_unset() -> None:
     assert WriteSettings.read(WRITE | {"PERSIST_QUEUES": ""}).persist_queues == 4
-
-
-def test_settings_cannot_be_changed() -> None:
-    with pytest.raises(AttributeError, match="frozen"):
-        WriteSettings.read(WRITE).persist_queues = 2  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -96,11 +90,6 @@ def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.Monke
 def test_an_endpoint_is_a_host_and_a_port(endpoint: str) -> None:
     with pytest.raises(ConfigurationError, match="CACHE_ENDPOINT"):
         CacheSettings.read({"CACHE_ENDPOINT": endpoint})
-
-
-def test_the_topology_has_a_delivery_limit_that_means_the_same_on_every_version() -> None:
-    with pytest.raises(ConfigurationError, match="PERSIST_DELIVERY_LIMIT"):
-        TopologySettings.read(WRITE | {"PERSIST_DELIVERY_LIMIT": "-1"})
 
 
 def test_reading_covers_every_shard_that_is_written() -> None:

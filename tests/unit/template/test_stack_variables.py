@@ -23,7 +23,6 @@ EVENT_TABLES = {
 # Settings that all functions share: none names a table, a queue, an endpoint or a secret.
 SHARED = {
     "POWERTOOLS_SERVICE_NAME",
-    "POWERTOOLS_METRICS_NAMESPACE",
     "POWERTOOLS_LOG_LEVEL",
     "PYDANTIC_DISABLE_PLUGINS",
     "AWS_ENDPOINT_URL_DYNAMODB",
@@ -43,8 +42,6 @@ SHARED = {
     "BREAKER_PROBE_SECONDS",
     "TIME_WRITE_SHARDS",
     "TIME_READ_SHARDS",
-    "ANALYTICS_SETTLE_SECONDS",
-    "ANALYTICS_PARALLEL_READS",
 }
 # The other variables of each function.
 VARIABLES = {

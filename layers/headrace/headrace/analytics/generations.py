@@ -48,6 +48,11 @@ def slot_builder(stream: str, start: int, narrowed: Iterable[tuple[str, str]] = 
 CHANGED = b"!"
 """The generation of a slot while a late event may not be visible to every read."""
 TOKEN_BYTES = 12
+SETTLE_SECONDS = 10.0
+"""The age from which every analytics answer counts an event.
+
+It is more than the lag of an index behind its table, and more than the longest write (9 s).
+"""
 SKEW_SECONDS = 1
 """How far the clocks of two environments may be apart."""
 KEPT_SECONDS = {MINUTE: 6 * HOUR, TEN_MINUTES: DAY, HOUR: 7 * DAY, DAY: 31 * DAY}

@@ -16,6 +16,9 @@ from headrace.core.errors import StoreThrottled
 from headrace.core.times import Clock
 from headrace.storage.ports import ColumnReader, Query
 
+PARALLEL_READS = 8
+"""Pages that one environment reads at the same time."""
+
 Found = dict[int, Aggregate]
 """Aggregates by the start of the minute (epoch seconds)."""
 
@@ -39,7 +42,9 @@ class Deadline:
 class Scanner:
     """Reads ``parallel`` pages at a time. ``units`` is the sum of the read units of all scans."""
 
-    def __init__(self, reader: ColumnReader, table: str, read_shards: int, clock: Clock, parallel: int = 8) -> None:
+    def __init__(
+        self, reader: ColumnReader, table: str, read_shards: int, clock: Clock, parallel: int = PARALLEL_READS
+    ) -> None:
         self._reader = reader
         self._table = table
         self._clock = clock

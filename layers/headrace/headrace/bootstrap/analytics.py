@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 
+from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.routes import StreamAnalytics
-from headrace.analytics.scanner import Scanner
+from headrace.analytics.scanner import PARALLEL_READS, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.bootstrap.shared import cache, clock
 from headrace.core.stream import Stream
-from headrace.runtime.settings import AnalyticsSettings, table_settings
+from headrace.runtime.settings import table_settings
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 
 
@@ -24,8 +25,8 @@ def chat_analytics() -> StreamAnalytics:
 
 def analytics_of(stream: Stream) -> Analytics:
     """The analytics of a stream's events."""
-    settings, table = AnalyticsSettings.read(), table_settings(stream)
+    table = table_settings(stream)
     # A client with a connection for each read, for which the shared client's pool is too small.
-    reader = DynamoColumns(columns_client(settings.analytics_parallel_reads))
-    scanner = Scanner(reader, table.table, table.time_read_shards, clock(), settings.analytics_parallel_reads)
-    return Analytics(scanner, cache(), clock(), settings.analytics_settle_seconds)
+    reader = DynamoColumns(columns_client(PARALLEL_READS))
+    scanner = Scanner(reader, table.table, table.time_read_shards, clock())
+    return Analytics(scanner, cache(), clock(), SETTLE_SECONDS)

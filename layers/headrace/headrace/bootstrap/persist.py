@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.late_events import LateEvents
 from headrace.aws.client import client
 from headrace.bootstrap.shared import cache, clock, dynamodb, secrets, separate_cache
@@ -20,7 +21,6 @@ from headrace.runtime.settings import (
     PersistSettings,
     ResortSettings,
     RoomGateSettings,
-    SettleSettings,
     table_settings,
 )
 from headrace.storage.breaker import GuardedStore
@@ -46,7 +46,7 @@ def persister() -> Persister:
     settings, room_settings = PersistSettings.read(), RoomGateSettings.read()
     rooms = CachedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
-    store = DynamoStore(settings.persist_parallel_writes, settings.persist_retry_seconds)
+    store = DynamoStore(settings.persist_parallel_writes)
     guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()).seen)
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     late = LateStore(guarded, tables[CHAT.name].table, clock())
@@ -64,7 +64,7 @@ def persister() -> Persister:
             StreamHooks({"ski": ride_hook}),
             NewestPageHook(cache()),
             live_hook(),
-            LateEvents(cache(), clock(), SettleSettings.read().analytics_settle_seconds),
+            LateEvents(cache(), clock(), SETTLE_SECONDS),
             ActivityHook(activity, rooms, clock()),
         ),
     )

@@ -18,7 +18,6 @@ from headrace.runtime.settings import (
     BrokerSettings,
     BrokerUsersSettings,
     RetryLaneSettings,
-    TopologySettings,
     table_settings,
 )
 
@@ -59,7 +58,7 @@ def declare_topology(seconds: float) -> Report:
     Users that cannot be made are ``missing`` in the report, which still has the depths of the queues.
     """
     deadline = time.monotonic() + seconds
-    report = declare(TopologySettings.read(), secrets(), seconds=seconds)
+    report = declare(BrokerSettings.read(), secrets(), seconds=seconds)
     try:
         report.users = ensure_users(BrokerUsersSettings.read(), secrets(), seconds=deadline - time.monotonic())
     except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:

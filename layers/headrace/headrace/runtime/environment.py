@@ -1,91 +1,81 @@
-"""Reads environment variables; no other module does. :mod:`headrace.runtime.settings` declares which.
-
-Not pydantic: two dozen of its models cost a cold start as much as everything else that reads settings does.
-"""
+"""Reads environment variables; no other module does. :mod:`headrace.runtime.settings` declares which."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self, dataclass_transform
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, get_args
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from headrace.core.errors import ConfigurationError
 
-REQUIRED: Any = object()
-"""The default of a setting that has none."""
 
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """How one variable is read: ``parse`` makes its value of its text, and raises ``ValueError`` for a wrong one."""
-
-    parse: Callable[[str], Any]
-    form: str
-    default: Any = REQUIRED
-
-
-def setting(parse: Callable[[str], Any], form: str, *, default: Any = REQUIRED) -> Any:
-    """Declares a field of :class:`Settings`; ``form`` is the accepted form that errors quote."""
-    return Setting(parse, form, default)
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(setting,))
-class Settings:
+class Settings(BaseModel):
     """Base of all settings. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``.
 
-    :meth:`read` checks values; the constructor takes them as they are.
+    The ``description`` of a field is the accepted form that errors quote; a number or a flag needs none. A model is
+    compiled when it is first read, so that a function pays only for its own.
     """
 
-    declared: ClassVar[dict[str, Setting]] = {}
-    """The class's fields with those of its bases, by name."""
-
-    def __init_subclass__(cls) -> None:
-        bases = [base.declared for base in reversed(cls.__mro__[1:]) if issubclass(base, Settings)]
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
-        cls.declared = {name: each for part in [*bases, own] for name, each in part.items()}
-
-    def __init__(self, **values: Any) -> None:
-        for name, each in self.declared.items():
-            value = values.pop(name, each.default)
-            if value is REQUIRED:
-                raise TypeError(f"{name} is missing")
-            self.__dict__[name] = value
-        if values:
-            raise TypeError(f"no settings: {', '.join(values)}")
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"settings are frozen: {name}")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None, renamed: Mapping[str, str] | None = None) -> Self:
         """The settings that ``environ`` (``os.environ`` when ``None``) holds; an empty variable counts as unset.
 
-        ``renamed`` has the variables of fields that have another one than that of their name.
+        ``renamed`` has the variables of fields whose variable has another name than the field.
 
         Raises:
             ConfigurationError: names the first variable that is missing or wrong, and its accepted form.
         """
         source: Mapping[str, str] = os.environ if environ is None else environ
-        names = {name: name.upper() for name in cls.declared} | dict(renamed or {})
-        return cls(**{name: _value(cls.declared[name], variable, source) for name, variable in names.items()})
-
-
-def _value(declared: Setting, variable: str, source: Mapping[str, str]) -> Any:
-    text = source.get(variable)
-    if text:
+        names = {name: name.upper() for name in cls.model_fields} | dict(renamed or {})
+        given = {name: source[variable] for name, variable in names.items() if source.get(variable)}
         try:
-            return declared.parse(text)
-        except ValueError:
-            raise invalid(variable, declared) from None
-    if declared.default is REQUIRED:
-        raise invalid(variable, declared, "is missing")
-    return declared.default
+            return cls.model_validate(given)
+        except ValidationError as error:
+            name = str(error.errors(include_url=False, include_input=False)[0]["loc"][0])
+        state = "is not of its accepted form" if name in given else "is missing"
+        form = accepted_form(cls.model_fields[name])
+        raise ConfigurationError(f"the variable {names[name]} {state}; it must be {form}")
 
 
-def invalid(variable: str, declared: Setting, state: str = "is not of its accepted form") -> ConfigurationError:
-    """The error of a variable that is not as it is ``declared``."""
-    return ConfigurationError(f"the variable {variable} {state}; it must be {declared.form}")
+def accepted_form(field: FieldInfo) -> str:
+    """The values that a variable may have, as errors and the reference say it."""
+    if field.description is not None:
+        return field.description
+    if field.annotation is bool:
+        return "true or false"
+    if values := get_args(field.annotation):
+        return " or ".join([", ".join(values[:-1]), values[-1]])
+    bounds: dict[str, Any] = {}
+    for each in field.metadata:
+        bounds |= {name: getattr(each, name) for name in ("gt", "ge", "le") if hasattr(each, name)}
+    least = f"from {bounds['ge']} to" if "ge" in bounds else f"above {bounds['gt']}, up to"
+    return f"{'a whole number' if field.annotation is int else 'a number'} {least} {bounds['le']}"
+
+
+def _parts(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _host_and_port(text: str) -> str:
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or not parts.port or parts.netloc != text:
+        raise ValueError("not host:port")
+    return text
+
+
+CommaList = BeforeValidator(_parts)
+AmqpUrl = Annotated[str, Field(pattern=r"^amqps?://[^@/]+(/.*)?$")]
+"""An AMQP URL without credentials."""
+PrivateUrl = Annotated[str, Field(pattern=r"^(https://[^@/]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)(/.*)?$")]
+"""A URL without credentials: https, or http on this machine."""
+HostAndPort = Annotated[str, AfterValidator(_host_and_port), Field(description="host:port, or user:password@host:port")]
+"""With or without credentials."""
 
 
 def trace_id() -> str:

@@ -19,6 +19,8 @@ from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import Ama
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.settings import ObserveSettings
 
+NAMESPACE = "Headrace"
+"""The CloudWatch namespace of the metrics."""
 QUIET_SECONDS = 5.0
 KINDS_LIMIT = 256
 VALUES_LIMIT = 100
@@ -34,9 +36,7 @@ logger = Logger(service=_settings.powertools_service_name)
 # Powertools would take the level of Lambda's ApplicationLogLevel, which is never above INFO: Lambda counts the lines of
 # metrics as INFO, and drops them above it.
 logging.getLogger(logger.name).setLevel(_settings.powertools_log_level)
-_emf = AmazonCloudWatchEMFProvider(
-    namespace=_settings.powertools_metrics_namespace, service=_settings.powertools_service_name
-)
+_emf = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=_settings.powertools_service_name)
 
 
 def correlate(event: Mapping[str, Any]) -> str:

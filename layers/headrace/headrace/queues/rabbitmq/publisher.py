@@ -27,6 +27,8 @@ from headrace.runtime.settings import BrokerSettings
 
 C = TypeVar("C", bound=ConfirmChannel)
 
+BUDGET_SECONDS = 1.0
+"""Longest time that one request may take to publish and confirm its events."""
 FIRST_TRY = 0.6
 """The share of the budget after which unconfirmed messages are sent again."""
 
@@ -80,8 +82,8 @@ class ChannelKeeper(Generic[C]):
 class RabbitPublisher:
     """A :class:`~headrace.queues.ports.Publisher` on RabbitMQ. Not thread-safe."""
 
-    def __init__(self, settings: BrokerSettings, secrets: Secrets) -> None:
-        self._budget = settings.publish_budget_seconds
+    def __init__(self, settings: BrokerSettings, secrets: Secrets, budget: float = BUDGET_SECONDS) -> None:
+        self._budget = budget
         self._keeper = ChannelKeeper(ConfirmChannel, settings, secrets)
         self.confirm_seconds = 0.0
 

@@ -20,7 +20,7 @@ from headrace.queues import names
 from headrace.queues.names import PARKED_EXCHANGE, PARKED_QUEUE
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.endpoints import blocking_connection, until_available
-from headrace.runtime.settings import BrokerSettings, TopologySettings
+from headrace.runtime.settings import BrokerSettings
 
 CONNECT_SECONDS = 5.0
 HEARTBEAT_SECONDS = 15
@@ -28,6 +28,8 @@ HEARTBEAT_SECONDS = 15
 DEPTHS_HEARTBEAT_SECONDS = 1
 """It ends a call to a silent broker after about 12 s."""
 NOT_FOUND = 404
+DELIVERY_LIMIT = 20
+"""Deliveries of a message after which RabbitMQ moves it to the parking queue."""
 NEVER_DROPPED = 1_000_000
 """A delivery limit that is never reached. ``-1`` would drop at once on 3.10, and means no limit on 4.x."""
 LIVE_SECONDS = 5
@@ -102,7 +104,9 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
     ]
 
 
-def declare(settings: TopologySettings, secrets: Secrets, *, seconds: float = 0.0) -> Report:
+def declare(
+    settings: BrokerSettings, secrets: Secrets, *, seconds: float = 0.0, delivery_limit: int = DELIVERY_LIMIT
+) -> Report:
     """Declare :func:`plan`. A broker or secret that is unavailable, as while a stack starts, is tried for ``seconds``.
 
     Raises:
@@ -112,7 +116,7 @@ def declare(settings: TopologySettings, secrets: Secrets, *, seconds: float = 0.
 
     def attempt() -> Report:
         with blocking_connection(settings, secrets, CONNECT_SECONDS, HEARTBEAT_SECONDS) as connection:
-            return _declare_all(connection, settings)
+            return _declare_all(connection, settings.persist_queues, delivery_limit)
 
     return until_available(attempt, seconds)
 
@@ -141,20 +145,20 @@ def _depth(connection: BlockingConnection, name: str) -> QueueDepth | str:
     return QueueDepth(found.message_count, found.consumer_count)
 
 
-def _declare_all(connection: BlockingConnection, settings: TopologySettings) -> Report:
+def _declare_all(connection: BlockingConnection, persist_queues: int, delivery_limit: int) -> Report:
     report = Report()
-    for step in plan(settings.persist_queues, settings.persist_delivery_limit):
+    for step in plan(persist_queues, delivery_limit):
         _declare_one(connection, step, report)
-    depths = {name: _depth(connection, name) for name in (PARKED_QUEUE, *_read_queues(settings))}
+    depths = {name: _depth(connection, name) for name in (PARKED_QUEUE, *_read_queues(persist_queues))}
     parked = depths.pop(PARKED_QUEUE)
     report.parked = parked.ready if isinstance(parked, QueueDepth) else None
     report.unread = [name for name, depth in depths.items() if isinstance(depth, str) or not depth.consumers]
     return report
 
 
-def _read_queues(settings: TopologySettings) -> list[str]:
+def _read_queues(persist_queues: int) -> list[str]:
     """The queues that an event source mapping reads."""
-    return [*names.persist_queues(settings.persist_queues), *names.live_queues()]
+    return [*names.persist_queues(persist_queues), *names.live_queues()]
 
 
 def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report: Report) -> None:
