@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.persist import retry_schedule
+from headrace.delivery import retry_schedule
 from localstage.core.errors import TemplateError
 from localstage.template import parameters
 from localstage.template.document import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.persist import persister
+from headrace.bootstrap.persister import persister
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any] | None:

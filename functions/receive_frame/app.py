@@ -2,8 +2,8 @@
 
 from headrace.api.params import NoFields
 from headrace.api.router import Route
+from headrace.bootstrap.acceptor import frame_acceptor
 from headrace.bootstrap.api import frame_api
-from headrace.bootstrap.ingest import frame_acceptor
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge
 from headrace.streams.chat.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message

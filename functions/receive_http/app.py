@@ -1,9 +1,9 @@
 """POST routes that accept events: one event, or a batch with one result for each event."""
 
+from headrace.bootstrap.acceptor import http_acceptor
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.ingest import http_acceptor
 from headrace.core.errors import NotFound
-from headrace.ingest.http_routes import batch, single
+from headrace.delivery.http_routes import batch, single
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from headrace.core.caller import Caller
 from headrace.core.errors import PoisonRecord
-from headrace.persist.records import rows_of, sqs_body
+from headrace.delivery.records import rows_of, sqs_body
 from headrace.queues.names import persist_queue
 from tests.model.ledger import SECOND, EventKey, Ledger, events_in, key_of, poison_in
 from tests.model.poison import POISON

@@ -12,7 +12,7 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidEvent, RetryLaneUnavailable
 from headrace.core.sender import SenderContext
-from headrace.ingest.acceptor import Result
+from headrace.core.stream import Result
 from headrace.queues import names
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT

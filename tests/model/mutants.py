@@ -13,10 +13,10 @@ import pytest
 
 from headrace.core import keys, times
 from headrace.core.errors import PoisonRecord, StoreUnavailable
-from headrace.ingest.acceptor import Acceptor
+from headrace.delivery import persister, retry_schedule
+from headrace.delivery.acceptor import Acceptor
+from headrace.delivery.persister import Persister
 from headrace.operations.dead_letters import DeadLetters
-from headrace.persist import persister, retry_schedule
-from headrace.persist.persister import Persister
 from headrace.queues.ports import VisibilityChange
 from headrace.storage.breaker import GuardedStore
 from headrace.streams.chat import stream as chat

@@ -9,8 +9,8 @@ import pytest
 
 from headrace.analytics import late_events
 from headrace.analytics import late_events as late
-from headrace.persist.persister import Persister
-from headrace.persist.row_writer import RowWriter
+from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import RowWriter
 from tests.model.mutants import Mutant
 
 

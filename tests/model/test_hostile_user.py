@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from headrace.core.errors import HeadraceError
 from headrace.core.keys import direct_room
 from headrace.core.times import iso
-from headrace.ingest.acceptor import Acceptor
+from headrace.delivery.acceptor import Acceptor
 from headrace.streams.chat.consent import Consent
 from tests.model.running import ASKED
 from tests.worlds.chat_world import LONG, ChatWorld

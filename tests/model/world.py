@@ -12,10 +12,10 @@ from headrace.analytics.late_events import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND
-from headrace.ingest.acceptor import Acceptor
+from headrace.delivery.acceptor import Acceptor
+from headrace.delivery.persister import Persister
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
-from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outgoing, RetryRecord, to_text

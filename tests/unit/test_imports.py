@@ -18,8 +18,8 @@ from ops.bytecode import UNUSED
 ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
-PACKAGES = ["core", "runtime", "aws", "storage", "queues", "api", "analytics", "live", "ingest", "streams"]
-PACKAGES += ["persist", "operations", "bootstrap"]
+PACKAGES = ["core", "runtime", "aws", "storage", "queues", "api", "analytics", "live", "streams"]
+PACKAGES += ["delivery", "operations", "bootstrap"]
 """The import rule of headrace/__init__.py: a package imports only packages to its left."""
 
 TOP_LEVEL = {

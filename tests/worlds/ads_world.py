@@ -17,8 +17,8 @@ from headrace.core import times
 from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings
-from headrace.ingest.acceptor import Acceptor
-from headrace.persist.persister import Persister
+from headrace.delivery.acceptor import Acceptor
+from headrace.delivery.persister import Persister
 from headrace.queues import names
 from headrace.storage.ports import Failure, Table
 from headrace.streams.ads import addresses

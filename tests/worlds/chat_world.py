@@ -13,7 +13,7 @@ from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
 from headrace.core.times import MINUTE, SECOND
-from headrace.ingest.acceptor import Acceptor
+from headrace.delivery.acceptor import Acceptor
 from headrace.live.push_service import PushService
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import Table

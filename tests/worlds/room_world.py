@@ -8,7 +8,7 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
-from headrace.ingest.acceptor import Acceptor
+from headrace.delivery.acceptor import Acceptor
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.consent import Consent
 from headrace.streams.chat.gate import CheckedStore, RoomGate

@@ -12,8 +12,8 @@ from headrace.core import times
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
-from headrace.ingest.acceptor import Acceptor
-from headrace.persist.persister import Persister
+from headrace.delivery.acceptor import Acceptor
+from headrace.delivery.persister import Persister
 from headrace.queues import names
 from headrace.storage.ports import Columns, Failure, Query, RangeQuery, Rows, Table
 from headrace.streams.ski.gate import SeasonGate

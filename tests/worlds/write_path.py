@@ -11,8 +11,8 @@ from headrace.api.router import FrameRouter, HttpRouter
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.items import Item
-from headrace.ingest.acceptor import Acceptor
-from headrace.persist.persister import Persister
+from headrace.delivery.acceptor import Acceptor
+from headrace.delivery.persister import Persister
 from headrace.queues import names
 from headrace.queues.ports import RetryRecord, to_text
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane, Message

@@ -10,9 +10,8 @@ A package imports only packages above it in this map:
     api         both protocols: router, parameters, authentication, responses, paging
     analytics   totals, series and top lists over any window of a stream
     live        WebSocket connections, and pushes to them
-    ingest      from clients to the broker: acceptor, routes to write, gates, rate limit
     streams     the kinds of events: chat, ski, ads; one folder each, with the same file names
-    persist     from the queues into the tables
+    delivery    from clients to the tables: accept, publish, store, retry
     operations  health, status, probes, dead letters, the parking queue
     bootstrap   the only place that builds objects
 

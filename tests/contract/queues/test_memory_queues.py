@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pytest
 from pika import BlockingConnection, URLParameters
 
-from headrace.persist.retry_schedule import RECEIVES
+from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
 from headrace.queues.rabbitmq.topology import declare

@@ -15,8 +15,8 @@ from headrace.core import keys, times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
-from headrace.persist.persister import Persister
-from headrace.persist.retry_schedule import RECEIVES
+from headrace.delivery.persister import Persister
+from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from headrace.core.envelope import Envelope
-from headrace.persist.retry_schedule import RECEIVES
+from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT

@@ -9,7 +9,7 @@ from headrace.core.envelope import Envelope
 from headrace.operations.dead_letter import REASONS
 from headrace.operations.dead_letters import SCAN_HOLD
 from headrace.queues.ports import RetryRecord
-from tests.unit.persist.test_persister import POISON, envelope, event
+from tests.unit.delivery.test_persister import POISON, envelope, event
 from tests.worlds.dead_letters import LIST, ROUTES, Dead
 from tests.worlds.senders import CLOCK, NOW
 

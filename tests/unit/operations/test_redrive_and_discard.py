@@ -9,7 +9,7 @@ import pytest
 from headrace.operations.dead_letter import Filter
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
-from tests.unit.persist.test_persister import POISON, envelope, event
+from tests.unit.delivery.test_persister import POISON, envelope, event
 from tests.worlds.dead_letters import DISCARD, REDRIVE, Dead
 from tests.worlds.senders import CLOCK, NOW
 

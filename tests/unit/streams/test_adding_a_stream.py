@@ -16,11 +16,11 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
 from headrace.core.items import Item
 from headrace.core.stream import Stream, ValidatedEvent
-from headrace.ingest.acceptor import Acceptor
-from headrace.ingest.http_routes import batch, single
+from headrace.delivery.acceptor import Acceptor
+from headrace.delivery.http_routes import batch, single
+from headrace.delivery.persister import Persister
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
-from headrace.persist.persister import Persister
 from headrace.queues import names
 from headrace.runtime.settings import table_settings
 from headrace.storage.ports import RangeQuery
@@ -178,7 +178,7 @@ def test_a_record_that_cannot_be_stored_is_dead_with_stream_and_reason() -> None
 
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 UNTOUCHED = [
-    *(LAYER / package for package in ("core", "runtime", "storage", "queues", "api", "ingest", "persist")),
+    *(LAYER / package for package in ("core", "runtime", "storage", "queues", "api", "delivery")),
     *(LAYER / "operations").glob("dead_letter*.py"),
     ROOT / "functions" / "persist_events",
     ROOT / "localstage",

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from headrace.persist import retry_schedule
+from headrace.delivery import retry_schedule
 from headrace.queues.names import live_queues
 from tests.unit.template_stack import TemplateStack, as_list
 

@@ -112,7 +112,7 @@ def subscriptions() -> Subscriptions:
 @functools.cache
 def room_service() -> RoomService:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
-    from headrace.bootstrap.ingest import acceptor
+    from headrace.bootstrap.acceptor import acceptor
     from headrace.bootstrap.live import connections
     from headrace.streams.chat.consent import Consent
     from headrace.streams.chat.join_messages import JoinMessages

@@ -1,13 +1,13 @@
-"""The declaration of a stream: validation, table, keys, indexes; and the port of hooks on stored rows."""
+"""The declaration of a stream: validation, table, keys, indexes; the result of an event; the port of hooks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.core import keys
-from headrace.core.errors import FollowUpUnavailable, PoisonRecord, StoreUnavailable
+from headrace.core.errors import FollowUpUnavailable, HeadraceError, Lane, PoisonRecord, StoreUnavailable, to_body
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext
 
@@ -33,6 +33,24 @@ class ValidatedEvent:
     id: str
     key: tuple[str, str]
     receipt: dict[str, str]
+
+
+@dataclass(slots=True)
+class Result:
+    """The result of one event: the ``lane`` it is in, or the ``error`` that refused it.
+
+    ``receipt`` is its id, time and other fields of the answer; for an invalid event the id that was sent, if any.
+    """
+
+    receipt: Mapping[str, str]
+    lane: Lane | None = None
+    error: HeadraceError | None = None
+
+    def to_body(self) -> dict[str, Any]:
+        """The form in which responses show it."""
+        if self.error is not None:
+            return {**self.receipt, "error": to_body(self.error)}
+        return {**self.receipt, "lane": self.lane}
 
 
 @dataclass(frozen=True, kw_only=True)

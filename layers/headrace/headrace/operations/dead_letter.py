@@ -12,8 +12,8 @@ from typing_extensions import TypedDict
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
-from headrace.persist.records import ATTEMPTS, THROTTLED_SINCE, attempts, rows_of
-from headrace.persist.retry_schedule import RECEIVES
+from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, rows_of
+from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.ports import BASE64, CORRELATION_ID, ENCODING, ReceivedLetter, RetryRecord, from_text
 from headrace.streams.registry import STREAMS
 

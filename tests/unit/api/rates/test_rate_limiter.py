@@ -15,7 +15,7 @@ from headrace.api.rates.rate_limiter import EXCHANGE_SECONDS, RateLimiter
 from headrace.api.rates.shared_counts import SharedCounts
 from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS
 from headrace.core.errors import CacheUnavailable, RateLimited
-from headrace.ingest.acceptor import Acceptor
+from headrace.delivery.acceptor import Acceptor
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.stream import CHAT

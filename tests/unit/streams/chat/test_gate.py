@@ -8,8 +8,9 @@ import pytest
 
 from headrace.core.errors import Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
 from headrace.core.keys import direct_room
+from headrace.core.stream import Result
 from headrace.core.times import iso
-from headrace.ingest.acceptor import Acceptor, Result
+from headrace.delivery.acceptor import Acceptor
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.gate import CheckedStore

@@ -10,6 +10,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
+from headrace.delivery.persister import Persister
 from headrace.live import frames
 from headrace.live.connections import Subscription
 from headrace.live.subscriber_hints import (
@@ -21,7 +22,6 @@ from headrace.live.subscriber_hints import (
     SOME,
     SubscriberHints,
 )
-from headrace.persist.persister import Persister
 from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter

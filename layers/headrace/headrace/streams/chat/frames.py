@@ -23,11 +23,10 @@ from headrace.live.subscriber_hints import SubscriberHints
 from headrace.streams.chat.access import RoomAccess
 from headrace.streams.chat.positions import POSITION_FORM, position
 from headrace.streams.chat.room_requests import Position, RoomPageRequest
-from headrace.streams.chat.stream import CHAT, MessageItem, RoomMessagePage
+from headrace.streams.chat.stream import CHAT, Acceptor, MessageItem, RoomMessagePage
 
 if TYPE_CHECKING:
-    # Of the functions that use this module, only receive_frame accepts events, and only read_frame reads history.
-    from headrace.ingest.acceptor import Acceptor
+    # Only read_frame reads history, of the functions that use this module.
     from headrace.streams.chat.history import History
 
 BATCH_LIMIT = 100

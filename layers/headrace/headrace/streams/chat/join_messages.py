@@ -7,9 +7,8 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Unavailable
 from headrace.core.keys import normalize_id
 from headrace.core.times import Clock
-from headrace.ingest.acceptor import Acceptor
 from headrace.runtime.observability import Meter, report
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, Acceptor
 from headrace.streams.chat.tables.memberships import EventKind, Membership
 
 REPEAT = 5 * times.MINUTE

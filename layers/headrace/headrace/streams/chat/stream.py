@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired, Protocol
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from headrace.core import keys, times
-from headrace.core.caller import CHAT_WRITE
+from headrace.core.caller import CHAT_WRITE, Caller
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import CanonicalTime, EventModel, Id, IncomingModel, Name, SenderTag, StoredId, Text, Time
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
-from headrace.core.stream import AnalyticsDimensions, Index, Stream, TableSettings, ValidatedEvent
+from headrace.core.stream import AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import incoming, stamped
+from headrace.runtime.observability import Meter
 
 TEXT_BYTES = 4096
 TEXT = "TEXT"
@@ -189,3 +190,13 @@ CHAT = Stream(
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
 )
+
+
+class Acceptor(Protocol):
+    """Takes messages that the code of chat sends: those of frames, joins and leaves. ``delivery`` implements it."""
+
+    def accept(
+        self, stream: Stream, caller: Caller, raws: Sequence[object], correlation_id: str, meter: Meter
+    ) -> list[Result]:
+        """One result per event, in order. ``raws`` are events as clients send them."""
+        ...

@@ -26,7 +26,7 @@ REMEMBERED = 10_000
 
 
 class SeasonGate:
-    """A :class:`~headrace.ingest.acceptor.Gate` for rides."""
+    """A :class:`~headrace.delivery.acceptor.Gate` for rides."""
 
     def __init__(self, resorts: Callable[[], Resorts], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._resorts = resorts

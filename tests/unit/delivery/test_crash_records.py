@@ -8,7 +8,7 @@ import pytest
 
 from headrace.core.envelope import Envelope, decode
 from headrace.core.times import SECOND
-from headrace.persist.retry_schedule import RECEIVES
+from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.ports import RetryRecord
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.queues import Message

@@ -8,10 +8,10 @@ from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.late_events import LateEvents
 from headrace.aws.client import client
 from headrace.bootstrap.shared import cache, clock, dynamodb, secrets, separate_cache
+from headrace.delivery.persister import Persister
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.operations.breaker_status import BreakerStatus
-from headrace.persist.persister import Persister
 from headrace.queues.ports import LivePublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
-from headrace.persist.persister import Persister
+from headrace.delivery.persister import Persister
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Failure
 from headrace.streams.chat.stream import CHAT

@@ -7,9 +7,9 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.errors import PoisonRecord, StoreThrottled
-from headrace.persist.records import ATTEMPTS, THROTTLED_SINCE, attempts, receives
-from headrace.persist.retry_schedule import THROTTLED_SECONDS
-from headrace.persist.row_writer import Failed
+from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, receives
+from headrace.delivery.retry_schedule import THROTTLED_SECONDS
+from headrace.delivery.row_writer import Failed
 from headrace.queues.ports import ENCODING, RetryRecord
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from headrace.delivery.retry_schedule import RECEIVES
 from headrace.live import frames
 from headrace.live.push_service import PushService
-from headrace.persist.retry_schedule import RECEIVES
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, logger
 from headrace.streams.chat.hook import LiveHook

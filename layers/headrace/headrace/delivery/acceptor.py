@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from aws_lambda_powertools.metrics import MetricUnit
 
@@ -28,10 +27,9 @@ from headrace.core.errors import (
     UserError,
     echo,
     mapping_of,
-    to_body,
 )
 from headrace.core.sender import SenderContext
-from headrace.core.stream import Stream, ValidatedEvent
+from headrace.core.stream import Result, Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord, correlation_attribute
@@ -39,24 +37,6 @@ from headrace.runtime.observability import Meter, report
 
 Key = tuple[str, str]
 Outcome = tuple[Lane | None, HeadraceError | None]
-
-
-@dataclass(slots=True)
-class Result:
-    """The result of one event: the ``lane`` it is in, or the ``error`` that refused it.
-
-    ``receipt`` is its id, time and other fields of the answer; for an invalid event the id that was sent, if any.
-    """
-
-    receipt: Mapping[str, str]
-    lane: Lane | None = None
-    error: HeadraceError | None = None
-
-    def to_body(self) -> dict[str, Any]:
-        """The form in which responses show it."""
-        if self.error is not None:
-            return {**self.receipt, "error": to_body(self.error)}
-        return {**self.receipt, "lane": self.lane}
 
 
 class Gate(Protocol):

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from headrace.core.envelope import Envelope
 from headrace.core.times import SECOND
-from headrace.persist import retry_schedule
-from headrace.persist.persister import Persister
+from headrace.delivery import retry_schedule
+from headrace.delivery.persister import Persister
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore

@@ -17,7 +17,7 @@ from headrace.core.errors import (
     PublishUnconfirmed,
     RetryLaneUnavailable,
 )
-from headrace.ingest.acceptor import Result
+from headrace.core.stream import Result
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT

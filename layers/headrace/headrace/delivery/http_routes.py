@@ -26,7 +26,7 @@ from headrace.core.errors import (
     to_body,
 )
 from headrace.core.stream import Stream
-from headrace.ingest.acceptor import Acceptor
+from headrace.delivery.acceptor import Acceptor
 
 BATCH_LIMIT = 500
 

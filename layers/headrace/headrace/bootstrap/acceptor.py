@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import clock, impatient, rate_limiter, secrets
-from headrace.ingest.acceptor import Acceptor, Gate
+from headrace.delivery.acceptor import Acceptor, Gate
 from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher

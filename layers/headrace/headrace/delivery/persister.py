@@ -20,9 +20,9 @@ from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
 from headrace.core.stream import StoredHook, TableSettings
 from headrace.core.times import Clock
-from headrace.persist import records, retry_schedule, throttling
-from headrace.persist.records import ATTEMPTS, Record
-from headrace.persist.row_writer import Failed, Reason, RowWriter
+from headrace.delivery import records, retry_schedule, throttling
+from headrace.delivery.records import ATTEMPTS, Record
+from headrace.delivery.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import (
     BASE64,
     CORRELATION_ID,

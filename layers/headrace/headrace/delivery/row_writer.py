@@ -14,7 +14,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord
 from headrace.core.items import Item
 from headrace.core.stream import StoredHook, Stream, TableSettings
-from headrace.persist.records import Record, Row
+from headrace.delivery.records import Record, Row
 from headrace.runtime.observability import Meter, logger, report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.registry import STREAMS

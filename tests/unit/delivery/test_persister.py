@@ -9,9 +9,9 @@ import pytest
 
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
-from headrace.ingest.acceptor import Acceptor
-from headrace.persist.persister import LONGEST_WAIT, TRY_MARGIN
-from headrace.persist.records import rows_of
+from headrace.delivery.acceptor import Acceptor
+from headrace.delivery.persister import LONGEST_WAIT, TRY_MARGIN
+from headrace.delivery.records import rows_of
 from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, from_text, to_text
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT

@@ -1,1 +1,0 @@
-"""Accepts events from clients: the HTTP routes, the rate limit, and the way to the broker."""
