@@ -52,7 +52,7 @@ class Pages:
         from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.readers import DynamoReader
         from headrace.storage.redis import RedisCache, connect
-        from headrace.streams.chat.history import History
+        from headrace.streams.chat.messages.history import History
 
         self._database = found.client()
         settings = CacheSettings(cache_endpoint=f"127.0.0.1:{found.cache_port}", cache_tls=False)
@@ -84,8 +84,9 @@ class Pages:
         from headrace.api.router import HttpRouter, Route
         from headrace.core.caller import CHAT_READ
         from headrace.core.times import SystemClock
-        from headrace.streams.chat.room_requests import RoomPageRequest, RoomPath
-        from headrace.streams.chat.routes import read_room
+        from headrace.streams.chat.messages.requests import RoomPageRequest
+        from headrace.streams.chat.messages.routes import read_room
+        from headrace.streams.chat.rooms.requests import RoomPath
 
         event = http_event("GET /rooms/{roomId}/messages", "chat:read", query, {"roomId": f"room-{size}"})
         route = Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=RoomPageRequest)

@@ -34,10 +34,12 @@ class RoomAccesses:
 
     def __init__(self, sizes: list[int]) -> None:
         from headrace.aws.client import client as lean
-        from headrace.streams.chat.access import RoomAccess
-        from headrace.streams.chat.tables.fold import membership_event
-        from headrace.streams.chat.tables.memberships import Change, DynamoMemberships, EventKind
-        from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRooms, Room
+        from headrace.streams.chat.rooms.access import RoomAccess
+        from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+        from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+        from headrace.streams.chat.rooms.fold import membership_event
+        from headrace.streams.chat.rooms.memberships import Change, EventKind
+        from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 
         dynamodb = lean("dynamodb")
         memberships = DynamoMemberships(dynamodb, MEMBERSHIPS)

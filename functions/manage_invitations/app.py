@@ -7,8 +7,8 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import invitation_service
 from headrace.core.caller import CHAT_READ, CHAT_WRITE
 from headrace.core.errors import InvalidCursor
-from headrace.streams.chat.invitations import InvitationService
-from headrace.streams.chat.room_requests import BlockBody, BlockPage, InvitationPage, ListQuery, OtherPath
+from headrace.streams.chat.rooms.invitations import InvitationService
+from headrace.streams.chat.rooms.requests import BlockBody, BlockPage, InvitationPage, ListQuery, OtherPath
 
 READ = (CHAT_READ,)
 WRITE = (CHAT_WRITE,)

@@ -6,10 +6,10 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_service
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
-from headrace.streams.chat import room_details
-from headrace.streams.chat import room_requests as ask
-from headrace.streams.chat.room_requests import MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
-from headrace.streams.chat.room_service import RoomService
+from headrace.streams.chat.rooms import requests as ask
+from headrace.streams.chat.rooms import room_details
+from headrace.streams.chat.rooms.requests import MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
+from headrace.streams.chat.rooms.room_service import RoomService
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 READ = (CHAT_READ,)

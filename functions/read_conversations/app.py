@@ -6,8 +6,7 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import conversations
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor
-from headrace.streams.chat.room_requests import RoomPath
-from headrace.streams.chat.routes import (
+from headrace.streams.chat.messages.routes import (
     ConversationPage,
     ConversationsQuery,
     ReadMark,
@@ -15,6 +14,7 @@ from headrace.streams.chat.routes import (
     list_conversations,
     mark_read,
 )
+from headrace.streams.chat.rooms.requests import RoomPath
 
 ROUTES = {
     "GET /users/{userId}/rooms": Route(

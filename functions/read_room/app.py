@@ -5,8 +5,9 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_history
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.streams.chat.room_requests import RoomPageRequest, RoomPath
-from headrace.streams.chat.routes import read_room
+from headrace.streams.chat.messages.requests import RoomPageRequest
+from headrace.streams.chat.messages.routes import read_room
+from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.stream import RoomMessagePage
 
 ROUTES = {

@@ -7,7 +7,7 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import user_history
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.streams.chat.routes import read_user
+from headrace.streams.chat.messages.routes import read_user
 from headrace.streams.chat.stream import MessagePage
 
 ROUTES = {

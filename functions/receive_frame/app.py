@@ -6,7 +6,7 @@ from headrace.bootstrap.acceptor import frame_acceptor
 from headrace.bootstrap.api import frame_api
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge
-from headrace.streams.chat.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
+from headrace.streams.chat.live.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
 from headrace.streams.chat.stream import CHAT
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.chat.tables.fold import forgettable
-from headrace.streams.chat.tables.invitations import OPEN_LIMIT, Invitation, blocked_by, too_many
-from headrace.streams.chat.tables.memberships import (
+from headrace.streams.chat.messages.activity import ActiveRoom
+from headrace.streams.chat.rooms.fold import forgettable
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, too_many
+from headrace.streams.chat.rooms.memberships import (
     JOINS_LIMIT,
     LEAVES_LIMIT,
     MEMBER,
@@ -19,7 +20,7 @@ from headrace.streams.chat.tables.memberships import (
     Role,
     newest,
 )
-from headrace.streams.chat.tables.rooms import DIRECT_SEATS, ActiveRoom, Room
+from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room
 
 
 class MemoryRooms:

@@ -10,13 +10,13 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.core import times
 from headrace.core.caller import Caller
-from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.history import History
-from headrace.streams.chat.hook import NewestPageHook
+from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.messages.hooks import NewestPageHook
+from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.fold import membership_event
+from headrace.streams.chat.rooms.memberships import Change
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.chat.tables.fold import membership_event
-from headrace.streams.chat.tables.memberships import Change
-from headrace.streams.chat.tables.rooms import CachedRooms, Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader

@@ -20,11 +20,11 @@ from headrace.core.items import Item
 from headrace.core.times import SECOND
 from headrace.live import frames
 from headrace.storage.ports import Failure, RangeQuery, Rows, Table
-from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.history import History
-from headrace.streams.chat.positions import LateStore, parse_position, position
+from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.messages.positions import LateStore, parse_position, position
+from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import item_of
-from headrace.streams.chat.tables.rooms import CachedRooms, Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
@@ -179,7 +179,7 @@ MISTAKES = {"positions.OVERLAP": 10 * SECOND, "positions.LATE": 60 * SECOND}
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_the_model_finds(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"headrace.streams.chat.{mistake}", MISTAKES[mistake])
+    monkeypatch.setattr(f"headrace.streams.chat.messages.{mistake}", MISTAKES[mistake])
 
     with pytest.raises(AssertionError, match="missing"):
         run(Gaps, MISTAKEN_EXAMPLES, phases=[Phase.generate], report_multiple_bugs=False)

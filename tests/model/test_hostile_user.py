@@ -20,7 +20,7 @@ from headrace.core.errors import HeadraceError
 from headrace.core.keys import direct_room
 from headrace.core.times import iso
 from headrace.delivery.acceptor import Acceptor
-from headrace.streams.chat.consent import Consent
+from headrace.streams.chat.rooms.consent import Consent
 from tests.model.running import ASKED
 from tests.worlds.chat_world import LONG, ChatWorld
 from tests.worlds.room_world import DIRECT, GROUP, OPEN, caller

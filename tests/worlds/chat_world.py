@@ -17,10 +17,11 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.live.push_service import PushService
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import Table
-from headrace.streams.chat.conversations import Conversations
-from headrace.streams.chat.frames import Subscriptions
-from headrace.streams.chat.history import History
-from headrace.streams.chat.hook import ActivityHook, LiveHook
+from headrace.streams.chat.live.subscriptions import Subscriptions
+from headrace.streams.chat.messages.activity import ActivityHook
+from headrace.streams.chat.messages.conversations import Conversations
+from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryRoomActivity
 from tests.fakes.live import MemoryPusher

@@ -8,12 +8,12 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import ListRequest
 from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat.conversations import DEFAULT_LIMIT, Conversations
-from headrace.streams.chat.hook import ActivityHook
+from headrace.streams.chat.messages.activity import ActivityHook
+from headrace.streams.chat.messages.conversations import DEFAULT_LIMIT, Conversations
+from headrace.streams.chat.rooms.fold import membership_event
+from headrace.streams.chat.rooms.memberships import Change, EventKind
+from headrace.streams.chat.rooms.rooms import Room, RoomKind
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.chat.tables.fold import membership_event
-from headrace.streams.chat.tables.memberships import Change, EventKind
-from headrace.streams.chat.tables.rooms import Room, RoomKind
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader

@@ -12,10 +12,10 @@ from headrace.core.times import SECOND, iso
 from headrace.live.connections import Subscription
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import Table
-from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.frames import Subscriptions
-from headrace.streams.chat.history import History
-from headrace.streams.chat.positions import STORED_AT
+from headrace.streams.chat.live.subscriptions import Subscriptions
+from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.messages.positions import STORED_AT
+from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of

@@ -14,8 +14,8 @@ from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.intervals import Interval
-from headrace.streams.chat.access import ReadScope, RoomAccess, not_in_room
-from headrace.streams.chat.history import History
+from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.rooms.access import ReadScope, RoomAccess, not_in_room
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 

@@ -9,14 +9,14 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
-from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.consent import Consent
-from headrace.streams.chat.gate import CheckedStore, RoomGate
-from headrace.streams.chat.invitations import InvitationService
-from headrace.streams.chat.join_messages import JoinMessages
-from headrace.streams.chat.room_service import RoomService
-from headrace.streams.chat.tables.memberships import Membership
-from headrace.streams.chat.tables.rooms import CachedRooms
+from headrace.streams.chat.messages.gate import CheckedStore, RoomGate
+from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.consent import Consent
+from headrace.streams.chat.rooms.invitations import InvitationService
+from headrace.streams.chat.rooms.join_messages import JoinMessages
+from headrace.streams.chat.rooms.memberships import Membership
+from headrace.streams.chat.rooms.room_service import RoomService
+from headrace.streams.chat.rooms.rooms import CachedRooms
 from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.api.auth import SUBPROTOCOL
 from headrace.api.params import names_of
 from headrace.api.responses import REQUEST_ID_FORM, REQUEST_ID_LIMIT
-from headrace.streams.chat.frames import Acks, Messages
+from headrace.streams.chat.live.frames import Acks, Messages
 from tools.api_reference.examples import event_of, examples_of, receipt_of
 from tools.api_reference.openapi import VERSION, batch_schema, error_schema, own_error, write_schemas
 from tools.api_reference.routes import Declared, actions, mapping

@@ -17,8 +17,8 @@ from pydantic_core import core_schema
 from headrace.analytics.requests import SERIES_STEPS
 from headrace.core.keys import ID_LIMIT
 from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS
+from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT
 from headrace.streams.chat.stream import TEXT_BYTES
-from headrace.streams.chat.tables.memberships import EVENT_ID_LIMIT
 from headrace.streams.ski.routes import RESORTS_LIMIT
 from tools.api_reference.routes import Declared, plain
 
@@ -47,12 +47,12 @@ ACCEPTED: dict[str, Schema] = {
     "core.fields._number_or_digits": {"type": ["integer", "string"], "pattern": DIGITS},
     "core.fields._time": TIME,
     "streams.chat.stream._bounded": {"maxLength": TEXT_BYTES},
-    "streams.chat.room_requests._event_id": {
+    "streams.chat.rooms.requests._event_id": {
         "minLength": 1,
         "maxLength": EVENT_ID_LIMIT,
         "pattern": r"^(?!\.{1,2}$)[ !\"$-.0->@-~]+$",
     },
-    "streams.chat.room_requests._line": {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$"},
+    "streams.chat.rooms.requests._line": {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._ad_id": ID | {"pattern": r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._stored_ad_id": STORED_ID | {"pattern": r"^[^#\s\u0000-\u001f\u007f-\u009f]+$"},
     "streams.ads.stream._ad_type": {"pattern": r"^[A-Za-z0-9._-]{1,32}$"},
@@ -70,8 +70,8 @@ ACCEPTED: dict[str, Schema] = {
     "operations.dead_letter_routes._written_flag": {"type": "boolean"},
     "operations.dead_letter_routes.read_continuation": {"type": "string", "maxLength": CONTINUATION_CHARACTERS},
     "operations.dead_letter_routes.RedriveBody._is_alone": UNCHANGED,
-    "streams.chat.room_requests._since": {"type": "string", "pattern": "^p[0-9]{16}$"},
-    "streams.chat.room_requests.RoomPageRequest._is_without_other_bounds": UNCHANGED,
+    "streams.chat.messages.requests._since": {"type": "string", "pattern": "^p[0-9]{16}$"},
+    "streams.chat.messages.requests.RoomPageRequest._is_without_other_bounds": UNCHANGED,
 }
 
 

@@ -9,8 +9,10 @@ import pytest
 from headrace.aws.client import client
 from headrace.core.errors import Conflict, Forbidden
 from headrace.core.times import iso
-from headrace.streams.chat.tables.invitations import OPEN_LIMIT, DynamoInvitations, Invitation, Invitations
-from headrace.streams.chat.tables.memberships import Change, DynamoMemberships
+from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
+from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, Invitations
+from headrace.streams.chat.rooms.memberships import Change
 from tests.contract.chat.conftest import MEMBERSHIPS
 from tests.fakes.chat import MemoryInvitations
 

@@ -11,26 +11,21 @@ from headrace.aws.client import client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.intervals import Interval
 from headrace.core.times import iso
-from headrace.streams.chat.tables.fold import membership_event
-from headrace.streams.chat.tables.memberships import (
+from headrace.streams.chat.messages.activity import ActiveRoom, RoomActivity
+from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
+from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.fold import membership_event
+from headrace.streams.chat.rooms.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
     LEAVES_LIMIT,
     Change,
-    DynamoMemberships,
     EventKind,
     Membership,
     Memberships,
 )
-from headrace.streams.chat.tables.rooms import (
-    ActiveRoom,
-    CachedRooms,
-    DynamoRoomActivity,
-    DynamoRooms,
-    Room,
-    RoomActivity,
-    Rooms,
-)
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room, Rooms
 from tests.contract.chat.conftest import MEMBERSHIPS, ROOMS
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.worlds.ports import free_port

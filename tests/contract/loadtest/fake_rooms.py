@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from headrace.streams.chat.tables.memberships import Membership
+from headrace.streams.chat.rooms.memberships import Membership
 
 Row = dict[str, Any]
 

@@ -15,10 +15,10 @@ from headrace.live import frames
 from headrace.live.push_service import PushService
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, logger
-from headrace.streams.chat.hook import LiveHook
+from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.queues import QueuedMessage
-from tests.unit.streams.chat.test_live_hook import Live
+from tests.unit.streams.chat.messages.test_live_hook import Live
 from tests.worlds.senders import CLOCK, TABLE, message, sender
 from tests.worlds.write_path import WritePath, frame_event, received_event
 

@@ -16,8 +16,9 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Query, RangeQuery, Table
-from headrace.streams.chat.tables.memberships import DynamoMemberships
-from headrace.streams.chat.tables.rooms import DynamoRoomActivity, DynamoRooms
+from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
+from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 from headrace.streams.ski.resorts import DynamoResorts
 from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal

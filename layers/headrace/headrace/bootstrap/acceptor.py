@@ -26,7 +26,7 @@ from headrace.runtime.settings import (
 )
 
 if TYPE_CHECKING:
-    from headrace.streams.chat.gate import RoomGate
+    from headrace.streams.chat.messages.gate import RoomGate
     from headrace.streams.ski.resorts import DynamoResorts
 
 
@@ -46,9 +46,10 @@ def http_acceptor() -> Acceptor:
 
 def room_gate() -> RoomGate:
     """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
-    from headrace.streams.chat.gate import RoomGate
-    from headrace.streams.chat.tables.memberships import DynamoMemberships
-    from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRooms
+    from headrace.streams.chat.messages.gate import RoomGate
+    from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+    from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+    from headrace.streams.chat.rooms.rooms import CachedRooms
 
     settings, dynamodb = RoomGateSettings.read(), impatient("dynamodb")
     rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING
 
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
 from headrace.runtime.settings import RoomSettings, table_settings
-from headrace.streams.chat.access import RoomAccess
-from headrace.streams.chat.tables.memberships import DynamoMemberships
-from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
+from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
+from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.rooms import CachedRooms
 
 if TYPE_CHECKING:
     from headrace.api.paging.newest_page_cache import NewestPageCache
-    from headrace.streams.chat.conversations import Conversations
-    from headrace.streams.chat.frames import Subscriptions
-    from headrace.streams.chat.history import History
-    from headrace.streams.chat.invitations import InvitationService
-    from headrace.streams.chat.room_service import RoomService
-    from headrace.streams.chat.tables.invitations import DynamoInvitations
+    from headrace.streams.chat.live.subscriptions import Subscriptions
+    from headrace.streams.chat.messages.conversations import Conversations
+    from headrace.streams.chat.messages.history import History
+    from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
+    from headrace.streams.chat.rooms.invitations import InvitationService
+    from headrace.streams.chat.rooms.room_service import RoomService
 
 
 @functools.cache
@@ -40,7 +42,7 @@ def memberships() -> DynamoMemberships:
 @functools.cache
 def invitations() -> DynamoInvitations:
     """The invitations and blocks."""
-    from headrace.streams.chat.tables.invitations import DynamoInvitations
+    from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 
     return DynamoInvitations(dynamodb(), RoomSettings.read().memberships_table)
 
@@ -48,7 +50,7 @@ def invitations() -> DynamoInvitations:
 @functools.cache
 def invitation_service() -> InvitationService:
     """Users' lists of invitations, and their blocks."""
-    from headrace.streams.chat.invitations import InvitationService
+    from headrace.streams.chat.rooms.invitations import InvitationService
 
     table = DynamoRooms(dynamodb(), RoomSettings.read().rooms_table)
     return InvitationService(invitations(), memberships(), table, cursors())
@@ -75,7 +77,7 @@ def user_history() -> History:
 
 
 def _history(newest: NewestPageCache | None) -> History:
-    from headrace.streams.chat.history import History
+    from headrace.streams.chat.messages.history import History
     from headrace.streams.chat.stream import CHAT
 
     return History(range_reader(), cursors(), table_settings(CHAT).table, clock(), access(), newest)
@@ -86,7 +88,7 @@ def conversations() -> Conversations:
     """Users' lists of rooms, and their read marks."""
     from headrace.aws.client import client
     from headrace.storage.dynamodb.readers import DynamoReader
-    from headrace.streams.chat.conversations import AT_ONCE, Conversations
+    from headrace.streams.chat.messages.conversations import AT_ONCE, Conversations
     from headrace.streams.chat.stream import CHAT
 
     settings, parallel = RoomSettings.read(), client("dynamodb", connections=2 * AT_ONCE)
@@ -104,7 +106,7 @@ def conversations() -> Conversations:
 def subscriptions() -> Subscriptions:
     """Subscriptions of connections to rooms."""
     from headrace.bootstrap.live import connections, subscriber_hints
-    from headrace.streams.chat.frames import Subscriptions
+    from headrace.streams.chat.live.subscriptions import Subscriptions
 
     return Subscriptions(connections(), subscriber_hints(), access(), room_history())
 
@@ -114,9 +116,9 @@ def room_service() -> RoomService:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor
     from headrace.bootstrap.live import connections
-    from headrace.streams.chat.consent import Consent
-    from headrace.streams.chat.join_messages import JoinMessages
-    from headrace.streams.chat.room_service import RoomService
+    from headrace.streams.chat.rooms.consent import Consent
+    from headrace.streams.chat.rooms.join_messages import JoinMessages
+    from headrace.streams.chat.rooms.room_service import RoomService
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     join_messages = JoinMessages(acceptor({}), clock())

@@ -25,12 +25,15 @@ from headrace.runtime.settings import (
 )
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.streams.chat.gate import CheckedStore
-from headrace.streams.chat.hook import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
-from headrace.streams.chat.positions import LateStore
+from headrace.streams.chat.messages.activity import UPDATES_AT_ONCE, ActivityHook
+from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
+from headrace.streams.chat.messages.gate import CheckedStore
+from headrace.streams.chat.messages.hooks import LiveHook, NewestPageHook
+from headrace.streams.chat.messages.positions import LateStore
+from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.chat.tables.memberships import DynamoMemberships
-from headrace.streams.chat.tables.rooms import CachedRooms, DynamoRoomActivity, DynamoRooms
 from headrace.streams.registry import STREAMS, StreamHooks
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.hook import RideHook

@@ -1,6 +1,6 @@
 """Builds and parses frames with new messages, ``{"type": "messages", "roomId", "position", "items"}``.
 
-Live copies on the broker are such frames too. Positions are those of :mod:`headrace.streams.chat.positions`.
+Live copies on the broker are such frames too. Positions are those of :mod:`headrace.streams.chat.messages.positions`.
 """
 
 from __future__ import annotations

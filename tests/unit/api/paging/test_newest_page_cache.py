@@ -15,8 +15,8 @@ from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.keys import newest_page
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat.history import History
-from headrace.streams.chat.hook import NewestPageHook
+from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.messages.hooks import NewestPageHook
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
 from tests.fakes.clock import FixedClock

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from headrace.api.params import QueryTime
 from headrace.core.fields import Id, Time
 from headrace.streams.ads.stream import AdId, AdType
-from headrace.streams.chat.room_requests import EventId
+from headrace.streams.chat.rooms.requests import EventId
 from tools.api_reference.schemas import Generator, parameter
 
 TIMES = [

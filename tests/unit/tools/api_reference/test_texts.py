@@ -24,7 +24,7 @@ from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace.live.subscriber_hints import MARK_SECONDS
 from headrace.operations import health, status
 from headrace.streams.ads.routes import POINTS_LIMIT, TYPES_LIMIT
-from headrace.streams.chat.conversations import ROOMS_LIMIT, UNREAD_LIMIT
+from headrace.streams.chat.messages.conversations import ROOMS_LIMIT, UNREAD_LIMIT
 from headrace.streams.ski.fields import VERTICAL_PER_LIFT
 from headrace.streams.ski.resort_days import STALENESS
 from tests.unit.template_stack import TemplateStack

@@ -12,7 +12,7 @@ from headrace.core.json import encode
 class Page:
     """``items`` are JSON texts, newest first; ``next`` leads to older items, ``previous`` to newer ones.
 
-    Pages of a room have a ``position`` (:mod:`headrace.streams.chat.positions`).
+    Pages of a room have a ``position`` (:mod:`headrace.streams.chat.messages.positions`).
     """
 
     items: Sequence[str]

@@ -1,0 +1,1 @@
+"""Live messages: the frames of a connection, and its subscriptions to rooms."""

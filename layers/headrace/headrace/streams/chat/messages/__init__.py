@@ -1,0 +1,1 @@
+"""Messages of rooms: writing, storing and reading them, and lists of conversations."""

@@ -1,0 +1,207 @@
+"""Write access: whether a sender may write to a room, checked when a message is accepted, or before it is stored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrottled, StoreUnavailable, UserError
+from headrace.core.intervals import Interval
+from headrace.core.items import Item
+from headrace.core.stream import ValidatedEvent
+from headrace.core.times import SECOND, micros_of
+from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.observability import report
+from headrace.storage.ports import Failure, Store, Table
+from headrace.streams.chat.rooms.access import is_outside, no_room, not_in_room
+from headrace.streams.chat.rooms.memberships import Memberships, Pair
+from headrace.streams.chat.rooms.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, Rooms
+from headrace.streams.chat.stream import UNCHECKED
+
+COOLDOWN_SECONDS = 5.0
+"""Seconds without reads after a table was unavailable."""
+CHECK_SECONDS = 0.5
+"""Seconds after which a request reads no further rows. Rights that are still unknown are checked before storing."""
+
+CLOCK_SKEW = SECOND
+"""Microseconds that the clock of a join may be ahead of the clock of an acceptance."""
+
+Intervals = tuple[Interval, ...]
+
+ALWAYS: Intervals = (Interval("", None),)
+"""The right to write to an open room: as if the user had always been a member."""
+MISSING: Intervals = (Interval("", ""),)
+"""There is no such room, and a message of this sender does not create it."""
+
+
+class RoomGate:
+    """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
+
+    Without ``by_first_message``, only messages of trusted senders do. No message creates a room with a reserved id.
+    An open room in the cache costs a dict lookup. Any other room costs one consistent read per request.
+    """
+
+    def __init__(
+        self,
+        rooms: CachedRooms,
+        memberships: Memberships,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        by_first_message: bool = True,
+    ) -> None:
+        self._rooms = rooms
+        self._by_first_message = by_first_message
+        self._memberships = memberships
+        self._monotonic = monotonic
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
+        """Why each event is refused, or ``None``, in order. Unchecked events are marked with UNCHECKED."""
+        trusted = caller.has(EVENTS_WRITE)
+        room_ids = dict.fromkeys(each.event["roomId"] for each in events)
+        asked = [room_id for room_id in room_ids if self._needs_check(room_id, trusted)]
+        if not asked:
+            return [None] * len(events)
+        at = times.iso(now)
+        rights = self._rights(caller, asked, trusted, at)
+        outcomes: list[UserError | None] = []
+        for each in events:
+            room_id = each.event["roomId"]
+            intervals = rights.get(room_id, ALWAYS)
+            if intervals is None:
+                each.event[UNCHECKED] = at
+            if intervals is MISSING:
+                outcomes.append(no_room(room_id))
+            else:
+                outcomes.append(None if intervals is None or intervals is ALWAYS else refusal(intervals, each.event))
+        return outcomes
+
+    def _created(self, room_id: str, caller: Caller, at: str, deadline: float) -> Room | None:
+        """The room that a first message creates, unless it is too late for that."""
+        is_late = self._monotonic() >= deadline
+        return None if is_late else self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
+
+    def _creates(self, room_id: str, trusted: bool) -> bool:
+        return may_create(room_id, trusted or self._by_first_message)
+
+    def _needs_check(self, room_id: str, trusted: bool) -> bool:
+        room = self._rooms.cached(room_id)
+        return room is None or (room.kind == MEMBERS and not trusted)
+
+    def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Intervals | None]:
+        """The membership intervals of ``caller`` in each room; ``None``: they could not be read."""
+        # A trusted sender may write to any room; its rooms are read only to create missing ones.
+        rights: dict[str, Intervals | None] = dict.fromkeys(room_ids, ALWAYS if trusted else None)
+        deadline = self._monotonic() + CHECK_SECONDS
+        if self._cooldown.is_active:
+            return rights
+        try:
+            members = []
+            for room_id, found in self._rooms.get_many(room_ids).items():
+                if found is None and not self._creates(room_id, trusted):
+                    rights[room_id] = MISSING
+                    continue
+                room = found or self._created(room_id, caller, at, deadline)
+                if room is not None and room.kind == OPEN:
+                    rights[room_id] = ALWAYS
+                elif room is not None and not trusted:
+                    members.append((caller.subject, room_id))
+            if members and self._monotonic() < deadline:
+                for (_, room_id), membership in self._memberships.get_many(members).items():
+                    rights[room_id] = membership.intervals
+        except StoreUnavailable as error:
+            if not isinstance(error, StoreThrottled):
+                self._cooldown.start()
+            report(type(error).__name__, f"rights are checked before storing: {error.message}")
+        return rights
+
+
+def may_create(room_id: str, by_first_message: bool) -> bool:
+    """Whether a message to a room that does not exist creates it. It would be open, and direct rooms never are."""
+    return by_first_message and not keys.is_reserved_room(room_id)
+
+
+def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
+    """Why a user with these membership ``intervals`` may not write ``event`` to its room now, or ``None``."""
+    if not intervals or intervals[-1].left_at is not None:
+        return not_in_room(event["roomId"])
+    if is_outside(intervals, event["timestamp"]):
+        allowed = "a time at which you were in this room"
+        detail = FieldError("timestamp", "is of a time at which you were not in this room", event["timestamp"], allowed)
+        return Forbidden("timestamp is of a time at which you were not in this room", details=[detail])
+    return None
+
+
+class CheckedStore:
+    """A :class:`~headrace.storage.ports.Store` that stores a row marked with UNCHECKED only if its sender may write."""
+
+    def __init__(self, store: Store, rooms: Rooms, memberships: Memberships, *, by_first_message: bool = True) -> None:
+        self._store = store
+        self._by_first_message = by_first_message
+        self._rooms = rooms
+        self._memberships = memberships
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        # The mark is removed first, so that neither the table nor a hook sees it.
+        marked = {index: item.pop(UNCHECKED) for index, item in enumerate(items) if UNCHECKED in item}
+        if not marked:
+            return self._store.put_many(table, items)
+        refused = self._refused([(index, items[index], at) for index, at in marked.items()])
+        allowed = [index for index in range(len(items)) if index not in refused]
+        stored = self._store.put_many(table, [items[index] for index in allowed]) if allowed else []
+        outcomes: dict[int, Failure | None] = dict(zip(allowed, stored, strict=True))
+        outcomes.update(refused)
+        return [outcomes[index] for index in range(len(items))]
+
+    def _refused(self, marked: Sequence[tuple[int, Item, str]]) -> dict[int, Failure]:
+        """The failures of the rows that may not be stored now, by index."""
+        try:
+            rooms = self._rooms_of(marked)
+            pairs = [_pair(item) for _, item, _ in marked if _is_members(rooms.get(item["roomId"]))]
+            memberships = self._memberships.get_many(list(dict.fromkeys(pairs))) if pairs else {}
+        except StoreUnavailable as error:
+            return {index: error for index, _, _ in marked}
+        refused: dict[int, Failure] = {}
+        for index, item, at in marked:
+            room, membership = rooms.get(item["roomId"]), memberships.get(_pair(item))
+            if item["roomId"] in rooms and room is None:
+                refused[index] = PoisonRecord("not_allowed")
+            elif room is None or (_is_members(room) and membership is None):
+                refused[index] = StoreUnavailable("the sender's right cannot be checked right now")
+            elif membership is not None and not may_store(membership.intervals, at, item["timestamp"]):
+                refused[index] = PoisonRecord("not_allowed")
+        return refused
+
+    def _rooms_of(self, marked: Sequence[tuple[int, Item, str]]) -> dict[str, Room | None]:
+        """The rooms that could be read. A missing room is created as an open one, if a first message may create it."""
+        rooms = self._rooms.get_many(list(dict.fromkeys(item["roomId"] for _, item, _ in marked)))
+        for _, item, at in marked:
+            room_id = item["roomId"]
+            if room_id in rooms and rooms[room_id] is None and may_create(room_id, self._by_first_message):
+                rooms[room_id] = self._rooms.create(Room(room_id, OPEN, GROUP, at, item["userId"]))
+        return rooms
+
+
+def _pair(item: Item) -> Pair:
+    return item["userId"], item["roomId"]
+
+
+def _is_members(room: Room | None) -> bool:
+    return room is not None and room.kind == MEMBERS
+
+
+def may_store(intervals: Sequence[Interval], at: str, timestamp: str) -> bool:
+    """Whether a message that was accepted at ``at`` and carries ``timestamp`` may be stored.
+
+    An interval must cover ``at`` or begin within ``CLOCK_SKEW`` after it. ``timestamp`` must be within an interval,
+    give or take ``CLOCK_TOLERANCE``.
+    """
+    latest = micros_of(at) + CLOCK_SKEW
+    was_in = any(
+        interval.covers(at) or (at <= interval.joined_at and micros_of(interval.joined_at) <= latest)
+        for interval in intervals
+    )
+    return was_in and not is_outside(intervals, timestamp)

@@ -1,0 +1,222 @@
+"""History: pages of a room's or a user's messages, by time and then by id, newest first.
+
+A page has ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` is sent as ``before`` and leads to older
+messages, ``previous`` as ``after`` and leads to newer ones. ``hasMore`` is about the direction of the request (about
+both, around a message). A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
+
+Pages of a room also have a ``position``. Sent as ``since``, it selects the messages that were stored afterwards
+(:mod:`headrace.streams.chat.messages.positions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.newest_page_cache import NewestPageCache
+from headrace.api.paging.page import ROWS, Page, cut
+from headrace.api.paging.pager import BEFORE, Pager
+from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, ranges, read_page, spans_of
+from headrace.api.paging.request import PageRequest
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
+from headrace.core.json import encode
+from headrace.storage.ports import RangeQuery, RangeReader, Rows
+from headrace.streams.chat.messages import positions
+from headrace.streams.chat.rooms.access import ReadScope, RoomAccess, no_room
+from headrace.streams.chat.stream import item_of
+
+ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
+"""Reads that a page may spend on expired rows which are not deleted yet. After the first few, each passes over 1 MB, so
+``hasMore`` is exact unless about 60 MB of expired rows follow one another."""
+USER_BUDGET = ReadBudget(reads=6, rows=500)
+ROOMS_PER_PAGE = 50
+"""Rooms whose read scope one page of another user's messages may read."""
+IN_INDEX = "-"
+"""In a cursor of a walk with ``since``: the beginning of the index of late messages. "" is a place in the table."""
+
+
+class History:
+    """Reads pages of history. Rows whose ``expiresAt`` has passed are never shown.
+
+    ``table`` is the table of messages. Without ``newest``, every page comes from the table.
+    """
+
+    def __init__(
+        self,
+        reader: RangeReader,
+        cursors: CursorSigner,
+        table: str,
+        clock: times.Clock,
+        access: RoomAccess,
+        newest: NewestPageCache | None = None,
+    ) -> None:
+        self._reader = reader
+        self._cursors = cursors
+        self._table = table
+        self._clock = clock
+        self._access = access
+        self._newest = newest
+
+    def room(self, caller: Caller, room_id: str, request: PageRequest, since: int | None = None) -> Page:
+        """A page of one room, within the caller's intervals; of the messages stored after ``since``, if it is given.
+
+        Reads are consistent, so a page shows all messages that were stored before. Only the newest page may come from
+        the cache, and be 2 s old. ``has_more`` is exact, except with ``since``.
+
+        Raises:
+            NotFound: there is neither the room nor a message in it.
+            Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
+        """
+        now = self._clock.now()
+        scope = self._access.read_scope(caller, room_id)
+        first = None if since is None else positions.first_time(since)
+        if request.cursor is not None:
+            request, first = self._continued(caller, room_id, request)
+        if first is not None:
+            page = self._stored_since(caller, room_id, request, first, scope, now)
+        else:
+            page = replace(self._room(caller, room_id, request, scope, now), position=positions.position(now))
+        if not page.items and not scope.exists:
+            raise no_room(room_id)
+        return page
+
+    def _room(self, caller: Caller, room_id: str, request: PageRequest, scope: ReadScope, now: int) -> Page:
+        query = Query("room", room_id, caller.subject, request.start, request.end)
+        rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
+        spans = spans_of(scope.intervals, request.start, request.end)
+        seconds = now // times.SECOND
+        pager = Pager(self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_BUDGET, seconds, item_of)
+        if self._newest is None or not request.is_newest or request.limit > ROWS:
+            return pager.page(request)
+        kept, is_wanted = self._newest.find(room_id)
+        if kept is not None and (page := pager.kept(kept, request)) is not None:
+            return page
+        if not is_wanted:
+            return pager.page(request)
+        page, newest = pager.newest(request)
+        if newest is not None:
+            self._newest.keep(room_id, newest, now)
+        return page
+
+    def _continued(self, caller: Caller, room_id: str, request: PageRequest) -> tuple[PageRequest, str | None]:
+        """The request with the query of its ``cursor``, and the first time of a walk with ``since``."""
+        try:
+            return request.resolved(self._cursors, Query("room", room_id, caller.subject)), None
+        except InvalidCursor:
+            found = request.resolved(self._cursors, Query("since", room_id, caller.subject))
+        return found, found.start
+
+    def _stored_since(
+        self, caller: Caller, room_id: str, request: PageRequest, first: str, scope: ReadScope, now: int
+    ) -> Page:
+        """Messages of the time ``first`` and later, newest first; then earlier ones that were stored late since then.
+
+        All pages of a walk have the position of the first one, since later pages miss what is stored meanwhile.
+        """
+        seconds = now // times.SECOND
+        query = Query("since", room_id, caller.subject, first)
+        begun, key, stored_at = positions.position(now), "", ""
+        if request.before is not None:
+            begun, key, stored_at = self._cursors.verify(request.before, query, BEFORE, parts=3)
+        rows: list[dict[str, Any]] = []
+        more: tuple[str, str] | None = ("", IN_INDEX) if not stored_at else (key, stored_at)
+        if not stored_at:
+            table = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
+            place = {"timestampSk": key} if key else None
+            spans = ranges(table, spans_of(scope.intervals, first, None), place, True)
+            found = read_page(self._reader, spans, request.limit, seconds, ROOM_BUDGET)
+            rows = found.items
+            if found.more is not None:
+                more = (found.more["timestampSk"], "")
+        count_of_table = len(rows)
+        if more is not None and more[1] and len(rows) < request.limit:
+            found = self._stored_late(room_id, first, more, request.limit - len(rows), scope, seconds)
+            rows += found.items
+            more = None if found.more is None else (found.more["timestampSk"], found.more[positions.STORED_AT])
+        items = [encode(item_of(row)) for row in rows]
+        count = cut(items, request.max_bytes)
+        if count < len(items):
+            last = rows[count - 1]
+            more = (last["timestampSk"], "" if count <= count_of_table else last[positions.STORED_AT])
+        following = self._cursors.sign(query, BEFORE, (begun, *more)) if more is not None else None
+        return Page(items[:count], following, None, more is not None, begun)
+
+    def _stored_late(
+        self, room_id: str, first: str, place: tuple[str, str], limit: int, scope: ReadScope, seconds: int
+    ) -> Rows:
+        """Messages that were stored late, at ``first`` or after it, except those that the table shows anyway."""
+        key, stored_at = place
+        start = {"roomId": room_id, "timestampSk": key, positions.STORED_AT: stored_at} if key else None
+        late = RangeQuery(
+            self._table, "roomId", room_id, positions.STORED_AT, index=positions.LATE_INDEX, lower=first, start=start
+        )
+
+        def sees(row: Mapping[str, Any]) -> bool:
+            return bool(row["timestamp"] < first) and scope.covers(row["timestamp"])
+
+        return read_page(self._reader, [(late, ALL_KEYS)], limit, seconds, ROOM_BUDGET, sees)
+
+    def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
+        """A page of one user's messages in all rooms. Other callers see only those that they may read.
+
+        The work is bounded: ``has_more`` is also true when the page stopped early. The index may lag by milliseconds.
+        Only an empty page of another user costs reads that find out whether the user exists.
+
+        Raises:
+            NotFound: another user, who has no message and was in no room.
+            Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
+        """
+        now = self._clock.now()
+        request = request.resolved(self._cursors, Query("user", user_id, caller.subject))
+        query = Query("user", user_id, caller.subject, request.start, request.end)
+        rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
+        spans = spans_of(None, request.start, request.end)
+        visible = None if user_id == caller.subject else _RoomAccessFilter(self._reader, self._access, caller)
+        reader, sees = (visible, visible.sees) if visible is not None else (self._reader, None)
+        position, seconds = ("timestampSk", "roomId"), now // times.SECOND
+        pager = Pager(reader, self._cursors, query, rows, spans, position, USER_BUDGET, seconds, item_of, sees)
+        page = pager.page(request)
+        if not page.items and user_id != caller.subject and not self._is_user(user_id, rows):
+            raise _no_user(user_id)
+        return page
+
+    def _is_user(self, user_id: str, rows: RangeQuery) -> bool:
+        """Whether there is a message of the user, or a membership."""
+        return bool(self._reader.read(replace(rows, limit=1)).items) or self._access.is_member_anywhere(user_id)
+
+
+def _no_user(user_id: str) -> NotFound:
+    detail = FieldError("userId", "is not the id of a user", echo(user_id), "a user with a message or a membership")
+    return NotFound("there is no such user", details=[detail])
+
+
+class _RoomAccessFilter:
+    """Reads rows of another user and decides which of them ``caller`` may see. It reads the scope of each room once."""
+
+    def __init__(self, reader: RangeReader, access: RoomAccess, caller: Caller) -> None:
+        self._reader = reader
+        self._access = access
+        self._caller = caller
+        self._scopes: dict[str, ReadScope | None] = {}
+
+    def read(self, query: RangeQuery) -> Rows:
+        return self.read_many([query])[0]
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
+        answers = list(self._reader.read_many(queries))
+        rooms = dict.fromkeys(row["roomId"] for rows in answers for row in rows.items)
+        unknown = [room_id for room_id in rooms if room_id not in self._scopes]
+        if asked := unknown[: ROOMS_PER_PAGE - len(self._scopes)]:
+            self._scopes |= self._access.read_scopes(self._caller, asked)
+        return answers
+
+    def sees(self, row: Mapping[str, Any]) -> bool | None:
+        """Whether the row may be shown; ``None`` beyond ``ROOMS_PER_PAGE`` rooms."""
+        if row["roomId"] not in self._scopes:
+            return None
+        scope = self._scopes[row["roomId"]]
+        return scope is not None and scope.covers(row["timestamp"])

@@ -1,0 +1,1 @@
+"""Rooms, their members, and invitations to them."""

@@ -1,0 +1,109 @@
+"""Read access: which messages of a room a caller may read, decided from rooms and memberships."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headrace.core.caller import Caller
+from headrace.core.errors import FieldError, Forbidden, NotFound, StoreUnavailable, echo
+from headrace.core.intervals import Interval
+from headrace.core.times import MINUTE, micros_of
+from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.rooms import OPEN, Rooms
+
+CLOCK_TOLERANCE = 5 * MINUTE
+"""Microseconds that a client's clock may differ, in both directions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadScope:
+    """Which messages of a room a caller may read: those within ``intervals``, oldest first, never overlapping.
+
+    ``None`` is the whole room. A message of a trusted sender may be stored a moment before its room ``exists``.
+    """
+
+    intervals: tuple[Interval, ...] | None
+    exists: bool = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether new messages may be read."""
+        return self.intervals is None or (bool(self.intervals) and self.intervals[-1].left_at is None)
+
+    def covers(self, timestamp: str) -> bool:
+        """Whether a message of this time may be read."""
+        return self.intervals is None or any(interval.covers(timestamp) for interval in self.intervals)
+
+
+class RoomAccess:
+    """Decides what callers may read. Memberships are read every time, so a leave or removal counts at once.
+
+    The router has checked the token's scopes before. Every method may raise StoreUnavailable.
+    """
+
+    def __init__(self, rooms: Rooms, memberships: Memberships) -> None:
+        self._rooms = rooms
+        self._memberships = memberships
+
+    def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
+        """How much of the room ``caller`` may read; an unknown room reads as open and empty.
+
+        Raises:
+            Forbidden: a ``members`` room that the caller was never in.
+        """
+        room = self._rooms.get(room_id)
+        if room is None or room.kind == OPEN:
+            return ReadScope(None, exists=room is not None)
+        intervals = self._memberships.get(caller.subject, room_id).intervals
+        if not intervals:
+            raise not_in_room(room_id)
+        return ReadScope(intervals)
+
+    def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
+        """:meth:`read_scope` of several rooms, read together; ``None`` where that is forbidden."""
+        rooms = self._rooms.get_many(room_ids)
+        closed = [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
+        memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
+        if len(rooms) < len(set(room_ids)) or len(memberships) < len(closed):
+            raise StoreUnavailable("rooms cannot be reached right now; try again shortly")
+        found: dict[str, ReadScope | None] = dict.fromkeys(rooms, ReadScope(None))
+        for room_id in closed:
+            intervals = memberships[caller.subject, room_id].intervals
+            found[room_id] = ReadScope(intervals) if intervals else None
+        return found
+
+    def is_member_anywhere(self, user_id: str) -> bool:
+        """Whether the user is or was in any room."""
+        return self._memberships.is_known(user_id)
+
+
+def check_own(caller: Caller, user_id: str, message: str) -> None:
+    """Check that ``user_id`` is the caller. Raises Forbidden with ``message``."""
+    if user_id != caller.subject:
+        raise Forbidden(message, details=[FieldError("userId", "is not you", echo(user_id), "the token's own user")])
+
+
+def no_room(room_id: str) -> NotFound:
+    """The error for a room that does not exist."""
+    detail = FieldError("roomId", "is not the id of a room", echo(room_id), "a room that was created, or has a message")
+    return NotFound("there is no such room", details=[detail])
+
+
+def not_in_room(room_id: str) -> Forbidden:
+    """The error for a caller who is not in a ``members`` room."""
+    detail = FieldError("roomId", "is a room that you are not in", echo(room_id), "a room that you are a member of")
+    return Forbidden("you are not in this room", details=[detail])
+
+
+def is_outside(intervals: Sequence[Interval], timestamp: str) -> bool:
+    """Whether ``timestamp`` is outside all ``intervals`` by more than ``CLOCK_TOLERANCE``.
+
+    Such messages are refused, so that new members cannot date messages before their join.
+    """
+    at = micros_of(timestamp)
+    return not any(
+        micros_of(interval.joined_at) <= at + CLOCK_TOLERANCE
+        and (interval.left_at is None or at - CLOCK_TOLERANCE < micros_of(interval.left_at))
+        for interval in reversed(intervals)
+    )

@@ -1,0 +1,1 @@
+"""Rooms, memberships and invitations in DynamoDB."""

@@ -1,0 +1,134 @@
+"""Invitations to rooms, and whose invitations a user blocks.
+
+An invitation is a row of the Memberships table beside the user's memberships, so that no number of invitations slows
+down or crowds out the user's own rooms. A second row per user and inviter holds the rooms of their open invitations and
+whether the user blocks the inviter. One conditional write to it bounds and refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headrace.aws.client import AwsClient
+from headrace.core.items import Item, to_wire
+from headrace.storage.dynamodb.client import DynamoTable
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, too_many
+
+
+class DynamoInvitations:
+    """:class:`Invitations` in the Memberships table."""
+
+    def __init__(self, client: AwsClient, table: str) -> None:
+        self._table = DynamoTable(client, table, "invitations")
+
+    def get(self, user_id: str, room_id: str) -> Invitation | None:
+        row = self._table.get(_key(user_id, room_id))
+        return None if row is None else _invitation(row)
+
+    def add(self, invitation: Invitation) -> None:
+        if not self._counted(invitation) and not (self._recount(invitation) and self._counted(invitation)):
+            raise too_many(invitation.user_id)
+        self._table.put(
+            _key(invitation.user_id, invitation.room_id)
+            | {"invitedBy": invitation.invited_by, "invitedAt": invitation.invited_at, "role": invitation.role}
+        )
+
+    def _counted(self, invitation: Invitation) -> bool:
+        condition = (
+            "attribute_not_exists(blockedAt) AND "
+            "(attribute_not_exists(rooms) OR size(rooms) < :limit OR contains(rooms, :one))"
+        )
+        values = {":rooms": {invitation.room_id}, ":one": invitation.room_id, ":limit": OPEN_LIMIT}
+        key = _inviter_key(invitation.user_id, invitation.invited_by)
+        return self._table.update_if(condition, key, "ADD rooms :rooms", values)
+
+    def _recount(self, invitation: Invitation) -> bool:
+        """Take rooms out of the count whose invitations are gone: their deletion may have been interrupted."""
+        user_id, inviter = invitation.user_id, invitation.invited_by
+        row = self._table.get(_inviter_key(user_id, inviter)) or {}
+        if "blockedAt" in row:
+            raise blocked_by(user_id)
+        counted = set(row.get("rooms", ()))
+        closed = counted - {each.room_id for each in self._open(user_id, inviter, counted)}
+        self._uncount(user_id, inviter, closed)
+        return bool(closed)
+
+    def remove(self, invitation: Invitation) -> None:
+        self._table.delete_many([_key(invitation.user_id, invitation.room_id)])
+        self._uncount(invitation.user_id, invitation.invited_by, {invitation.room_id})
+
+    def _uncount(self, user_id: str, inviter: str, rooms: set[str]) -> None:
+        if rooms:
+            key = _inviter_key(user_id, inviter)
+            self._table.update_if("attribute_exists(rooms)", key, "DELETE rooms :rooms", {":rooms": rooms})
+
+    def page(self, user_id: str, after: str | None, limit: int) -> tuple[list[Invitation], bool]:
+        start = {} if after is None else {"ExclusiveStartKey": to_wire(_key(user_id, after))}
+        partition = _invitations_of(user_id)
+        rows, more = self._table.query("userId", partition, ConsistentRead=True, Limit=limit, **start)
+        return [_invitation(row) for row in rows], more
+
+    def is_blocked(self, user_id: str, other_id: str) -> bool:
+        return "blockedAt" in (self._table.get(_inviter_key(user_id, other_id)) or {})
+
+    def block(self, user_id: str, other_id: str, at: str) -> str:
+        row = self._table.update(
+            _inviter_key(user_id, other_id),
+            "SET blockedAt = if_not_exists(blockedAt, :at) REMOVE rooms",
+            {":at": at},
+            ReturnValues="ALL_OLD",
+        )
+        invitations = self._open(user_id, other_id, row.get("rooms", ()))
+        self._table.delete_many([_key(user_id, each.room_id) for each in invitations])
+        return str(row.get("blockedAt", at))
+
+    def unblock(self, user_id: str, other_id: str) -> None:
+        names = {":at": ""}
+        self._table.update_if("blockedAt > :at", _inviter_key(user_id, other_id), "REMOVE blockedAt", names)
+
+    def blocked(self, user_id: str, after: str | None, limit: int) -> tuple[list[tuple[str, str]], str | None]:
+        start = {} if after is None else {"ExclusiveStartKey": to_wire(_inviter_key(user_id, after))}
+        partition = _inviters_of(user_id)
+        rows, more = self._table.query("userId", partition, ConsistentRead=True, Limit=limit, **start)
+        found = [(_id(row), row["blockedAt"]) for row in rows if "blockedAt" in row]
+        return found, _id(rows[-1]) if more and rows else None
+
+    def _open(self, user_id: str, inviter: str, rooms: Iterable[str]) -> list[Invitation]:
+        """The invitations of one inviter to ``rooms`` that are open; unread ones count as open."""
+        rows, unread = self._table.get_many([_key(user_id, room_id) for room_id in rooms])
+        found = [each for each in map(_invitation, rows) if each.invited_by == inviter]
+        return found + [Invitation(user_id, _id(key), inviter, "", "member") for key in unread]
+
+
+def _invitations_of(user_id: str) -> str:
+    """The partition key of a user's invitations; no user id contains ``#``."""
+    return f"#invited#{user_id}"
+
+
+def _inviters_of(user_id: str) -> str:
+    """The partition key of those who invited a user, or whom the user blocks."""
+    return f"#inviters#{user_id}"
+
+
+def _beside(other_id: str) -> str:
+    """A sort key that is no room id, so the index of a room's members does not list it."""
+    return f"#{other_id}"
+
+
+def _key(user_id: str, room_id: str) -> Item:
+    return {"userId": _invitations_of(user_id), "roomId": _beside(room_id)}
+
+
+def _inviter_key(user_id: str, inviter: str) -> Item:
+    return {"userId": _inviters_of(user_id), "roomId": _beside(inviter)}
+
+
+def _id(row: Item) -> str:
+    """The room or the inviter of a row."""
+    found: str = row["roomId"][1:]
+    return found
+
+
+def _invitation(row: Item) -> Invitation:
+    user_id = row["userId"].removeprefix(_invitations_of(""))
+    return Invitation(user_id, _id(row), row["invitedBy"], row["invitedAt"], row["role"])

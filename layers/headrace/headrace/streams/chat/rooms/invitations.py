@@ -1,0 +1,157 @@
+"""Invitations to rooms, and whose invitations a user blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.params import UserPath
+from headrace.api.router import Request
+from headrace.core import times
+from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
+from headrace.streams.chat.rooms.access import check_own
+from headrace.streams.chat.rooms.memberships import Memberships, Role
+from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
+from headrace.streams.chat.rooms.rooms import Rooms
+
+OPEN_LIMIT = 20
+"""Open invitations that one user may have from one inviter."""
+_OWN = "invitations are shown to their own user only"
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """An owner's wish that a user joins a room; ``invited_at`` is a canonical time."""
+
+    user_id: str
+    room_id: str
+    invited_by: str
+    invited_at: str
+    role: Role
+
+
+class Invitations(Protocol):
+    """Stores invitations and blocks; reads are consistent. Every method may raise StoreUnavailable."""
+
+    def get(self, user_id: str, room_id: str) -> Invitation | None:
+        """The open invitation of a user to a room, if there is one."""
+
+    def add(self, invitation: Invitation) -> None:
+        """Invite, or replace an invitation to the same room.
+
+        Raises:
+            Forbidden: the user blocks the inviter.
+            Conflict: ``OPEN_LIMIT`` invitations of this inviter are open.
+        """
+
+    def remove(self, invitation: Invitation) -> None:
+        """Delete an invitation that was accepted, declined or withdrawn."""
+
+    def page(self, user_id: str, after: str | None, limit: int) -> tuple[list[Invitation], bool]:
+        """Up to ``limit`` open invitations of a user by room id, and whether there are more."""
+
+    def is_blocked(self, user_id: str, other_id: str) -> bool:
+        """Whether ``user_id`` blocks ``other_id``."""
+
+    def block(self, user_id: str, other_id: str, at: str) -> str:
+        """Refuse invitations of ``other_id`` from now on, and delete the open ones. Returns the time of the block."""
+
+    def unblock(self, user_id: str, other_id: str) -> None:
+        """End a block."""
+
+    def blocked(self, user_id: str, after: str | None, limit: int) -> tuple[list[tuple[str, str]], str | None]:
+        """Users whom ``user_id`` blocks with the time of each, by id; and the id to continue after, if there is more.
+
+        Reads up to ``limit`` inviters, of whom few may be blocked.
+        """
+
+
+class InvitationService:
+    """Lists the caller's invitations, and blocks users. Every method may raise StoreUnavailable."""
+
+    def __init__(self, invitations: Invitations, memberships: Memberships, rooms: Rooms, cursors: CursorSigner) -> None:
+        self._invitations = invitations
+        self._memberships = memberships
+        self._rooms = rooms
+        self._cursors = cursors
+
+    def invitations(self, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
+        """List the rooms that the caller is invited to, in the order of their ids.
+
+        Accept with `PUT /rooms/{roomId}/members/{userId}`, decline with `DELETE`.
+
+        Raises:
+            Forbidden: ``user_id`` is another user. InvalidCursor.
+        """
+        caller, user_id, query = request.caller, request.path.user_id, request.query
+        check_own(caller, user_id, _OWN)
+        signed = Query("invitations", user_id, caller.subject)
+        found, more = self._invitations.page(user_id, query.after(self._cursors, signed), query.limit)
+        rooms = self._rooms.get_many([each.room_id for each in found])
+        memberships = self._memberships.get_many([(user_id, each.room_id) for each in found])
+        if len(rooms) < len(found) or len(memberships) < len(found):
+            raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
+        items = [
+            {**room.to_body(), **invitation_body(each)}
+            for each in found
+            if (room := rooms[each.room_id]) is not None and not memberships[user_id, each.room_id].is_open
+        ]
+        following = self._cursors.sign(signed, "after", [found[-1].room_id]) if more else None
+        return {"items": items, "next": following, "hasMore": following is not None}
+
+    def blocked(self, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
+        """List the users whose invitations the caller refuses, in the order of their ids.
+
+        Raises:
+            Forbidden: ``user_id`` is another user. InvalidCursor.
+        """
+        caller, user_id, query = request.caller, request.path.user_id, request.query
+        check_own(caller, user_id, _OWN)
+        signed = Query("blocked", user_id, caller.subject)
+        found, last = self._invitations.blocked(user_id, query.after(self._cursors, signed), query.limit)
+        following = None if last is None else self._cursors.sign(signed, "after", [last])
+        items = [{"userId": other_id, "blockedAt": at} for other_id, at in found]
+        return {"items": items, "next": following, "hasMore": following is not None}
+
+    def block(self, request: Request[OtherPath, None, None]) -> dict[str, Any]:
+        """Refuse invitations of another user, and decline the open ones. Rooms that both are in stay as they are.
+
+        Raises:
+            Forbidden: the first user is not the caller. InvalidRequest: both are the same user.
+        """
+        user_id, other_id = request.path.user_id, request.path.other_id
+        check_own(request.caller, user_id, _OWN)
+        if user_id == other_id:
+            detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
+            raise InvalidRequest("a user blocks others only", details=[detail])
+        blocked_at = self._invitations.block(user_id, other_id, times.iso(request.now))
+        return {"userId": other_id, "blockedAt": blocked_at}
+
+    def unblock(self, request: Request[OtherPath, None, None]) -> dict[str, Any]:
+        """Take invitations of another user again. For a user who is not blocked, nothing changes.
+
+        Raises:
+            Forbidden: the first user is not the caller.
+        """
+        user_id, other_id = request.path.user_id, request.path.other_id
+        check_own(request.caller, user_id, _OWN)
+        self._invitations.unblock(user_id, other_id)
+        return {"userId": other_id, "blockedAt": None}
+
+
+def invitation_body(invitation: Invitation) -> InvitationBody:
+    """An invitation as responses show it."""
+    return {"invitedBy": invitation.invited_by, "invitedAt": invitation.invited_at, "role": invitation.role}
+
+
+def blocked_by(user_id: str) -> Forbidden:
+    """The error for an inviter whom the user blocks."""
+    detail = FieldError("userId", "takes no invitations from you", echo(user_id), "a user who has not blocked you")
+    return Forbidden("this user takes no invitations from you", details=[detail])
+
+
+def too_many(user_id: str) -> Conflict:
+    """The error for one invitation more than ``OPEN_LIMIT``."""
+    detail = FieldError("userId", "has too many invitations from you", echo(user_id), f"{OPEN_LIMIT} open ones")
+    return Conflict("this user has not answered your earlier invitations", details=[detail])

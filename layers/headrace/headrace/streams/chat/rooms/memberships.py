@@ -1,0 +1,147 @@
+"""Memberships: when a user was in a room. One row per user and room, with two string sets, ``joins`` and ``leaves``.
+
+A join or leave is ONE UpdateItem that ADDs ``time#eventId`` to its set. Adding to a set is commutative and idempotent,
+so late, repeated and reordered events give the same sets, and no writer ever writes back what it has read. Intervals
+are computed from the sets on every read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from headrace.core.intervals import Interval
+from headrace.core.keys import TIME_LENGTH
+from headrace.core.times import micros_of
+from headrace.streams.chat.rooms.fold import fold, parse_membership_event
+
+Role = Literal["owner", "member"]
+EventKind = Literal["join", "leave"]
+Pair = tuple[str, str]
+"""A user and a room."""
+
+OWNER: Role = "owner"
+MEMBER: Role = "member"
+EVENT_ID_LIMIT = 64
+JOINS_LIMIT = 1000
+LEAVES_LIMIT = 2000
+"""Entries that each set may have. An entry has 27 characters of time and up to 64 of id, so two full sets have 276,000
+bytes of the 400 KB that an item may have. Beyond, the oldest closed interval makes room."""
+READ_LIMIT = 10_000
+"""Memberships of a user that are read to find the newest ones."""
+
+
+def state_of(last: Interval) -> dict[str, str]:
+    """Whether a user with this last interval is in the room, and since when, as responses show it."""
+    return (
+        {"state": "in", "since": last.joined_at} if last.left_at is None else {"state": "left", "since": last.left_at}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The joins and leaves of one user in one room. Without any, the user was never in the room.
+
+    ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
+    A user who ``left_for_good`` sees the room in no list, and returns by joining only.
+    """
+
+    user_id: str
+    room_id: str
+    joins: frozenset[str] = frozenset()
+    leaves: frozenset[str] = frozenset()
+    role: Role = "member"
+    username: str | None = None
+    read_to: str | None = None
+    left_for_good: bool = False
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """When the user was in the room, oldest first."""
+        return fold(self.joins, self.leaves)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the user is in the room: no leave counts after the last join."""
+        intervals = self.intervals
+        return bool(intervals) and intervals[-1].left_at is None
+
+    def event_at(self, kind: EventKind, timestamp: str) -> str | None:
+        """The id of the event of that kind and time; the first in order if there are several."""
+        found = (parse_membership_event(each) for each in (self.joins if kind == "join" else self.leaves))
+        return min((event_id for at, event_id in found if at == timestamp), default=None)
+
+    @property
+    def last_event(self) -> str:
+        """The time of the last join or leave; "" if there is none."""
+        return max(self.joins | self.leaves, default="")[:TIME_LENGTH]
+
+    def next_time(self, now: int) -> int:
+        """``now``, or one microsecond after the last event, if that is later.
+
+        Clocks of two environments may differ: without this a leave could come before the join that it answers.
+        """
+        return max(now, micros_of(self.last_event) + 1) if self.last_event else now
+
+
+def newest(memberships: Iterable[Membership], limit: int) -> tuple[list[Membership], bool]:
+    """Up to ``limit`` memberships that lists show, and whether there are more: rooms the user is in before others."""
+    shown = [each for each in memberships if each.intervals and not each.left_for_good]
+    shown.sort(key=lambda each: (each.is_open, each.last_event), reverse=True)
+    return shown[:limit], len(shown) > limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One join or leave to add. ``None`` leaves ``role`` and ``username`` as they are; a leave removes the role.
+
+    A join ends having left for good.
+    """
+
+    user_id: str
+    room_id: str
+    kind: EventKind
+    event: str
+    role: Role | None = None
+    username: str | None = None
+
+
+class Memberships(Protocol):
+    """Stores memberships; every read sees all earlier changes. Every method may raise StoreUnavailable."""
+
+    def get(self, user_id: str, room_id: str) -> Membership:
+        """The membership of one user in one room."""
+        ...
+
+    def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
+        """Several memberships; those that could not be read now are left out."""
+        ...
+
+    def add(self, change: Change) -> Membership:
+        """Add a join or leave once. Returns the new membership. A full set forgets its ``forgettable`` events."""
+        ...
+
+    def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
+        """Set the role. Returns the new membership."""
+        ...
+
+    def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
+        """Up to ``limit`` users who are or were in the room, by id, and whether there are more; read from an index."""
+        ...
+
+    def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
+        """The ``newest`` memberships of a user, and whether there are more."""
+        ...
+
+    def is_known(self, user_id: str) -> bool:
+        """Whether the user is or was in any room."""
+        ...
+
+    def leave_for_good(self, user_id: str, room_id: str) -> None:
+        """Leave a room that the user was in out of the user's lists, until the user joins again."""
+        ...
+
+    def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
+        """Move the read mark of an existing membership forward to ``position``. Returns whether it moved."""
+        ...

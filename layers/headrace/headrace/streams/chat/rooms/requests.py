@@ -1,0 +1,263 @@
+"""Models of the routes of rooms and members: paths, queries, bodies and answers."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
+
+from headrace.api.paging.request import ListRequest
+from headrace.api.params import Params, UserPath, names_of
+from headrace.api.router import Request
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE
+from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
+from headrace.core.fields import Id, Name, Number, Time, checked_id, whole_number
+from headrace.core.sender import AHEAD_LIMIT
+from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
+from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
+
+NAME_LIMIT = 128
+TOPIC_LIMIT = 256
+EVENT_ID_FORM = f"1 to {EVENT_ID_LIMIT} printable ASCII characters without '#', '/' and '?', and not '.' or '..'"
+_TIME = f"{times.ACCEPTED_FORM}; at most 5 minutes ahead"
+
+
+def _event_id(value: str) -> str:
+    if not value.isascii() or len(value) > EVENT_ID_LIMIT:
+        raise PydanticCustomError("event_id", "is not a usable id")
+    return checked_id(keys.new_id, value)
+
+
+EventId = Annotated[str, AfterValidator(_event_id)]
+
+
+class RoomPath(Params):
+    """A room."""
+
+    refusal = "{field} is not a usable id"
+
+    room_id: Id = Field(description=keys.ID_FORM)
+
+
+class MemberPath(RoomPath, UserPath):
+    """A user in a room."""
+
+
+class OtherPath(UserPath):
+    """Two users; the first is the caller, except that events:write opens direct rooms of all users."""
+
+    other_id: Id = Field(description=keys.ID_FORM)
+
+
+def _line(value: str) -> str:
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise PydanticCustomError("line", "contains a control character")
+    return value
+
+
+NAME_FORM = f"1 to {NAME_LIMIT} characters without control characters"
+TOPIC_FORM = f"1 to {TOPIC_LIMIT} characters without control characters"
+RoomName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), AfterValidator(_line)]
+RoomTopic = Annotated[str, Field(min_length=1, max_length=TOPIC_LIMIT), AfterValidator(_line)]
+
+
+class _Body(Params):
+    """Base of the bodies."""
+
+    unknown = "is not a field of this route"
+
+
+class RoomRequest(_Body):
+    """A room to create."""
+
+    kind: RoomKind = Field(description="open or members")
+    form: Form = Field(default=GROUP, description="direct or group")
+    name: RoomName | None = Field(default=None, description=NAME_FORM)
+    topic: RoomTopic | None = Field(default=None, description=TOPIC_FORM)
+    created_at: Time | None = Field(default=None, description=_TIME)
+    created_by: Id | None = Field(default=None, description=keys.ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+
+
+class RoomChange(_Body):
+    """A new name or topic; ``null`` removes it, and a field that is left out stays."""
+
+    keeps_null = True
+
+    name: RoomName | None = Field(default=None, description=f"{NAME_FORM}; or null")
+    topic: RoomTopic | None = Field(default=None, description=f"{TOPIC_FORM}; or null")
+
+
+class JoinRequest(_Body):
+    """How a user joins; every field is optional."""
+
+    is_optional = True
+
+    role: Role | None = Field(default=None, description="owner or member")
+    at: Time | None = Field(default=None, alias="joinedAt", description=_TIME)
+    id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+
+
+class LeaveRequest(_Body):
+    """How a user leaves; every field is optional."""
+
+    is_optional = True
+
+    role: Literal[None] = None
+    at: Time | None = Field(default=None, alias="leftAt", description=_TIME)
+    id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
+    username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
+    for_good: bool = Field(default=False, description="true or false")
+
+
+class ListQuery(ListRequest):
+    """A page of a list in the order of ids."""
+
+    limit: Number = whole_number(1, 100, default=50)
+    place: str | None = Field(default=None, alias="after", description="a cursor from an earlier page")
+
+
+class RoomBody(TypedDict):
+    """A room."""
+
+    roomId: str
+    kind: RoomKind
+    form: Form
+    name: str | None
+    topic: str | None
+    createdAt: str
+    createdBy: str
+
+
+class OwnMembership(TypedDict):
+    """The caller is ``in`` the room since then, or has ``left`` it."""
+
+    state: Literal["in", "left"]
+    since: str
+    role: Role
+
+
+class InvitationBody(TypedDict):
+    """An open invitation of the caller to a room, who made it, and the role that comes with accepting it."""
+
+    invitedBy: str
+    invitedAt: str
+    role: Role
+
+
+class RoomDetails(RoomBody):
+    """A room, and the caller's membership and invitation.
+
+    ``membership`` is ``null`` if the caller was never in it, ``invitation`` if none is open.
+    """
+
+    membership: OwnMembership | None
+    invitation: InvitationBody | None
+
+
+class InvitationItem(RoomBody, InvitationBody):
+    """A room that the user is invited to."""
+
+
+class InvitationPage(TypedDict):
+    """A page of open invitations, in the order of their room ids. Send ``next`` as ``after`` for the next page."""
+
+    items: list[InvitationItem]
+    next: str | None
+    hasMore: bool
+
+
+class BlockBody(TypedDict):
+    """A user whose invitations are refused since ``blockedAt``; ``null``: they are not refused."""
+
+    userId: str
+    blockedAt: str | None
+
+
+class BlockPage(TypedDict):
+    """A page of blocked users, in the order of their ids. Send ``next`` as ``after``; a page may have few of them."""
+
+    items: list[BlockBody]
+    next: str | None
+    hasMore: bool
+
+
+class MemberBody(TypedDict):
+    """A membership; ``leftAt`` is null while the user is in the room.
+
+    With ``invitedAt``, the user is invited and not in the room.
+    """
+
+    roomId: str
+    userId: str
+    username: str
+    role: Role
+    joinedAt: str | None
+    leftAt: str | None
+    invitedAt: str | None
+
+
+class MemberItem(TypedDict):
+    """A user who is in the room now."""
+
+    userId: str
+    username: str
+    role: Role
+    joinedAt: str
+
+
+class MemberPage(TypedDict):
+    """A page of members, in the order of their user ids. Send ``next`` as ``after`` for the next page."""
+
+    items: list[MemberItem]
+    next: str | None
+    hasMore: bool
+
+
+_TRUSTED = ("createdAt", "createdBy", "joinedAt", "leftAt", "id", "username")
+"""Fields that need events:write. For other callers, the user is the token's and the time is the server's."""
+
+
+def check(request: Request[Any, Any, Any]) -> None:
+    """Check the rules of a body that its model does not express.
+
+    Raises:
+        InvalidRequest: names every wrong field, its value and what is allowed.
+        Forbidden: names every field that needs events:write.
+    """
+    body, content, now = request.body, request.content, request.now
+    if not request.caller.has(EVENTS_WRITE):
+        _refuse_trusted(type(body), content)
+    at = body.created_at if isinstance(body, RoomRequest) else body.at
+    wrong = []
+    if at is not None and at > times.iso(now + AHEAD_LIMIT):
+        name = next(name for name in ("createdAt", "joinedAt", "leftAt") if name in content)
+        wrong.append(FieldError(name, "is too far ahead", at, f"{_TIME}; the server's time is {times.iso(now)}"))
+    if isinstance(body, RoomRequest):
+        if keys.is_reserved_room(request.path.room_id):
+            allowed = f"an id without {keys.DIRECT_PREFIX} before it; PUT /users/{{userId}}/direct/{{otherId}}"
+            wrong.append(FieldError("roomId", "is reserved for direct rooms", echo(request.path.room_id), allowed))
+        if body.form == DIRECT and body.kind == OPEN:
+            wrong.append(FieldError("form", "does not fit kind open", DIRECT, "group, or kind members"))
+    elif body.id is not None and body.at is None:
+        wrong.append(FieldError("id", "needs a time beside it", body.id, "joinedAt or leftAt in the same body"))
+    if wrong:
+        raise InvalidRequest(f"{wrong[0].field} {wrong[0].message}", details=wrong)
+
+
+def _refuse_trusted(model: type[Params], content: Mapping[str, Any]) -> None:
+    details = [
+        FieldError(
+            name, "needs the scope events:write", echo(content[name]), "left out: the token and the server's clock"
+        )
+        for name in _TRUSTED
+        if name in names_of(model)[0] and content.get(name) is not None
+    ]
+    if details:
+        raise Forbidden(f"{details[0].field} needs the scope {EVENTS_WRITE}", details=details)

@@ -1,0 +1,131 @@
+"""Rooms, and the newest activity in each.
+
+A PUT creates a room, and the first message to an unknown room creates an open one. A conditional put decides between
+two creators. Kind, form, creator and creation time never change, so they are cached without expiry. Name and topic may
+change, and are never cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from headrace.core.keys import is_reserved_room
+from headrace.runtime.bounded import BoundedDict
+
+RoomKind = Literal["open", "members"]
+Form = Literal["direct", "group"]
+
+OPEN: RoomKind = "open"
+MEMBERS: RoomKind = "members"
+DIRECT: Form = "direct"
+GROUP: Form = "group"
+DIRECT_SEATS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room; ``created_at`` is a canonical time, ``created_by`` the user id of its owner."""
+
+    room_id: str
+    kind: RoomKind
+    form: Form
+    created_at: str
+    created_by: str
+    name: str | None = None
+    topic: str | None = None
+
+    def to_body(self) -> dict[str, Any]:
+        """The room in a response; its row is the same without ``None``."""
+        return {
+            "roomId": self.room_id,
+            "kind": self.kind,
+            "form": self.form,
+            "name": self.name,
+            "topic": self.topic,
+            "createdAt": self.created_at,
+            "createdBy": self.created_by,
+        }
+
+
+class Rooms(Protocol):
+    """Stores rooms. Every method may raise StoreUnavailable."""
+
+    def get(self, room_id: str) -> Room | None:
+        """The room, if there is one."""
+        ...
+
+    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+        """Several rooms; those that could not be read now are left out."""
+        ...
+
+    def create(self, room: Room) -> Room:
+        """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
+        ...
+
+    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
+        """Set the ``name`` or ``topic`` of an existing room, or remove it (``None``). Returns the changed room."""
+        ...
+
+    def take_seat(self, room_id: str, user_id: str) -> bool:
+        """Take one of the two seats of a direct room. Returns whether ``user_id`` has one now."""
+        ...
+
+
+def first_room(room_id: str, created_at: str, user_id: str) -> Room:
+    """The room of a message that was stored before its room: an open one, but a direct one if its id is reserved."""
+    kind, form = (MEMBERS, DIRECT) if is_reserved_room(room_id) else (OPEN, GROUP)
+    return Room(room_id, kind, form, created_at, user_id)
+
+
+def _without_texts(room: Room) -> Room:
+    """What never changes of a room."""
+    return replace(room, name=None, topic=None) if room.name or room.topic else room
+
+
+class CachedRooms:
+    """A cache of up to ``limit`` existing rooms in front of :class:`Rooms`. A missing room is looked up every time.
+
+    Rooms from the cache have neither name nor topic. The default takes a few megabytes.
+    """
+
+    def __init__(self, rooms: Rooms, limit: int = 10_000) -> None:
+        self._rooms = rooms
+        self._cached: BoundedDict[str, Room] = BoundedDict(limit)
+
+    def cached(self, room_id: str) -> Room | None:
+        """The room if it is cached. Does not read the table."""
+        return self._cached.get(room_id)
+
+    def get(self, room_id: str) -> Room | None:
+        room = self._cached.get(room_id)
+        if room is None and (room := self._rooms.get(room_id)) is not None:
+            self._cached[room_id] = _without_texts(room)
+        return room
+
+    def read(self, room_id: str) -> Room | None:
+        """The room from the table, with its name and topic."""
+        return self._rooms.get(room_id)
+
+    def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
+        found: dict[str, Room | None] = {each: self._cached[each] for each in room_ids if each in self._cached}
+        unknown = [each for each in room_ids if each not in found]
+        if unknown:
+            read = self._rooms.get_many(unknown)
+            for room in read.values():
+                if room is not None:
+                    self._cached[room.room_id] = _without_texts(room)
+            found |= read
+        return found
+
+    def create(self, room: Room) -> Room:
+        existing = self._rooms.create(room)
+        self._cached[room.room_id] = _without_texts(existing)
+        return existing
+
+    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
+        return self._rooms.change(room_id, texts)
+
+    def take_seat(self, room_id: str, user_id: str) -> bool:
+        return self._rooms.take_seat(room_id, user_id)

@@ -1,0 +1,148 @@
+"""Rooms store the time of their last message, with one write per room and second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.keys import direct_room
+from headrace.streams.chat.messages.activity import COOLDOWN_SECONDS, ActivityHook
+from headrace.streams.chat.rooms.rooms import Room
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.probe import PROBE
+from tests.fakes.chat import MemoryRoomActivity, MemoryRooms
+from tests.fakes.clock import FixedClock
+from tests.worlds.history_world import START, at, row
+
+
+class Parts:
+    def __init__(self, *rooms: str) -> None:
+        self.rooms = MemoryRooms()
+        for room in rooms:
+            self.rooms.create(Room(room, "members", "group", at(0), "owner"))
+        self.activity = MemoryRoomActivity(self.rooms)
+        self.monotonic = 0.0
+
+    def environment(self) -> ActivityHook:
+        return ActivityHook(self.activity, self.rooms, FixedClock(START), lambda: self.monotonic)
+
+
+def message_row(second: float, room: str = "kitchen", **more: Any) -> dict[str, Any]:
+    return row(second, f"m{second}", room=room, **more)
+
+
+def test_a_room_is_written_once_for_a_batch_and_a_second() -> None:
+    parts = Parts("kitchen", "garden")
+    hook = parts.environment()
+
+    hook.stored(CHAT, [message_row(1.2), message_row(1.5), message_row(1.1), message_row(1.3, "garden")])
+    assert parts.activity.writes == 2
+    for tenth in range(10):
+        hook.stored(CHAT, [message_row(1 + tenth / 10)])
+    assert parts.activity.writes == 2
+    hook.stored(CHAT, [message_row(2.0)])
+
+    assert parts.activity.writes == 3
+    assert parts.activity.last_keys["kitchen"] == message_row(2.0)["timestampSk"]
+    assert parts.activity.last_keys["garden"] == message_row(1.3)["timestampSk"]
+
+
+def test_an_old_message_moves_no_room() -> None:
+    parts = Parts("kitchen")
+    parts.environment().stored(CHAT, [message_row(50)])
+
+    assert parts.environment().stored(CHAT, [message_row(10)]) == [None]
+
+    assert parts.activity.last_keys["kitchen"] == message_row(50)["timestampSk"]
+
+
+def test_only_messages_are_activity() -> None:
+    parts = Parts("kitchen")
+
+    assert parts.environment().stored(PROBE, [message_row(1)]) == [None]
+
+    assert parts.activity.writes == 0
+
+
+def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one() -> None:
+    parts = Parts()
+
+    parts.environment().stored(CHAT, [message_row(1, user="bob")])
+
+    room = parts.rooms.rows["kitchen"]
+    assert (room.kind, room.form, room.created_by) == ("open", "group", "bob")
+    assert parts.activity.last_keys["kitchen"] == message_row(1)["timestampSk"]
+
+
+def test_a_message_in_a_direct_room_that_is_missing_makes_no_open_room() -> None:
+    parts, room_id = Parts(), direct_room("alice", "bob")
+
+    parts.environment().stored(CHAT, [message_row(1, room_id, user="alice")])
+
+    room = parts.rooms.rows[room_id]
+    assert (room.kind, room.form, room.created_by) == ("members", "direct", "alice")
+
+
+def test_a_failed_write_is_redelivered_only_for_the_newest_of_a_room() -> None:
+    parts = Parts("kitchen", "garden")
+    hook = parts.environment()
+    parts.activity.down = True
+
+    outcomes = hook.stored(CHAT, [message_row(1), message_row(3), message_row(2), message_row(4, "garden")])
+
+    assert [outcome is None for outcome in outcomes] == [True, False, True, False]
+    assert all(isinstance(outcome, StoreUnavailable | None) for outcome in outcomes)
+    parts.activity.down = False
+    parts.monotonic = COOLDOWN_SECONDS
+    assert hook.stored(CHAT, [message_row(3)]) == [None]
+    assert parts.activity.last_keys["kitchen"] == message_row(3)["timestampSk"]
+
+
+def test_a_table_that_does_not_answer_is_not_called_for_a_while() -> None:
+    parts = Parts("kitchen")
+    hook = parts.environment()
+    parts.activity.down = True
+
+    for second in range(5):
+        (outcome,) = hook.stored(CHAT, [message_row(second)])
+        assert isinstance(outcome, StoreUnavailable)
+    assert parts.activity.writes == 1
+
+    parts.activity.down, parts.monotonic = False, COOLDOWN_SECONDS
+    assert hook.stored(CHAT, [message_row(9)]) == [None]
+
+
+def test_a_throttled_table_is_called_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = Parts("kitchen")
+    hook = parts.environment()
+
+    def throttled(*_: object) -> bool:
+        raise StoreThrottled("slower")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parts.activity, "raise_to", throttled)
+        assert hook.stored(CHAT, [message_row(1)]) != [None]
+    assert hook.stored(CHAT, [message_row(1)]) == [None]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 40), st.sampled_from("abc")), min_size=1, max_size=5), max_size=10))
+def test_the_second_of_a_rooms_last_activity_is_exact(batches: list[list[tuple[int, str]]]) -> None:
+    parts = Parts("a", "b", "c")
+    environments = [parts.environment(), parts.environment()]
+
+    for number, batch in enumerate(batches):
+        environments[number % 2].stored(CHAT, [message_row(tenths / 10, room) for tenths, room in batch])
+
+    for room in "abc":
+        keys = [
+            message_row(tenths / 10)["timestampSk"] for batch in batches for tenths, where in batch if where == room
+        ]
+        newest = max(keys, default="")
+        known = parts.activity.last_keys.get(room, "")
+        assert known[:19] == newest[:19]
+        assert known <= newest

@@ -1,0 +1,323 @@
+"""P1 and P12 together: while the tables are unavailable everything is accepted, but only members write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
+from headrace.core.keys import direct_room
+from headrace.core.stream import Result
+from headrace.core.times import iso
+from headrace.delivery.acceptor import Acceptor
+from headrace.runtime.observability import Meter
+from headrace.storage.ports import Table
+from headrace.streams.chat.messages.gate import CheckedStore
+from headrace.streams.chat.rooms.fold import membership_event
+from headrace.streams.chat.rooms.memberships import Change
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room
+from headrace.streams.chat.stream import CHAT, UNCHECKED, item
+from tests.fakes.chat import MemoryRooms
+from tests.worlds.room_world import GROUP, OPEN, RoomWorld, caller
+from tests.worlds.senders import NOW, TABLE, message
+from tests.worlds.write_path import QUEUES
+
+WHO = (("bob", "kitchen"), ("carol", "kitchen"), ("dora", "hall"), ("eve", "new"))
+MESSAGES = Table(TABLE.table, ("roomId", "timestampSk"))
+
+
+@pytest.fixture
+def world() -> RoomWorld:
+    found = RoomWorld()
+    found.ok("alice", "PUT", "kitchen", GROUP)
+    found.bring("alice", "kitchen", "bob")
+    found.ok("alice", "PUT", "hall", OPEN)
+    return found
+
+
+def send(world: RoomWorld, user: str, *raws: dict[str, Any], scopes: tuple[str, ...] = ()) -> list[Result]:
+    acceptor = Acceptor(world.write_path.broker, world.write_path.retry, QUEUES, world.clock, {"chat": world.gate})
+    return acceptor.accept(CHAT, caller(user, *scopes), raws, "c-1", Meter())
+
+
+def fate(result: Result) -> object:
+    return result.lane if result.error is None else type(result.error)
+
+
+def set_tables(world: RoomWorld, down: bool = True) -> None:
+    world.rooms.down = world.memberships.down = down
+
+
+def persisted(world: RoomWorld, *message_ids: str) -> list[object]:
+    """The result of storing each published message."""
+    events = {each["messageId"]: each for each in world.write_path.published() if each["messageType"] == "TEXT"}
+    rows = [item(events[message_id], world.clock.now(), TABLE) for message_id in message_ids]
+    outcomes = world.store.put_many(MESSAGES, rows)
+    return [each.reason if isinstance(each, PoisonRecord) else each and type(each) for each in outcomes]
+
+
+def test_members_write_to_a_members_room_and_others_are_refused_per_event(world: RoomWorld) -> None:
+    """P12."""
+    batch = [message(roomId=room, messageId=f"m-{number}") for number, room in enumerate(("kitchen", "hall", "new"))]
+
+    assert [fate(each) for each in send(world, "bob", *batch)] == ["main"] * 3
+    assert [fate(each) for each in send(world, "carol", *batch)] == [Forbidden, "main", "main"]
+    (refused, *_) = send(world, "carol", *batch)
+    assert refused.error is not None
+    assert [detail.field for detail in refused.error.details] == ["roomId"]
+    assert ("carol", "kitchen") not in {(each["userId"], each["roomId"]) for each in world.write_path.published()}
+
+
+def test_a_removal_is_in_force_for_the_next_message(world: RoomWorld) -> None:
+    """P12."""
+    assert fate(*send(world, "bob", message())) == "main"
+    world.clock.advance(1)
+    world.ok("alice", "DELETE", "kitchen/members/bob")
+
+    assert fate(*send(world, "bob", message(messageId="m-2"))) is Forbidden
+
+
+def test_a_trusted_producer_writes_anywhere(world: RoomWorld) -> None:
+    assert fate(*send(world, "bot", message(userId="zoe"), scopes=("events:write",))) == "main"
+
+
+def test_an_open_room_created_by_a_message_stays_open(world: RoomWorld) -> None:
+    """P12: a later request cannot turn the open room into a members room."""
+    send(world, "bob", message(roomId="new"))
+
+    assert world.rooms.rows["new"] == Room("new", "open", "group", NOW, "bob")
+    assert world.request("mallory", "PUT", "new", GROUP)[0] == 409
+    assert world.ok("carol", "PUT", "new", OPEN)["createdBy"] == "bob"
+
+
+def test_without_rooms_by_first_message_only_producers_create_rooms_by_one(world: RoomWorld) -> None:
+    world.gate = world.new_gate(by_first_message=False)
+
+    assert [fate(each) for each in send(world, "bob", message(roomId="hall"), message(roomId="new"))] == [
+        "main",
+        NotFound,
+    ]
+    assert fate(*send(world, "bot", message(roomId="new"), scopes=("events:write",))) == "main"
+    assert fate(*send(world, "bob", message(roomId="new"))) == "main"
+
+
+def test_no_message_creates_a_direct_room(world: RoomWorld) -> None:
+    """P12: a room by a first message is open, and everyone could read what two users say in it."""
+    room = direct_room("alice", "bob")
+
+    assert fate(*send(world, "mallory", message(roomId=room))) is NotFound
+    assert fate(*send(world, "bot", message(roomId=room, userId="alice"), scopes=("events:write",))) is NotFound
+    world.ok("alice", "PUT", "alice/direct/bob")
+    assert fate(*send(world, "mallory", message(roomId=room))) is Forbidden
+    assert fate(*send(world, "bob", message(roomId=room))) == "main"
+
+
+@pytest.mark.parametrize(
+    ("room", "by_first_message", "expected"),
+    [("new", True, None), ("new", False, "not_allowed"), (direct_room("alice", "bob"), True, "not_allowed")],
+)
+def test_an_unchecked_message_creates_only_the_rooms_that_it_may(
+    world: RoomWorld, room: str, by_first_message: bool, expected: str | None
+) -> None:
+    world.store = CheckedStore(
+        world.write_path.store, world.rooms, world.memberships, by_first_message=by_first_message
+    )
+    set_tables(world)
+    assert fate(*send(world, "bob", message(roomId=room))) == "main"
+    set_tables(world, down=False)
+
+    assert persisted(world, "m-1") == [expected]
+    assert (room in world.rooms.rows) == (expected is None)
+
+
+def test_an_open_room_costs_one_read_and_a_members_room_one_per_request(world: RoomWorld) -> None:
+    world.rooms.reads = world.memberships.reads = 0
+    for number in range(50):
+        send(world, "bob", *[message(roomId="hall", messageId=f"{number}-{each}") for each in range(10)])
+    assert (world.rooms.reads, world.memberships.reads) == (1, 0)
+
+    for number in range(5):
+        send(world, "bob", *[message(messageId=f"{number}-{each}") for each in range(10)])
+    assert (world.rooms.reads, world.memberships.reads) == (2, 5)
+
+
+def test_without_tables_messages_are_accepted_and_checked_before_storage(world: RoomWorld) -> None:
+    """P1, P12."""
+    set_tables(world)
+    sent = [send(world, user, message(messageId=user, roomId=room)) for user, room in WHO]
+    set_tables(world, down=False)
+
+    assert [fate(*each) for each in sent] == ["main"] * len(WHO)
+    assert persisted(world, *[user for user, _ in WHO]) == [None, "not_allowed", None, None]
+    assert {(row["userId"], row["roomId"]) for row in world.write_path.rows()} == {
+        ("bob", "kitchen"),
+        ("dora", "hall"),
+        ("eve", "new"),
+    }
+    assert world.rooms.rows["new"].kind == "open"
+    assert not any(UNCHECKED in row for row in world.write_path.rows())
+
+
+def test_a_room_known_to_be_open_is_not_checked_again_while_the_tables_are_down(world: RoomWorld) -> None:
+    send(world, "bob", message(roomId="hall"))
+    set_tables(world)
+
+    send(world, "bob", message(roomId="hall", messageId="m-2"))
+
+    assert UNCHECKED not in world.write_path.published()[-1]
+
+
+def test_unavailable_tables_are_not_called_by_every_request(world: RoomWorld) -> None:
+    set_tables(world)
+    world.rooms.reads = 0
+    for number in range(20):
+        send(world, "bob", message(messageId=f"m-{number}"))
+    assert world.rooms.reads == 1
+
+    set_tables(world, down=False)
+    world.gate_time += 5
+    assert fate(*send(world, "carol", message())) is Forbidden
+
+
+def test_a_right_that_still_cannot_be_checked_keeps_the_message_in_the_lanes(world: RoomWorld) -> None:
+    """P1."""
+    set_tables(world)
+    send(world, "bob", message(messageId="bob"))
+
+    assert persisted(world, "bob") == [StoreUnavailable]
+    assert world.write_path.rows() == []
+    set_tables(world, down=False)
+    assert persisted(world, "bob") == [None]
+
+
+def test_membership_at_the_time_of_acceptance_decides(world: RoomWorld) -> None:
+    world.gate = world.new_gate()
+    world.clock.advance(10)
+    set_tables(world)
+    send(world, "bob", message(messageId="in time"))
+    set_tables(world, down=False)
+    world.clock.advance(1)
+    world.ok("alice", "DELETE", "kitchen/members/bob")
+    world.clock.advance(1)
+    set_tables(world)
+    world.gate = world.new_gate()
+    send(world, "bob", message(messageId="too late"))
+    set_tables(world, down=False)
+    world.clock.advance(10)
+    world.bring("alice", "kitchen", "bob")
+
+    assert persisted(world, "in time", "too late") == [None, "not_allowed"]
+
+
+def test_a_join_by_a_clock_ahead_covers_what_was_accepted_by_a_clock_behind(world: RoomWorld) -> None:
+    ahead = iso(world.clock.now() + 200_000)
+    world.memberships.add(Change(user_id="carol", room_id="kitchen", kind="join", event=membership_event(ahead, "e")))
+    set_tables(world)
+    send(world, "carol", message(messageId="carol"))
+    set_tables(world, down=False)
+
+    assert persisted(world, "carol") == [None]
+
+
+def test_slow_tables_delay_a_request_no_longer_than_its_time_for_checks(world: RoomWorld) -> None:
+    class Slow(MemoryRooms):
+        def create(self, room: Room) -> Room:
+            world.gate_time += 0.2
+            return super().create(room)
+
+    rooms = Slow()
+    world.gate = type(world.gate)(CachedRooms(rooms), world.memberships, lambda: world.gate_time)
+
+    sent = send(world, "bob", *[message(roomId=f"new-{number}", messageId=f"m-{number}") for number in range(10)])
+
+    assert {fate(each) for each in sent} == {"main"}
+    assert len(rooms.rows) == 3
+    assert sum(UNCHECKED in each for each in world.write_path.published()) == 7
+
+
+def test_a_client_cannot_mark_its_own_message(world: RoomWorld) -> None:
+    send(world, "bob", message(roomId="hall", uncheckedAt=NOW, unchecked_at=NOW))
+
+    assert UNCHECKED not in world.write_path.published()[-1]
+
+
+def test_rows_without_a_pending_check_cause_no_read(world: RoomWorld) -> None:
+    send(world, "bob", message(roomId="hall"))
+    world.rooms.reads = 0
+
+    assert persisted(world, "m-1") == [None]
+    assert world.rooms.reads == 0
+
+
+def test_a_pending_check_may_have_any_time(world: RoomWorld) -> None:
+    """P5: a record in a lane may come from any publisher."""
+    send(world, "bob", message())
+    event = world.write_path.published()[-1]
+    last = "9999-12-31T23:59:59.999999Z"
+
+    (outcome,) = world.store.put_many(MESSAGES, [item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)])
+
+    assert outcome is None
+
+
+def test_one_invalid_message_does_not_delay_the_others(world: RoomWorld) -> None:
+    """P5."""
+    set_tables(world)
+    for user, room in WHO:
+        send(world, user, message(messageId=user, roomId=room))
+    set_tables(world, down=False)
+    texts = [each for each in world.write_path.published() if each["messageType"] == "TEXT"]
+    events = sorted(texts, key=lambda event: str(event["userId"]))
+    rows = [item(each, world.clock.now(), TABLE) for each in events]
+    plain = item({**events[0], "messageId": "plain"}, 0, TABLE)
+    plain.pop(UNCHECKED)
+
+    outcomes = CheckedStore(world.write_path.store, world.rooms, world.memberships).put_many(MESSAGES, [*rows, plain])
+
+    assert [outcome is None for outcome in outcomes] == [True, False, True, True, True]
+
+
+@pytest.mark.parametrize("kind", ["JOIN", "LEAVE"])
+def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(world: RoomWorld, kind: str) -> None:
+    """P12."""
+    (refused,) = send(world, "bob", message(messageType=kind))
+    (taken,) = send(world, "bot", message(messageType=kind), scopes=("events:write",))
+
+    assert isinstance(refused.error, InvalidEvent)
+    assert [detail.field for detail in refused.error.details] == ["messageType"]
+    assert fate(taken) == "main"
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "allowed"),
+    [
+        ("2025-11-21T09:56:00.000000Z", True),  # within the allowed clock skew
+        ("2025-11-21T09:55:00.000000Z", False),  # before the first join
+        ("2025-11-21T10:30:00.000000Z", True),  # sent late from an outbox
+        ("2025-11-21T11:04:00.000000Z", True),
+        ("2025-11-21T12:00:00.000000Z", False),  # between two intervals
+        ("2025-11-21T13:00:58.000000Z", True),
+    ],
+)
+@pytest.mark.parametrize("tables_are_down", [False, True])
+def test_members_cannot_backdate_messages_before_their_membership(
+    world: RoomWorld, timestamp: str, allowed: bool, tables_are_down: bool
+) -> None:
+    """P12: neither before the first join nor between two intervals."""
+    world.clock.advance(3600)
+    world.ok("alice", "DELETE", "kitchen/members/alice")
+    world.clock.advance(7200)
+    world.ok("alice", "PUT", "kitchen/members/alice")
+    set_tables(world, tables_are_down)
+
+    (result,) = send(world, "alice", message(timestamp=timestamp))
+    set_tables(world, down=False)
+
+    if tables_are_down:
+        assert persisted(world, "m-1") == [None if allowed else "not_allowed"]
+    elif allowed:
+        assert fate(result) == "main"
+    else:
+        assert isinstance(result.error, Forbidden)
+        assert [detail.field for detail in result.error.details] == ["timestamp"]

@@ -1,0 +1,335 @@
+"""Pages of the history of rooms and users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.api.paging.request import PageRequest
+from headrace.api.params import read
+from headrace.core import times
+from headrace.core.caller import Caller
+from headrace.core.errors import InvalidCursor, InvalidRequest, NotFound
+from headrace.streams.chat.messages.positions import OVERLAP, position
+from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.memberships import Change
+from headrace.streams.chat.rooms.requests import RoomPath
+from headrace.streams.chat.rooms.rooms import Room
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row, walk
+
+START_AT = times.iso(START)
+
+
+def test_the_newest_messages_come_first_twenty_by_default() -> None:
+    pages = history([row(n, f"m{n:02d}") for n in range(30)])
+
+    page = body(pages.room(ALICE, "lobby", PageRequest()))
+
+    assert ids(page) == [f"m{n:02d}" for n in range(29, 9, -1)]
+    assert page["hasMore"]
+
+
+def test_an_item_has_the_message_and_its_key() -> None:
+    page = body(history([row(1, "m1")]).room(ALICE, "lobby", PageRequest()))
+
+    assert page["items"] == [
+        {
+            "key": f"2025-11-21T10:00:01.000000Z#m1#{TAG}",
+            "roomId": "lobby",
+            "messageId": "m1",
+            "timestamp": "2025-11-21T10:00:01.000000Z",
+            "userId": "alice",
+            "username": "Alice",
+            "message": "text of m1",
+            "messageType": "TEXT",
+        }
+    ]
+
+
+def test_a_room_without_messages_is_an_empty_page() -> None:
+    page = body(history([]).room(ALICE, "lobby", PageRequest()))
+
+    assert (page["items"], page["next"], page["hasMore"]) == ([], None, False)
+    assert page["position"] == position(START)
+
+
+@pytest.mark.parametrize("bounds", [{}, {"start": "2025-11-21T09:00:00.000000Z", "end": "2025-11-22T09:00:00.000000Z"}])
+def test_previous_of_an_empty_room_leads_to_its_first_messages(bounds: dict[str, str]) -> None:
+    """A poller needs no special case for the first message."""
+    rows: list[dict[str, Any]] = []
+    pages = history(rows)
+    cursor = body(pages.room(ALICE, "lobby", PageRequest(**bounds)))["previous"]
+    assert ids(body(pages.room(ALICE, "lobby", PageRequest(cursor=cursor)))) == []
+    rows += [row(1, "m1"), row(2, "m2")]
+
+    page = body(pages.room(ALICE, "lobby", PageRequest(cursor=cursor, limit=1)))
+
+    assert ids(page) == ["m1"]
+    assert ids(body(pages.room(ALICE, "lobby", PageRequest(cursor=page["previous"])))) == ["m2"]
+
+
+@given(
+    seconds=st.lists(st.integers(0, 5), max_size=12),
+    limit=st.integers(1, 4),
+    start=st.integers(0, 3),
+    end=st.integers(3, 6),
+)
+def test_p7_a_cursor_alone_continues_its_query_in_both_directions(
+    seconds: list[int], limit: int, start: int, end: int
+) -> None:
+    """``from``, ``to`` and the direction are in the cursor."""
+    pages = history([row(second, f"m{number:02d}") for number, second in enumerate(seconds)])
+    bounds = {"start": at(start), "end": at(end)}
+    expected = ids(body(pages.room(ALICE, "lobby", PageRequest(limit=200, **bounds))))
+
+    page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, **bounds)))
+    back = ids(page)
+    while page["next"]:
+        page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, cursor=page["next"])))
+        back += ids(page)
+    forth = ids(page)
+    page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, cursor=page["previous"])))
+    while page["items"]:
+        forth = ids(page) + forth
+        page = body(pages.room(ALICE, "lobby", PageRequest(limit=limit, cursor=page["previous"])))
+
+    assert back == forth == expected
+
+
+def test_a_cursor_of_messages_since_a_position_continues_them() -> None:
+    """The position is in the cursor, too."""
+    pages = history([row(second, f"m{second}") for second in range(5)])
+    since = START + 2 * times.SECOND + OVERLAP
+    first = body(pages.room(ALICE, "lobby", PageRequest(limit=1), since))
+
+    rest = body(pages.room(ALICE, "lobby", PageRequest(cursor=first["next"])))
+
+    assert rest == body(pages.room(ALICE, "lobby", PageRequest(before=first["next"]), since))
+    assert ids(first) + ids(rest) == ["m4", "m3", "m2"]
+
+
+def test_a_cursor_of_another_room_is_refused() -> None:
+    pages = history([row(1, "m1"), row(2, "m2")])
+    cursor = body(pages.room(ALICE, "lobby", PageRequest(limit=1)))["next"]
+
+    for given_cursor, room in ((cursor, "cellar"), ("x", "lobby")):
+        with pytest.raises(InvalidCursor) as caught:
+            pages.room(ALICE, room, PageRequest(cursor=given_cursor))
+        assert caught.value.details[0].field == "cursor"
+
+
+@pytest.mark.parametrize("name", ["before", "after", "around", "from", "to"])
+def test_a_cursor_stands_alone(name: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        read(PageRequest, {"cursor": "x", name: "2025-11-21T10:00:01.000000Z"})
+
+    (detail,) = caught.value.details
+    assert (detail.field, detail.message) == ("cursor", f"cannot be combined with {name}")
+
+
+@pytest.mark.parametrize("place", [{}, {"before": f"{START_AT}#m"}, {"from": START_AT}, {"around": f"{START_AT}#m"}])
+def test_a_room_that_does_not_exist_is_not_found(place: dict[str, str]) -> None:
+    pages = history([], access=RoomAccess(MemoryRooms(), MemoryMemberships()))
+
+    with pytest.raises(NotFound):
+        pages.room(ALICE, "nowhere", PageRequest.model_validate(place))
+
+
+def test_messages_that_are_stored_before_their_room_are_shown() -> None:
+    pages = history([row(1, "m1")], access=RoomAccess(MemoryRooms(), MemoryMemberships()))
+
+    assert ids(body(pages.room(ALICE, "lobby", PageRequest()))) == ["m1"]
+
+
+def test_another_user_without_a_message_or_a_membership_is_not_found() -> None:
+    memberships = MemoryMemberships()
+    memberships.add(Change(user_id="carol", room_id="den", kind="join", event=f"{START_AT}#j"))
+    pages = history([row(1, "m1", user="bob", room="den")], access=RoomAccess(MemoryRooms(), memberships))
+
+    for user in ("alice", "bob", "carol"):
+        pages.user(ALICE, user, PageRequest())
+    with pytest.raises(NotFound):
+        pages.user(ALICE, "dave", PageRequest())
+
+
+def test_a_user_whose_messages_are_all_hidden_from_the_caller_exists() -> None:
+    rooms = MemoryRooms()
+    rooms.create(Room("den", "members", "group", START_AT, "bob"))
+    pages = history([row(1, "m1", user="bob", room="den")], access=RoomAccess(rooms, MemoryMemberships()))
+
+    assert ids(body(pages.user(ALICE, "bob", PageRequest()))) == []
+
+
+def test_only_an_empty_page_of_another_user_asks_whether_the_user_exists() -> None:
+    memberships = MemoryMemberships()
+    pages = history([row(1, "m1")], access=RoomAccess(MemoryRooms(), memberships))
+
+    body(pages.user(ALICE, "alice", PageRequest()))
+    body(pages.room(ALICE, "lobby", PageRequest()))
+    assert memberships.reads == 0
+
+
+@settings(max_examples=60)
+@given(
+    seconds=st.lists(st.integers(0, 5), max_size=25),
+    limit=st.integers(1, 8),
+    start=st.none() | st.integers(0, 5),
+    end=st.none() | st.integers(0, 5),
+)
+def test_p7_pages_in_both_directions_visit_each_message_once_in_order(
+    seconds: list[int], limit: int, start: int | None, end: int | None
+) -> None:
+    """Fault 13: a limit without a cursor."""
+    rows = [row(second, f"m{number:03d}") for number, second in enumerate(seconds)]
+    rows += [row(second, "elsewhere", room="other") for second in range(3)]
+    if start is not None and end is not None:
+        start, end = min(start, end), max(start, end)
+    bounds = {
+        name: None if second is None else times.iso(START + second * times.SECOND)
+        for name, second in (("start", start), ("end", end))
+    }
+    expected = [
+        entry["messageId"]
+        for entry in sorted(rows, key=lambda entry: str(entry["timestampSk"]), reverse=True)
+        if entry["roomId"] == "lobby"
+        and (bounds["start"] is None or entry["timestamp"] >= bounds["start"])
+        and (bounds["end"] is None or entry["timestamp"] < bounds["end"])
+    ]
+    pages = history(rows)
+
+    back = walk(pages, limit=limit, direction="before", **bounds)
+
+    assert [message for page in back for message in page] == expected
+    assert all(len(page) == limit for page in back[:-1])
+    if len(expected) > 1:
+        oldest = body(pages.room(ALICE, "lobby", PageRequest(limit=200, **bounds)))
+        cursor = body(history(rows).room(ALICE, "lobby", PageRequest(limit=len(expected) - 1, **bounds)))["next"]
+        last = body(pages.room(ALICE, "lobby", PageRequest(limit=1, before=cursor, **bounds)))
+        forth = walk(pages, limit=limit, direction="after", at=last["previous"], **bounds)
+        assert ids(last) == expected[-1:]
+        assert [message for page in forth[::-1] for message in page] == ids(oldest)[:-1]
+
+
+def test_has_more_is_exact_when_the_page_is_just_full() -> None:
+    pages = history([row(n, f"m{n}") for n in range(5)])
+
+    page = body(pages.room(ALICE, "lobby", PageRequest(limit=5)))
+
+    assert not page["hasMore"]
+    assert page["next"] is None
+
+
+def test_from_is_inclusive_and_to_is_exclusive_to_the_microsecond() -> None:
+    pages = history([row(1, "at-from"), row(1.999999, "just-before-to"), row(2, "at-to")])
+
+    page = body(
+        pages.room(ALICE, "lobby", PageRequest(start="2025-11-21T10:00:01.000000Z", end="2025-11-21T10:00:02.000000Z"))
+    )
+
+    assert ids(page) == ["just-before-to", "at-from"]
+
+
+def test_previous_leads_to_messages_stored_after_the_page() -> None:
+    rows = [row(1, "first")]
+    pages = history(rows)
+    page = body(pages.room(ALICE, "lobby", PageRequest()))
+    rows.append(row(2, "second"))
+
+    newer = body(pages.room(ALICE, "lobby", PageRequest(after=page["previous"])))
+    nothing_yet = body(pages.room(ALICE, "lobby", PageRequest(after=newer["previous"])))
+
+    assert ids(newer) == ["second"]
+    assert ids(nothing_yet) == []
+    assert nothing_yet["previous"] == newer["previous"]
+
+
+def test_expired_messages_are_hidden_while_the_table_still_has_them() -> None:
+    now = START // times.SECOND
+    rows = [row(n, f"old{n}", expiresAt=now - 1) for n in range(30)] + [row(40, "kept", expiresAt=now + 1)]
+
+    page = body(history(rows).room(ALICE, "lobby", PageRequest(limit=5)))
+
+    assert ids(page) == ["kept"]
+
+
+def test_pages_over_many_expired_messages_are_bounded_and_reach_the_rest() -> None:
+    now = START // times.SECOND
+    rows = [row(n, f"old{n:03d}", expiresAt=now - 1) for n in range(10, 110)] + [row(1, "kept", expiresAt=now + 1)]
+
+    found = walk(history(rows), limit=3, direction="before")
+
+    assert [message for page in found for message in page] == ["kept"]
+
+
+def test_a_users_history_contains_equal_keys_of_several_rooms() -> None:
+    rows = [row(1, "same", room=room) for room in ("a", "b", "c")] + [row(2, "bobs", user="bob")]
+    pages = history(rows)
+
+    first = body(pages.user(ALICE, "alice", PageRequest(limit=2)))
+    second = body(pages.user(ALICE, "alice", PageRequest(limit=2, before=first["next"])))
+
+    assert [item["roomId"] for item in first["items"] + second["items"]] == ["c", "b", "a"]
+    assert not second["hasMore"]
+
+
+def test_p12_a_cursor_of_another_room_user_or_direction_is_refused() -> None:
+    pages = history([row(n, f"m{n}", room=room) for n in range(4) for room in ("lobby", "other")])
+    cursor = body(pages.room(ALICE, "lobby", PageRequest(limit=1)))["next"]
+    bob = Caller("bob", "Bob", ALICE.scopes, ALICE.expires_at)
+
+    for caller, room, request in (
+        (ALICE, "other", PageRequest(before=cursor)),
+        (bob, "lobby", PageRequest(before=cursor)),
+        (ALICE, "lobby", PageRequest(after=cursor)),
+        (ALICE, "lobby", PageRequest(before=cursor, end="2025-11-21T10:00:02.000000Z")),
+    ):
+        with pytest.raises(InvalidCursor):
+            body(pages.room(caller, room, request))
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"limit": "0"}, "limit"),
+        ({"limit": "-1"}, "limit"),
+        ({"limit": "201"}, "limit"),
+        ({"limit": "10000"}, "limit"),
+        ({"limit": "ten"}, "limit"),
+        ({"limit": "٣"}, "limit"),
+        ({"limit": "9" * 5000}, "limit"),
+        ({"from": "yesterday"}, "from"),
+        ({"to": "2025-11-21T10:00:00"}, "to"),
+        ({"from": "2025-11-22T00:00:00Z", "to": "2025-11-21T00:00:00Z"}, "to"),
+        ({"before": "a", "after": "b"}, "after"),
+        ({"form": "2025-11-22T00:00:00Z"}, "form"),
+    ],
+)
+def test_an_invalid_query_names_the_parameter_and_what_is_allowed(query: dict[str, str], field: str) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        read(PageRequest, query)
+
+    detail = refusal.value.details[0]
+    assert detail.field == field
+    assert detail.allowed
+
+
+def test_epoch_milliseconds_are_times_in_a_query_too() -> None:
+    request = read(PageRequest, {"from": "1763719258722", "limit": "200"})
+
+    assert request == PageRequest(limit=200, start="2025-11-21T10:00:58.722000Z")
+
+
+@pytest.mark.parametrize("room", ["", "a#b", "x" * 129, "new\nline"])
+def test_a_path_id_that_could_not_be_a_key_is_refused(room: str) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        read(RoomPath, {"roomId": room})
+
+    assert refusal.value.details[0].field == "roomId"
+
+
+def test_a_path_id_in_another_normal_form_is_the_same_room() -> None:
+    assert read(RoomPath, {"roomId": "cafe\u0301"}) == read(RoomPath, {"roomId": "caf\u00e9"})

@@ -1,0 +1,274 @@
+"""P12: which messages of a room, and of a user, a caller may read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import PageRequest
+from headrace.core.caller import Caller
+from headrace.core.errors import Forbidden, StoreUnavailable
+from headrace.core.times import SECOND
+from headrace.storage.ports import RangeQuery, Rows
+from headrace.streams.chat.messages.history import ROOMS_PER_PAGE, History
+from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.memberships import Change
+from headrace.streams.chat.rooms.rooms import Room
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.clock import FixedClock
+from tests.fakes.storage import MemoryReader
+from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row, walk
+
+NOW = START // SECOND
+
+
+class Counting(MemoryReader):
+    """Records the queries."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        super().__init__(lambda _: rows)
+        self.queries: list[RangeQuery] = []
+        self.rounds = 0
+        self.given = 0
+
+    def read(self, query: RangeQuery) -> Rows:
+        self.queries.append(query)
+        rows = super().read(query)
+        self.given += len(rows.items)
+        return rows
+
+    def read_many(self, queries: Any) -> list[Rows]:
+        self.rounds += 1
+        return super().read_many(queries)
+
+
+def counting(rows: list[dict[str, Any]], access: Rights) -> tuple[History, Counting]:
+    reader = Counting(rows)
+    return History(reader, CursorSigner(b"k" * 32), "messages", FixedClock(START), access), reader
+
+
+def test_p12_a_member_reads_the_messages_of_all_their_intervals() -> None:
+    rows = [row(n, f"m{n}") for n in range(10)]
+    rights = Rights(lobby=(interval(1, 3), interval(5, 6), interval(8)))
+
+    page = body(history(rows, access=rights).room(ALICE, "lobby", PageRequest()))
+
+    assert ids(page) == ["m9", "m8", "m5", "m2", "m1"]
+    assert not page["hasMore"]
+
+
+def test_messages_between_two_intervals_are_not_read() -> None:
+    rows = [row(n, f"m{n:03d}") for n in range(100)]
+    pages, reader = counting(rows, Rights(lobby=(interval(0, 2), interval(98))))
+
+    page = body(pages.room(ALICE, "lobby", PageRequest()))
+
+    assert ids(page) == ["m099", "m098", "m001", "m000"]
+    assert reader.given == 4
+
+
+def test_a_full_page_reads_only_the_intervals_it_needs() -> None:
+    rows = [row(n, f"m{n:03d}") for n in range(100)]
+    pages, reader = counting(rows, Rights(lobby=tuple(interval(n, n + 5) for n in range(0, 100, 10))))
+
+    page = body(pages.room(ALICE, "lobby", PageRequest(limit=3)))
+
+    assert ids(page) == ["m094", "m093", "m092"]
+    assert len(reader.queries) == 1
+
+
+def test_intervals_without_messages_are_read_in_parallel() -> None:
+    rows = [row(0.5, "old")]
+    pages, reader = counting(rows, Rights(lobby=tuple(interval(2 * n, 2 * n + 1) for n in range(100))))
+
+    page = body(pages.room(ALICE, "lobby", PageRequest()))
+
+    assert ids(page) == ["old"]
+    assert reader.rounds <= 17
+
+
+def test_intervals_that_touch_are_read_as_one() -> None:
+    pages, reader = counting(
+        [row(n, f"m{n}") for n in range(6)], Rights(lobby=(interval(0, 2), interval(2, 4), interval(4)))
+    )
+
+    assert len(ids(body(pages.room(ALICE, "lobby", PageRequest())))) == 6
+    assert len(reader.queries) == 1
+
+
+@pytest.mark.parametrize(("limit", "has_more"), [(2, True), (3, False), (4, False)])
+def test_has_more_is_exact_across_intervals(limit: int, has_more: bool) -> None:
+    rows = [row(n, f"m{n}") for n in (1, 3, 5, 7, 9)]
+    rights = Rights(lobby=(interval(0, 2), interval(2.5, 2.7), interval(5, 6), interval(8)))
+
+    page = body(history(rows, access=rights).room(ALICE, "lobby", PageRequest(limit=limit)))
+
+    assert page["hasMore"] == has_more
+    assert (page["next"] is not None) == has_more
+
+
+def test_has_more_is_exact_despite_thousands_of_expired_messages() -> None:
+    kept = [row(0, "kept", expiresAt=NOW + 1)]
+    expired = [row(1 + n / 1000, f"old{n}", expiresAt=NOW) for n in range(6_000)]
+    newest = [row(90, "new1"), row(91, "new2")]
+
+    for rows, has_more in ((kept + expired + newest, True), (expired + newest, False)):
+        pages, reader = counting(rows, Rights())
+        page = body(pages.room(ALICE, "lobby", PageRequest(limit=2)))
+
+        assert (ids(page), page["hasMore"]) == (["new2", "new1"], has_more)
+        assert reader.rounds < 12
+
+
+def test_pages_skip_expired_messages_and_visit_the_others_once() -> None:
+    """In both directions."""
+    rows = [row(n, f"m{n:03d}", expiresAt=NOW + (n % 7 == 0)) for n in range(300)]
+    expected = [f"m{n:03d}" for n in range(299, -1, -1) if n % 7 == 0]
+
+    back = walk(history(rows), limit=4, direction="before")
+
+    assert [message for page in back for message in page] == expected
+    assert all(len(page) == 4 for page in back[:-1])
+
+
+def test_p12_a_room_without_a_membership_is_forbidden() -> None:
+    with pytest.raises(Forbidden):
+        body(history([row(1, "m1")], access=Rights(lobby=None)).room(ALICE, "lobby", PageRequest()))
+
+
+def test_p12_own_messages_are_always_listed_and_others_by_current_rights() -> None:
+    rights = Rights(secret=None, club=(interval(2, 4),))
+    rows = [row(n, f"{user}-{room}-{n}", room=room, user=user) for user in ("alice", "bob")
+            for room in ("open", "club", "secret") for n in (1, 3, 5)]  # fmt: skip
+    pages = history(rows, access=rights)
+
+    mine = body(pages.user(ALICE, "alice", PageRequest()))
+    bobs = body(pages.user(ALICE, "bob", PageRequest()))
+
+    assert len(ids(mine)) == 9
+    assert sorted(ids(bobs)) == ["bob-club-3", "bob-open-1", "bob-open-3", "bob-open-5"]
+    assert not bobs["hasMore"]
+
+
+def test_a_page_of_another_users_messages_looks_up_each_room_once() -> None:
+    """A page of the caller's messages looks up none."""
+    rights = Rights()
+    rows = [row(n, f"m{n}", room=f"room-{n % 3}", user=user) for user in ("alice", "bob") for n in range(15)]
+    pages = history(rows, access=rights)
+
+    body(pages.user(ALICE, "alice", PageRequest()))
+    assert rights.asked == []
+
+    body(pages.user(ALICE, "bob", PageRequest()))
+    assert sorted(rights.asked) == ["room-0", "room-1", "room-2"]
+
+
+def test_p12_a_page_of_another_users_messages_does_bounded_work() -> None:
+    """``hasMore`` is true, and the following pages contain all other messages."""
+    secret = [row(1 + n / 1000, f"s{n}", room="secret", user="bob") for n in range(4_000)]
+    rows = [row(0, "first", user="bob"), *secret, row(90, "last", user="bob")]
+    pages, reader = counting(rows, Rights(secret=None))
+    seen: list[str] = []
+    cursor: str | None = None
+    lengths = []
+    for _ in range(20):
+        before = reader.given
+        page = body(pages.user(ALICE, "bob", PageRequest(before=cursor)))
+        lengths.append(reader.given - before)
+        seen += ids(page)
+        cursor = page["next"]
+        if not page["hasMore"]:
+            break
+
+    assert seen == ["last", "first"]
+    assert len(lengths) > 1
+    assert max(lengths) < 3_000
+
+
+def test_a_page_of_another_users_messages_checks_a_bounded_number_of_rooms() -> None:
+    rooms = {f"room-{n:03d}": None for n in range(130)}
+    rights = Rights(**rooms)
+    rows = [row(n / 1000, f"m{n}", room=room, user="bob") for n, room in enumerate(rooms)]
+    rows.append(row(-1, "open one", user="bob"))
+    pages = history(rows, access=rights)
+    cursor, asked, found = None, [], []
+    while True:
+        rights.asked.clear()
+        page = body(pages.user(ALICE, "bob", PageRequest(before=cursor)))
+        asked.append(len(rights.asked))
+        found += ids(page)
+        cursor = page["next"]
+        if not page["hasMore"]:
+            break
+
+    assert found == ["open one"]
+    assert max(asked) == ROOMS_PER_PAGE
+
+
+def test_p12_a_cursor_reveals_no_message_that_is_forbidden() -> None:
+    rows = [row(n / 1000, f"hidden-{n}", room="secret-plans", user="bob") for n in range(4_000)]
+    page = body(history(rows, access=Rights(**{"secret-plans": None})).user(ALICE, "bob", PageRequest()))
+
+    position = CursorSigner(b"k" * 32).verify(page["next"], _user_query(), "before", parts=2)
+    assert "secret-plans" in position
+    assert b"secret" not in _decoded(page["next"])
+    assert b"2025-" not in _decoded(page["next"])
+
+
+def test_unavailable_rights_are_a_503() -> None:
+    class Away(Rights):
+        def read_scope(self, caller: Caller, room_id: str) -> Any:
+            raise StoreUnavailable("rooms are unavailable")
+
+    pages = history([row(1, "m1", user="bob")], access=Away())
+
+    with pytest.raises(StoreUnavailable):
+        body(pages.room(ALICE, "lobby", PageRequest()))
+    with pytest.raises(StoreUnavailable):
+        body(pages.user(ALICE, "bob", PageRequest()))
+
+
+def test_read_scopes_of_several_rooms_cost_two_reads() -> None:
+    rooms, memberships = MemoryRooms(), MemoryMemberships()
+    access = RoomAccess(rooms, memberships)
+    for name, kind in (("hall", "open"), ("club", "members"), ("secret", "members")):
+        rooms.create(Room(name, kind, "group", at(0), "bob"))
+    memberships.add(Change(user_id="alice", room_id="club", kind="join", event=f"{at(1)}#j"))
+    names = ["club", "hall", "secret", "unknown"]
+    before = rooms.reads + memberships.reads
+
+    together = access.read_scopes(ALICE, names)
+
+    assert rooms.reads + memberships.reads == before + 2
+    for name in names:
+        try:
+            assert together[name] == replace(access.read_scope(ALICE, name), exists=True)
+        except Forbidden:
+            assert together[name] is None
+    assert [name for name, scope in together.items() if scope is None] == ["secret"]
+
+
+@pytest.mark.parametrize("left_out", ["rooms", "memberships"])
+def test_p12_a_missing_membership_row_grants_no_right(left_out: str) -> None:
+    rooms, memberships = MemoryRooms(), MemoryMemberships()
+    rooms.create(Room("club", "members", "group", at(0), "bob"))
+    part = rooms if left_out == "rooms" else memberships
+    part.get_many = lambda _: {}  # type: ignore[method-assign]
+
+    with pytest.raises(StoreUnavailable):
+        RoomAccess(rooms, memberships).read_scopes(ALICE, ["club"])
+
+
+def _user_query() -> Any:
+    from headrace.api.paging.cursors import Query
+
+    return Query("user", "bob", "alice", None, None)
+
+
+def _decoded(cursor: str) -> bytes:
+    import base64
+
+    return base64.urlsafe_b64decode(cursor + "==")

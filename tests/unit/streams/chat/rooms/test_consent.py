@@ -1,0 +1,248 @@
+"""Consent: strangers invite, and only the user adds a room to the user's conversations (P12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.core.times import iso
+from headrace.streams.chat.rooms.consent import ADDED_LIMIT
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT
+from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld
+
+
+@pytest.fixture
+def world() -> RoomWorld:
+    found = RoomWorld()
+    found.ok("mallory", "PUT", "trap", GROUP)
+    return found
+
+
+def refused(answer: tuple[int, Any]) -> tuple[int, str]:
+    status, body = answer
+    return status, body["error"]["code"]
+
+
+def invited_to(world: RoomWorld, user: str = "bob") -> list[str]:
+    return [each["roomId"] for each in world.ok(user, "GET", f"{user}/invitations")["items"]]
+
+
+def test_a_stranger_invites_and_does_not_add(world: RoomWorld) -> None:
+    answer = world.ok("mallory", "PUT", "trap/members/bob", {"role": "owner"})
+
+    now = iso(world.clock.now())
+    assert (answer["joinedAt"], answer["invitedAt"]) == (None, now)
+    assert not world.row("bob", "trap").joins
+    (item,) = world.ok("bob", "GET", "bob/invitations")["items"]
+    assert (item["roomId"], item["invitedBy"], item["invitedAt"], item["role"]) == ("trap", "mallory", now, "owner")
+    assert world.join_messages() == [("JOIN", "mallory", now)], "an invitation is no message"
+
+
+def test_an_invited_user_sees_the_room_and_not_its_messages(world: RoomWorld) -> None:
+    world.ok("mallory", "PUT", "trap/members/bob")
+
+    shown = world.ok("bob", "GET", "trap")
+
+    assert (shown["membership"], shown["invitation"]["invitedBy"]) == (None, "mallory")
+    assert refused(world.request("bob", "GET", "trap/members")) == (403, "forbidden")
+
+
+def test_joining_accepts_since_the_invitation(world: RoomWorld) -> None:
+    world.ok("mallory", "PUT", "trap/members/bob", {"role": "owner"})
+    invited_at = iso(world.clock.now())
+    world.clock.advance(3600)
+
+    answer = world.ok("bob", "PUT", "trap/members/bob")
+
+    assert (answer["joinedAt"], answer["role"], answer["invitedAt"]) == (invited_at, "owner", None)
+    assert not world.invitations.rows
+    assert ("JOIN", "bob", invited_at) in world.join_messages()
+
+
+def test_an_interrupted_acceptance_is_completed_by_repeating_it(world: RoomWorld) -> None:
+    world.ok("mallory", "PUT", "trap/members/bob")
+    world.clock.advance(3600)
+    world.write_path.broker.down = world.write_path.retry.down = True
+    assert world.request("bob", "PUT", "trap/members/bob")[0] == 503
+    world.write_path.broker.down = world.write_path.retry.down = False
+
+    assert invited_to(world) == [], "the user is in the room"
+    world.ok("bob", "PUT", "trap/members/bob")
+
+    assert not world.invitations.rows
+    assert [each for each in world.join_messages() if each[1] == "bob"]
+
+
+@pytest.mark.parametrize("user", ["bob", "mallory"])
+def test_an_invitation_is_declined_or_withdrawn_by_leaving(world: RoomWorld, user: str) -> None:
+    world.ok("mallory", "PUT", "trap/members/bob")
+
+    assert world.ok(user, "DELETE", "trap/members/bob")["invitedAt"] is None
+
+    assert invited_to(world) == []
+    assert refused(world.request("bob", "PUT", "trap/members/bob")) == (403, "forbidden")
+    assert refused(world.request(user, "DELETE", "trap/members/bob")) == (404, "not_found")
+
+
+def test_users_of_one_members_room_add_each_other(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    world.bring("alice", "kitchen", "bob")
+    world.ok("alice", "PUT", "garden", GROUP)
+
+    assert world.ok("alice", "PUT", "garden/members/bob")["joinedAt"] is not None
+
+
+def test_an_open_room_makes_no_acquaintance(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "hall", OPEN)
+    for user in ("mallory", "bob"):
+        world.ok(user, "PUT", f"hall/members/{user}")
+
+    assert world.ok("mallory", "PUT", "trap/members/bob")["joinedAt"] is None
+
+
+def test_a_room_that_one_of_them_has_left_makes_no_acquaintance(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    for user in ("mallory", "bob"):
+        world.bring("alice", "kitchen", user)
+    world.clock.advance(1)
+    world.ok("bob", "DELETE", "kitchen/members/bob")
+
+    assert world.ok("mallory", "PUT", "trap/members/bob")["joinedAt"] is None
+
+
+def test_imports_add_at_once(world: RoomWorld) -> None:
+    assert world.ok("importer", "PUT", "trap/members/bob", scopes=TRUSTED)["joinedAt"] is not None
+
+
+def test_a_direct_room_invites_a_stranger(world: RoomWorld) -> None:
+    room = world.ok("mallory", "PUT", "mallory/direct/bob")["roomId"]
+    invited_at = iso(world.clock.now())
+    assert invited_to(world) == [room]
+    world.clock.advance(600)
+
+    shown = world.ok("bob", "PUT", "bob/direct/mallory")
+
+    assert shown["membership"] == {"state": "in", "since": invited_at, "role": "owner"}
+    assert invited_to(world) == []
+
+
+def test_a_blocked_user_cannot_invite(world: RoomWorld) -> None:
+    world.ok("mallory", "PUT", "trap/members/bob")
+
+    blocked = world.ok("bob", "PUT", "bob/blocked/mallory")
+
+    assert invited_to(world) == []
+    assert world.ok("bob", "GET", "bob/blocked")["items"] == [blocked]
+    assert refused(world.request("mallory", "PUT", "trap/members/bob")) == (403, "forbidden")
+    assert refused(world.request("mallory", "PUT", "mallory/direct/bob")) == (403, "forbidden")
+    assert world.ok("bob", "DELETE", "bob/blocked/mallory") == {"userId": "mallory", "blockedAt": None}
+    assert world.ok("mallory", "PUT", "trap/members/bob")["invitedAt"] is not None
+
+
+def test_one_inviter_has_a_bounded_number_of_open_invitations_to_a_user(world: RoomWorld) -> None:
+    for number in range(OPEN_LIMIT + 1):
+        world.ok("mallory", "PUT", f"trap-{number}", GROUP)
+    for number in range(OPEN_LIMIT):
+        world.ok("mallory", "PUT", f"trap-{number}/members/bob")
+
+    assert refused(world.request("mallory", "PUT", f"trap-{OPEN_LIMIT}/members/bob")) == (409, "conflict")
+    world.ok("bob", "DELETE", "trap-0/members/bob")
+    world.ok("mallory", "PUT", f"trap-{OPEN_LIMIT}/members/bob")
+
+
+def test_a_user_who_left_for_good_is_not_added_again(world: RoomWorld) -> None:
+    world.ok("mallory", "PUT", "other", GROUP)
+    for room in ("trap", "other"):
+        world.bring("mallory", room, "bob")
+    world.clock.advance(1)
+
+    world.ok("bob", "DELETE", "trap/members/bob", {"forGood": True})
+
+    assert [each.room_id for each in world.memberships.rooms_of("bob", 10)[0]] == ["other"]
+    world.ok("mallory", "PUT", "trap/members/bob")
+    assert invited_to(world) == ["trap"]
+    world.ok("bob", "PUT", "trap/members/bob")
+    assert {each.room_id for each in world.memberships.rooms_of("bob", 10)[0]} == {"other", "trap"}
+
+
+def test_only_the_user_leaves_for_good(world: RoomWorld) -> None:
+    world.bring("mallory", "trap", "bob")
+
+    status, body = world.request("mallory", "DELETE", "trap/members/bob", {"forGood": True})
+
+    assert (status, body["error"]["details"][0]["field"]) == (403, "forGood")
+    assert world.row("bob", "trap").is_open
+
+
+def test_an_owner_cannot_use_up_the_joins_of_a_member(world: RoomWorld) -> None:
+    world.ok("mallory", "PUT", "other", GROUP)
+    for room in ("trap", "other"):
+        world.bring("mallory", room, "bob")
+
+    for _ in range(2 * ADDED_LIMIT):
+        world.clock.advance(1)
+        world.ok("mallory", "DELETE", "trap/members/bob")
+        world.ok("mallory", "PUT", "trap/members/bob")
+
+    assert len(world.row("bob", "trap").joins) == ADDED_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "bob/invitations"), ("GET", "bob/blocked"), ("PUT", "bob/blocked/alice"), ("DELETE", "bob/blocked/alice")],
+)
+def test_p12_invitations_and_blocks_are_their_owners_alone(world: RoomWorld, method: str, path: str) -> None:
+    assert refused(world.request("mallory", method, path)) == (403, "forbidden")
+
+
+def test_users_cannot_block_themselves(world: RoomWorld) -> None:
+    assert refused(world.request("bob", "PUT", "bob/blocked/bob")) == (400, "invalid_request")
+
+
+def test_invitations_are_paged(world: RoomWorld) -> None:
+    for number in range(5):
+        world.ok("mallory", "PUT", f"trap-{number}", GROUP)
+        world.ok("mallory", "PUT", f"trap-{number}/members/bob")
+
+    found, query = [], {"limit": "2"}
+    while True:
+        page = world.ok("bob", "GET", "bob/invitations", query=query)
+        found += [each["roomId"] for each in page["items"]]
+        if not page["hasMore"]:
+            break
+        query["after"] = page["next"]
+
+    assert found == [f"trap-{number}" for number in range(5)]
+
+
+def test_a_join_by_an_owner_belongs_to_the_owner(world: RoomWorld) -> None:
+    """Counts, top lists and the history of a user do not move when others add or remove them."""
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    world.bring("alice", "kitchen", "bob")
+    world.ok("alice", "PUT", "garden", GROUP)
+    world.clock.advance(1)
+    world.ok("alice", "PUT", "garden/members/bob")
+    world.clock.advance(1)
+    world.ok("alice", "DELETE", "garden/members/bob")
+
+    sent = [each for each in world.write_path.published() if each["roomId"] == "garden" and each["memberId"] == "bob"]
+
+    assert sorted((each["messageType"], each["userId"], each["username"]) for each in sent) == [
+        ("JOIN", "alice", "Alice"),
+        ("LEAVE", "alice", "Alice"),
+    ]
+
+
+def test_another_owner_does_not_publish_the_join_again(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    world.bring("alice", "kitchen", "bob")
+    world.bring("alice", "kitchen", "carol", {"role": "owner"})
+    world.ok("alice", "PUT", "garden", GROUP)
+    world.ok("alice", "PUT", "garden/members/carol", {"role": "owner"})
+    world.ok("alice", "PUT", "garden/members/bob")
+    before = len(world.write_path.published())
+
+    world.ok("carol", "PUT", "garden/members/bob")
+
+    assert len(world.write_path.published()) == before
