@@ -44,7 +44,7 @@ def test_a_function_writes_to_its_own_log_group_and_no_other(template_stack: Tem
 
 
 def test_code_of_functions_may_not_manage_network_interfaces(template_stack: TemplateStack) -> None:
-    """Lambda makes them with the same role. Roles of mappings are not limited: docs/adr/0061-roles-of-mappings.md."""
+    """Lambda makes them with the same role. Roles of mappings are not limited: MappingPolicy says why."""
     for function in template_stack.folders:
         wide = {one.action for one in template_stack.permissions(function) if one.resource == '"*"'}
         in_vpc = "VpcConfig" in template_stack.resources[function]["Properties"]

@@ -96,7 +96,7 @@ def sender_tag(subject: str) -> str:
 def content_tag(subject: str, *content: str) -> str:
     """A tag for a sender and the content of an event, in the form of a :func:`sender_tag`.
 
-    As part of the key, it makes the same event the same row, and other content another row (ADR 31).
+    As part of the key, it makes the same event the same row, and other content another row (ADR 3).
     """
     *first, last = (subject, *content)
     return _tag(f"{_with_lengths(*first)}{len(last)}:{last}".encode())
