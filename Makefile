@@ -88,8 +88,8 @@ reset: setup ## delete the stage's data (tables, queues, broker), after a questi
 
 test: setup lint unit model contract e2e validate rehearsal ## run every check: lint, unit, model, contract, e2e, validate and rehearsal
 
-lint: setup ## run ruff and mypy
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+lint: setup ## run ruff, mypy, and zizmor on the workflows
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/zizmor --offline --quiet .github
 
 format: setup ## let ruff format the code and fix what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
