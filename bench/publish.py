@@ -169,14 +169,15 @@ def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, 
 
 def refused(calls: int) -> float:
     """Seconds of one publish while the breaker is open. Nothing listens at the address of the broker."""
-    from headrace.aws.secrets import Secrets
     from headrace.queues.breaker import GuardedPublisher
     from headrace.queues.ports import Outgoing
     from headrace.queues.rabbitmq.publisher import RabbitPublisher
+    from headrace.runtime.secrets import Secrets
     from headrace.runtime.settings import BreakerSettings, BrokerSettings
 
     settings = BrokerSettings(broker_endpoints=("amqp://127.0.0.1:1",), broker_secret_arn="arn")
-    manager: Any = SimpleNamespace(call=lambda *_, **__: {"SecretString": '{"username": "u", "password": "p"}'})
+    answer = {"SecretString": '{"username": "u", "password": "p"}'}
+    manager: Any = SimpleNamespace(get_secret_value=lambda **_: answer)
     publisher = GuardedPublisher(RabbitPublisher(settings, Secrets(lambda: manager)), BreakerSettings())
     message = [Outgoing("persist.0", b"{}", "c-1")]
     while publisher.breaker.state == "closed":

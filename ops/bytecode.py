@@ -20,7 +20,6 @@ UNUSED = (
     "aws_lambda_powertools.utilities.data_classes",
     "aws_lambda_powertools.utilities.feature_flags",
     "aws_lambda_powertools.utilities.idempotency",
-    "aws_lambda_powertools.utilities.parameters",
     "aws_lambda_powertools.utilities.parser",
     "cffi",
     "pycparser",

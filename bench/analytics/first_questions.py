@@ -10,7 +10,6 @@ separately.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
 import time
@@ -47,17 +46,16 @@ class Traffic:
     rows: int = 0
 
     def watch(self, dynamodb: Any) -> Any:
-        """Count the answers that go through a client of ``headrace.aws``."""
-        send = dynamodb.send
+        """Count the queries of a client of boto3."""
 
-        def counted(operation: str, body: bytes) -> dict[str, Any]:
-            answer: dict[str, Any] = send(operation, body)
-            if operation == "Query":
-                self.queries.append(json.loads(body))
-                self.rows += len(answer["Items"])
-            return answer
+        def counted(params: dict[str, Any], **_: Any) -> None:
+            self.queries.append(dict(params))
 
-        dynamodb.send = counted
+        def answered(parsed: dict[str, Any], **_: Any) -> None:
+            self.rows += len(parsed["Items"])
+
+        dynamodb.meta.events.register("provide-client-params.dynamodb.Query", counted)
+        dynamodb.meta.events.register("after-call.dynamodb.Query", answered)
         return dynamodb
 
 
@@ -146,8 +144,8 @@ def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
 def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     """Ask for the rides of each hour of the day."""
     from headrace.api.router import HttpRouter, Route
-    from headrace.aws.client import client as lean
     from headrace.core.times import SystemClock
+    from headrace.runtime.aws import client as lean
     from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
     from headrace.streams.ski.day_counts_redis import RedisDayCounts
     from headrace.streams.ski.resort_days import ResortDays

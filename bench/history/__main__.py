@@ -47,8 +47,8 @@ class Pages:
     def __init__(self, found: Database) -> None:
         from headrace.api.paging.cursors import CursorSigner
         from headrace.api.paging.newest_page_cache import NewestPageCache
-        from headrace.aws.client import client as lean
         from headrace.core.times import SystemClock
+        from headrace.runtime.aws import client as lean
         from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.readers import DynamoReader
         from headrace.storage.redis import RedisCache, connect

@@ -33,7 +33,7 @@ class RoomAccesses:
     """The access to the same rooms as ``open`` and as ``members`` rooms, by kind."""
 
     def __init__(self, sizes: list[int]) -> None:
-        from headrace.aws.client import client as lean
+        from headrace.runtime.aws import client as lean
         from headrace.streams.chat.rooms.access import RoomAccess
         from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
         from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms

@@ -21,12 +21,13 @@ import urllib.request
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import boto3
 import psutil
 import urllib3
 from boto3.dynamodb.conditions import Key
+from botocore.credentials import Credentials
 
 from bench.live.run import STATE, Run, on_stage
 from bench.rounds import Series, add_options, figure, ratio, write
@@ -59,16 +60,16 @@ def cpu_of(processes: list[psutil.Process]) -> float:
 
 def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int) -> list[list[float]]:
     """Seconds of CPU per post and round: by boto3, by urllib3 with push_live's signatures, and by push_live itself."""
-    from headrace.aws.http_connection import Target as Api
-    from headrace.aws.sigv4 import AccessKey
     from headrace.core.times import SystemClock
-    from headrace.live.push.api_gateway import ApiGatewayPusher, connections_signer
+    from headrace.live.push.api_gateway import ApiGatewayPusher
     from headrace.live.push.connection_pool import ConnectionPool
+    from headrace.live.push.http_connection import Target as Api
     from headrace.live.push.port import Push
+    from headrace.live.push.sigv4 import Signer
 
     url = websocket_url.replace("ws://", "http://")
     usual = boto3.client("apigatewaymanagementapi", endpoint_url=url, **CREDENTIALS)
-    signer = connections_signer(url, "us-east-1", AccessKey(ACCOUNT, "local"), SystemClock())
+    signer = Signer(url, "us-east-1", Credentials(ACCOUNT, "local"), SystemClock())
     pusher = ApiGatewayPusher(signer, ConnectionPool(Api(url)))
     pool = urllib3.PoolManager()
     host = url.removesuffix(urlsplit(url).path)
@@ -80,9 +81,7 @@ def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int)
     def by_urllib3() -> None:
         hashed = sha256(frame).hexdigest()
         for connection in connections:
-            first, *lines = (
-                signer.head(quote(connection, safe="-._~"), hashed, len(frame)).decode().strip().split("\r\n")
-            )
+            first, *lines = signer.head(connection, hashed, len(frame)).decode().strip().split("\r\n")
             headers = dict(line.split(": ", 1) for line in lines)
             if pool.request("POST", host + first.split()[1], body=frame, headers=headers).status != 200:
                 raise SystemExit("a frame was refused")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.aws.client import client
+from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from tests.worlds.played_dynamodb import Play, play_responses
 

@@ -12,7 +12,7 @@ from botocore.parsers import create_parser
 
 from faults.proxies.http_proxy import Call
 from faults.proxies.throttle import Throttled
-from headrace.aws.errors import THROTTLING_CODES
+from headrace.runtime.aws import THROTTLING_CODES
 
 TABLE = {
     "TableName": "Messages",

@@ -18,7 +18,7 @@ from ops.bytecode import UNUSED
 ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
-PACKAGES = ["core", "runtime", "aws", "storage", "queues", "api", "analytics", "live", "streams"]
+PACKAGES = ["core", "runtime", "storage", "queues", "api", "analytics", "live", "streams"]
 PACKAGES += ["delivery", "operations", "bootstrap"]
 """The import rule of headrace/__init__.py: a package imports only packages to its left."""
 
@@ -39,8 +39,8 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 PRODUCTS = {
-    "boto3": set(),
-    "botocore": set(),
+    "boto3": {"runtime"},
+    "botocore": {"runtime", "live/push"},
     "pika": {"queues/rabbitmq"},
     "redis": {"storage"},
 }
@@ -189,13 +189,9 @@ PAGING = {
 }
 VERIFYING = {"authorize_connection", "renew_connection"}
 EXPENSIVE: dict[str, AbstractSet[str]] = {
-    "boto3": set(),
-    # Powertools imports the package itself, which is empty; all of its modules import one of these.
-    "botocore.compat": set(),
-    "botocore.exceptions": set(),
+    "boto3": {path.parent.name for path in FUNCTIONS} - {"authorize_connection"},
     "redis": set(),
     "requests": set(),
-    "urllib3": set(),
     **dict.fromkeys(UNUSED, frozenset()),
     "pika": PUBLISHING | {"declare_topology", "read_status", "return_parked", "send_probes"},
     "interlock": PUBLISHING | {"persist_events", "read_status"},

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
-from headrace.aws.client import AwsClient, Connections
-from headrace.aws.http_client import Response
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+from headrace.runtime.aws import AwsClient
 
 Played = tuple[int, dict[str, Any] | bytes]
 Play = Callable[[dict[str, Any]], Played | None]
@@ -15,25 +17,26 @@ Play = Callable[[dict[str, Any]], Played | None]
 
 def play_responses(client: AwsClient, play: Play) -> list[dict[str, Any]]:
     """Let ``play`` answer the client's calls; ``None`` sends the call. Returns a list that collects all bodies."""
-    player = _Player(client.http, play)
-    client.http = player
-    return player.calls
+    calls: list[dict[str, Any]] = []
 
-
-class _Player:
-    def __init__(self, http: Connections, play: Play) -> None:
-        self._http = http
-        self._play = play
-        self.calls: list[dict[str, Any]] = []
-
-    def send(self, request: bytes, seconds: float, *, repeatable: bool) -> Response:
-        body = json.loads(request.partition(b"\r\n\r\n")[2])
-        self.calls.append(body)
-        response = self._play(body)
+    def answered(request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
+        body = json.loads(request.body)
+        calls.append(body)
+        response = play(body)
         if response is None:
-            return self._http.send(request, seconds, repeatable=repeatable)
+            return None
         status, content = response
-        return Response(status, b"", content if isinstance(content, bytes) else json.dumps(content).encode())
+        if isinstance(content, bytes):
+            return AWSResponse(request.url, status, {}, _Raw(content))
+        return AWSResponse(request.url, status, {"x-amzn-requestid": "1"}, _Raw(json.dumps(content).encode()))
+
+    client.meta.events.register_first("before-send.dynamodb", answered)
+    return calls
+
+
+class _Raw(BytesIO):
+    def stream(self) -> list[bytes]:
+        return [self.read()]
 
 
 def refusal(code: str, status: int = 400) -> Played:

@@ -21,7 +21,12 @@ UNITS = {"SECONDS": "seconds", "DAYS": "days", "PERCENT": "percent", "EVENT_RATE
 """By the end of a variable's name."""
 TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", Literal: "text", tuple: "comma list"}
 """By the annotation of a setting, without its parameters."""
-LIBRARIES = {"PYDANTIC_DISABLE_PLUGINS": "Plugins that pydantic does not look for, which would delay cold starts."}
+LIBRARIES = {
+    "AWS_ENDPOINT_URL_DYNAMODB": "Endpoint that boto3 calls DynamoDB at; empty for AWS.",
+    "AWS_ENDPOINT_URL_SQS": "Endpoint that boto3 calls SQS at; empty for AWS.",
+    "AWS_ENDPOINT_URL_SECRETS_MANAGER": "Endpoint that boto3 calls Secrets Manager at; empty for AWS.",
+    "PYDANTIC_DISABLE_PLUGINS": "Plugins that pydantic does not look for, which would delay cold starts.",
+}
 """The variables of the template that libraries read."""
 INTRO = """
 Every function reads its settings from environment variables when it starts. For example, `BREAKER_WINDOW=20` makes the

@@ -3,8 +3,7 @@
 A package imports only packages above it in this map:
 
     core        pure, no I/O: errors, times, keys, callers, envelopes, items, streams' declarations
-    runtime     what every function uses: settings, logs and metrics, the breaker
-    aws         signed calls of AWS services, and secrets
+    runtime     what every function uses: settings, logs and metrics, boto3's clients, secrets, the breaker
     storage     tables and the cache: ports, adapters for DynamoDB and Redis
     queues      the broker, the retry queue and the dead-letter queue: ports, RabbitMQ, SQS
     api         both protocols: router, parameters, authentication, responses, paging

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from headrace.aws.client import client
 from headrace.core.errors import Conflict, Forbidden
 from headrace.core.times import iso
+from headrace.runtime.aws import client
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, Invitations
@@ -76,7 +76,7 @@ def test_an_interrupted_removal_does_not_count_for_ever(invitations: Invitations
         invitations.add(invitation(f"room-{number}"))
     if isinstance(invitations, DynamoInvitations):
         key = {"userId": {"S": "#invited#bob"}, "roomId": {"S": "#room-3"}}
-        invitations._table.call("DeleteItem", TableName=MEMBERSHIPS, Key=key)
+        invitations._table.call(invitations._table.client.delete_item, TableName=MEMBERSHIPS, Key=key)
     else:
         invitations.remove(invitation("room-3"))
 

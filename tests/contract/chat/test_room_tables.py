@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from headrace.aws.client import client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.intervals import Interval
 from headrace.core.times import iso
+from headrace.runtime.aws import client
 from headrace.streams.chat.messages.activity import ActiveRoom, RoomActivity
 from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
 from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
@@ -149,7 +149,7 @@ def test_a_full_membership_forgets_its_oldest_closed_interval(parts: Parts) -> N
         # One by one would take half a minute.
         row = {"userId": {"S": "bob"}, "roomId": {"S": "kitchen"}}
         row |= {f"{kind}s": {"SS": found} for kind, found in events.items()}  # type: ignore[dict-item]
-        memberships._table.call("PutItem", TableName=MEMBERSHIPS, Item=row)
+        memberships._table.call(memberships._table.client.put_item, TableName=MEMBERSHIPS, Item=row)
     else:
         memberships.rows["bob", "kitchen"] = Membership(  # type: ignore[attr-defined]
             "bob", "kitchen", frozenset(events["join"]), frozenset(events["leave"])
@@ -167,7 +167,7 @@ def test_a_full_set_of_leaves_that_change_nothing_takes_another_one(parts: Parts
     leaves = [f"{T[0]}#{number:04d}" for number in range(LEAVES_LIMIT)]
     if isinstance(memberships, DynamoMemberships):
         row = {"userId": {"S": "bob"}, "roomId": {"S": "kitchen"}, "leaves": {"SS": leaves}}
-        memberships._table.call("PutItem", TableName=MEMBERSHIPS, Item=row)
+        memberships._table.call(memberships._table.client.put_item, TableName=MEMBERSHIPS, Item=row)
     else:
         memberships.rows["bob", "kitchen"] = Membership(  # type: ignore[attr-defined]
             "bob", "kitchen", leaves=frozenset(leaves)
@@ -216,7 +216,7 @@ def test_memberships_beyond_one_page_of_the_table_are_found(parts: Parts) -> Non
         room_id = f"room-{number:02d}"
         if isinstance(memberships, DynamoMemberships):
             row = {"userId": {"S": "bob"}, "roomId": {"S": room_id}, "joins": {"SS": sorted(joins)}}
-            memberships._table.call("PutItem", TableName=MEMBERSHIPS, Item=row)
+            memberships._table.call(memberships._table.client.put_item, TableName=MEMBERSHIPS, Item=row)
         else:
             assert isinstance(memberships, MemoryMemberships)
             memberships.rows["bob", room_id] = Membership("bob", room_id, joins)

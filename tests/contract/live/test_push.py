@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
-from headrace.aws.http_connection import Target
-from headrace.aws.sigv4 import AccessKey
 from headrace.core.times import SystemClock
-from headrace.live.push.api_gateway import ApiGatewayPusher, connections_signer
+from headrace.live.push.api_gateway import ApiGatewayPusher
 from headrace.live.push.connection_pool import ConnectionPool
+from headrace.live.push.http_connection import Target
 from headrace.live.push.port import Push
+from headrace.live.push.sigv4 import Signer
 from tests.contract.http_server import OK, HttpServer, Received, certificate_of, status
 from tests.worlds.ports import free_port
 
-KEYS = AccessKey("AKID", "secret", "a+session/token==")
+KEYS = Credentials("AKID", "secret", "a+session/token==")
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def pusher(gateway: HttpServer) -> Iterator[MakePusher]:
     def make(**options: float) -> ApiGatewayPusher:
         url = f"http://127.0.0.1:{gateway.port}/dev"
         made.append(ConnectionPool(Target(url), **options))  # type: ignore[arg-type]
-        return ApiGatewayPusher(connections_signer(url, "us-east-1", KEYS, SystemClock()), made[-1])
+        return ApiGatewayPusher(Signer(url, "us-east-1", KEYS, SystemClock()), made[-1])
 
     yield make
     for each in made:
@@ -167,7 +168,7 @@ def test_connections_that_ended_while_idle_are_replaced(gateway: HttpServer, pus
 def test_an_unavailable_gateway_is_a_push_result() -> None:
     url = f"http://127.0.0.1:{free_port()}/dev"
     connections = ConnectionPool(Target(url))
-    made = ApiGatewayPusher(connections_signer(url, "us-east-1", KEYS, SystemClock()), connections)
+    made = ApiGatewayPusher(Signer(url, "us-east-1", KEYS, SystemClock()), connections)
 
     assert made.deliver([Push("a", [b"1"]), Push("b", [])], 10) == ["late", "sent"]
     connections.close()
@@ -177,7 +178,7 @@ def test_the_certificate_of_the_host_is_verified(tmp_path: Path) -> None:
     certificate, server = certificate_of(tmp_path)
     gateway = HttpServer(server)
     url = f"https://localhost:{gateway.port}/dev"
-    signer = connections_signer(url, "us-east-1", KEYS, SystemClock())
+    signer = Signer(url, "us-east-1", KEYS, SystemClock())
     sends = [Push(f"c{number}", [b"x" * 30_000, b"2"]) for number in range(20)]
 
     trusting = ConnectionPool(Target(url, ssl.create_default_context(cafile=str(certificate))), most=4, each=30.0)

@@ -9,10 +9,10 @@ from threading import Thread
 
 import pytest
 
-from headrace.aws.secrets import Credentials
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.rabbitmq import management
 from headrace.queues.rabbitmq.management import ANSWER_BYTES, ManagementApi
+from headrace.runtime.secrets import Credentials
 
 PASSWORD = "s3cret:ä"
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headrace.aws.client import client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
+from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Table

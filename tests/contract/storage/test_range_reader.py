@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from headrace.aws.client import AwsClient, client
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import to_wire
+from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
 from tests.contract.emulators import Emulators, function_environment, sdk

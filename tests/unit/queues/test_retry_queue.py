@@ -5,24 +5,24 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from headrace.aws.client import AwsClient
-from headrace.aws.errors import NoAnswer
+from botocore.exceptions import ReadTimeoutError
+
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs.retry_queue import PARALLEL, SqsRetryLane
 
 
-class Silent(AwsClient):
+class Silent:
     """A client that answers only after every thread has called it."""
 
     def __init__(self) -> None:
         self.calls = 0
         self._all = threading.Barrier(PARALLEL)
 
-    def call(self, operation: str, **_parameters: Any) -> dict[str, Any]:
+    def send_message_batch(self, **_parameters: Any) -> dict[str, Any]:
         self.calls += 1
         self._all.wait(10)
-        raise NoAnswer("TimeoutError")
+        raise ReadTimeoutError(endpoint_url="http://127.0.0.1")
 
 
 def test_several_batches_wait_for_a_silent_queue_at_the_same_time() -> None:

@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import pytest
 
-from headrace.aws.secrets import Credentials
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues import names
 from headrace.queues.rabbitmq import endpoints, users
 from headrace.queues.rabbitmq.users import CONSUMER, PUBLISHER, console_url, ensure_users
+from headrace.runtime.secrets import Credentials
 from headrace.runtime.settings import BrokerUsersSettings
 from tests.fakes.secrets import MemorySecrets
 

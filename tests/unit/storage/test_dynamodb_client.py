@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headrace.aws.client import AwsClient, client
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.live.connections import Connections
 from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader

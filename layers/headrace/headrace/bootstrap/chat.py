@@ -86,7 +86,7 @@ def _history(newest: NewestPageCache | None) -> History:
 @functools.cache
 def conversations() -> Conversations:
     """Users' lists of rooms, and their read marks."""
-    from headrace.aws.client import client
+    from headrace.runtime.aws import client
     from headrace.storage.dynamodb.readers import DynamoReader
     from headrace.streams.chat.messages.conversations import AT_ONCE, Conversations
     from headrace.streams.chat.stream import CHAT

@@ -6,6 +6,7 @@ import functools
 
 from headrace.bootstrap.shared import impatient
 from headrace.operations.health import CHECK_SECONDS, Health, any_port_open
+from headrace.runtime.aws import call
 from headrace.runtime.settings import HealthSettings
 from headrace.storage import redis
 
@@ -18,10 +19,12 @@ def health() -> Health:
     return Health(
         {
             "broker": lambda: any_port_open(settings.broker_endpoints),
-            "retryLane": lambda: sqs.call(
-                "GetQueueAttributes", QueueUrl=settings.retry_queue_url, AttributeNames=["ApproximateNumberOfMessages"]
+            "retryLane": lambda: call(
+                sqs.get_queue_attributes,
+                QueueUrl=settings.retry_queue_url,
+                AttributeNames=["ApproximateNumberOfMessages"],
             ),
-            "table": lambda: dynamodb.call("DescribeTable", TableName=settings.chat_messages_table),
+            "table": lambda: call(dynamodb.describe_table, TableName=settings.chat_messages_table),
             "cache": cache.ping,
         }
     )

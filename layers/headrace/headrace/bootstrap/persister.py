@@ -6,7 +6,6 @@ import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.late_events import LateEvents
-from headrace.aws.client import client
 from headrace.bootstrap.shared import cache, clock, dynamodb, secrets, separate_cache
 from headrace.delivery.persister import Persister
 from headrace.live.connections_dynamodb import DynamoConnections
@@ -14,6 +13,7 @@ from headrace.live.subscriber_hints import SubscriberHints
 from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.ports import LivePublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.runtime.aws import client
 from headrace.runtime.settings import (
     BrokerSettings,
     ConnectionSettings,

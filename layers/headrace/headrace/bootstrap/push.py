@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 
-from headrace.aws.client import access_key
-from headrace.aws.http_connection import Target
 from headrace.bootstrap.live import connections
 from headrace.bootstrap.shared import clock
-from headrace.live.push.api_gateway import ApiGatewayPusher, connections_signer
+from headrace.live.push.api_gateway import ApiGatewayPusher
 from headrace.live.push.connection_pool import ConnectionPool
+from headrace.live.push.http_connection import Target
+from headrace.live.push.sigv4 import Signer
 from headrace.live.push_service import PushService
-from headrace.runtime.settings import AwsSettings, PushSettings
+from headrace.runtime import aws
+from headrace.runtime.settings import PushSettings
 
 
 @functools.cache
 def push_service() -> PushService:
     """Pushes live copies to subscribers."""
-    url, aws = PushSettings.read().connections_url, AwsSettings.read()
-    signer = connections_signer(url, aws.aws_default_region, access_key(aws), clock())
+    url = PushSettings.read().connections_url
+    signer = Signer(url, *aws.signing(), clock())
     return PushService(connections(), ApiGatewayPusher(signer, ConnectionPool(Target(url))))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.rates.shared_counts import SharedCounts
 from headrace.api.statistics import RequestTimes
-from headrace.aws.client import AwsClient, client
-from headrace.aws.secrets import Secrets
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
+from headrace.runtime.aws import AwsClient, client
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings, RateSettings
 from headrace.storage.redis import RedisCache
 

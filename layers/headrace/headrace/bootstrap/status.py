@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from concurrent.futures import ThreadPoolExecutor
 
-from headrace.aws.secrets import Secrets
 from headrace.bootstrap.queues import probe_reader
 from headrace.bootstrap.shared import clock, impatient
 from headrace.operations.breaker_status import read_breaker_status
@@ -13,6 +12,7 @@ from headrace.operations.status import Status, StatusProbes
 from headrace.queues import names
 from headrace.queues.rabbitmq.topology import queue_depths
 from headrace.queues.sqs.retry_queue import queue_counts
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings, DeadLaneSettings, RetryLaneSettings
 
 CONNECT_SECONDS = 1.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from headrace.aws.client import AwsClient
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, to_wire
@@ -21,6 +20,7 @@ from headrace.live.connections import (
     subscription_row,
     unexpired,
 )
+from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 
 INDEX = "ByConnection"

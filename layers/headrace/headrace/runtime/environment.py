@@ -76,8 +76,3 @@ PrivateUrl = Annotated[str, Field(pattern=r"^(https://[^@/]+|http://(127\.0\.0\.
 """A URL without credentials: https, or http on this machine."""
 HostAndPort = Annotated[str, AfterValidator(_host_and_port), Field(description="host:port, or user:password@host:port")]
 """With or without credentials."""
-
-
-def trace_id() -> str:
-    """The trace header of this invocation, which Lambda sets; empty outside of one."""
-    return os.environ.get("_X_AMZN_TRACE_ID", "")

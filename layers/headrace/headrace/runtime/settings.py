@@ -26,27 +26,6 @@ OptionalUrl = Annotated[str, Field(description="a URL, or nothing")]
 Rate = Annotated[int, Field(ge=0, le=100_000)]
 
 
-class AwsSettings(Settings):
-    """How AWS is called. Lambda sets the region and the credentials."""
-
-    aws_default_region: str = Field(description="a region's name")
-    """Region of the function and of everything that it calls."""
-    aws_access_key_id: str = Field(description="the id of an access key")
-    """Id of the access key of the function's role."""
-    aws_secret_access_key: str = Field(description="the secret of an access key")
-    """Secret of that key."""
-    aws_session_token: str = Field(default="", description="a session token, or nothing")
-    """Token of the role's session."""
-    aws_endpoint_url: OptionalUrl = ""
-    """Endpoint of the services without a variable below; empty for AWS."""
-    aws_endpoint_url_dynamodb: OptionalUrl = ""
-    """Endpoint of DynamoDB; empty for AWS."""
-    aws_endpoint_url_sqs: OptionalUrl = ""
-    """Endpoint of SQS; empty for AWS."""
-    aws_endpoint_url_secrets_manager: OptionalUrl = ""
-    """Endpoint of Secrets Manager; empty for AWS."""
-
-
 class BrokerSettings(Settings):
     """Where the broker is."""
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from hashlib import sha256
-from urllib.parse import quote
 
-from headrace.aws.sigv4 import AccessKey, Signer
-from headrace.core.times import Clock
 from headrace.live.push.connection_pool import ConnectionPool
 from headrace.live.push.port import Push, PushResult
+from headrace.live.push.sigv4 import Signer
 
 TRIES = 4
 FIRST_PAUSE = 0.05
@@ -19,14 +17,8 @@ GONE = 410
 AGAIN = frozenset({429, 500, 502, 503, 504})
 
 
-def connections_signer(url: str, region: str, access_key: AccessKey, clock: Clock) -> Signer:
-    """Signs posts to the connections of the API at ``url`` (``https://host/stage``)."""
-    return Signer("execute-api", url.rstrip("/") + "/@connections/", region, access_key, clock)
-
-
 class ApiGatewayPusher:
-    """Pushes with a signer of :func:`connections_signer`. A
-    :class:`~headrace.live.push.port.ConnectionPusher`. Not thread-safe."""
+    """A :class:`~headrace.live.push.port.ConnectionPusher` on API Gateway. Not thread-safe."""
 
     def __init__(self, signer: Signer, connections: ConnectionPool) -> None:
         self._signer = signer
@@ -59,9 +51,7 @@ class _Delivery:
 
     def request(self) -> bytes:
         frame, self._is_asked = self._send.frames[self._at], True
-        return (
-            self._signer.head(quote(self._send.connection_id, safe="-._~"), self._hashes[id(frame)], len(frame)) + frame
-        )
+        return self._signer.head(self._send.connection_id, self._hashes[id(frame)], len(frame)) + frame
 
     def answered(self, status: int) -> float | None:
         if 200 <= status < 300:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headrace.aws.http_connection import HttpConnection, Target
+from headrace.live.push.http_connection import HttpConnection, Target
 
 IDLE_SECONDS = 20.0
 """How long an idle connection may be used again, because a load balancer drops it after some time. By the wall clock,

@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 
 from pika import BlockingConnection, ConnectionParameters, PlainCredentials, SSLOptions
 
-from headrace.aws.secrets import Credentials, Secrets, credentials
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
+from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
 T = TypeVar("T")

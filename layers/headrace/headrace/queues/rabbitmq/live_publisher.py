@@ -8,7 +8,6 @@ from typing import Any
 
 from pika import BasicProperties, DeliveryMode
 
-from headrace.aws.secrets import Secrets
 from headrace.core.errors import (
     BrokerUnavailable,
     ConfigurationError,
@@ -22,6 +21,7 @@ from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
 from headrace.queues.rabbitmq.publisher import ChannelKeeper
 from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings
 
 CONNECT_SECONDS = 0.5

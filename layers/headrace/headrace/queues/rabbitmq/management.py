@@ -10,8 +10,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
-from headrace.aws.secrets import Credentials
 from headrace.core.errors import BrokerUnavailable, ConfigurationError, echo
+from headrace.runtime.secrets import Credentials
 
 CALL_SECONDS = 3.0
 """The longest time to connect, and for each read of an answer."""

@@ -18,12 +18,12 @@ from pika import BasicProperties, DeliveryMode
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import NackError, UnroutableError
 
-from headrace.aws.secrets import Secrets
 from headrace.core import times
 from headrace.core.errors import Lane
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
 from headrace.queues.ports import RetryLane, RetryRecord, correlation_attribute
 from headrace.queues.rabbitmq.endpoints import blocking_connection
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings
 
 HEARTBEAT = 2

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from headrace.aws.secrets import Credentials, Secrets, credentials
 from headrace.core.errors import (
     BrokerUnavailable,
     ConfigurationError,
@@ -23,6 +22,7 @@ from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.endpoints import endpoints
 from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication
+from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
 C = TypeVar("C", bound=ConfirmChannel)

@@ -15,11 +15,11 @@ from pika import BlockingConnection
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
-from headrace.aws.secrets import Secrets
 from headrace.queues import names
 from headrace.queues.names import PARKED_EXCHANGE, PARKED_QUEUE
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.endpoints import blocking_connection, until_available
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings
 
 CONNECT_SECONDS = 5.0

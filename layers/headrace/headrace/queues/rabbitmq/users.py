@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from headrace.aws.secrets import Credentials, Secrets, credentials
 from headrace.core.errors import ConfigurationError
 from headrace.queues.names import LIVE_EXCHANGE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq.endpoints import until_available, virtual_host
 from headrace.queues.rabbitmq.management import ManagementApi
+from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerUsersSettings
 
 _NOTHING = "^$"

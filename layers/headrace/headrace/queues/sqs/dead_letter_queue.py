@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headrace.aws.client import AwsClient, client
-from headrace.aws.errors import AwsError
 from headrace.core.errors import DeadLaneUnavailable
 from headrace.core.groups import slices
 from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter
+from headrace.runtime.aws import AwsClient, AwsError, call, client
 
 LONG_POLL = 1
 """Seconds. A long poll queries all servers of the queue; a short one may miss messages."""
@@ -24,8 +23,8 @@ class SqsDeadLane:
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
         try:
-            answer = self._client.call(
-                "ReceiveMessage",
+            answer = call(
+                self._client.receive_message,
                 QueueUrl=self._url,
                 MaxNumberOfMessages=RECEIVE_LIMIT,
                 VisibilityTimeout=hold,
@@ -44,7 +43,7 @@ class SqsDeadLane:
                 for index, each in enumerate(part)
             ]
             try:
-                self._client.call("ChangeMessageVisibilityBatch", QueueUrl=self._url, Entries=entries)
+                call(self._client.change_message_visibility_batch, QueueUrl=self._url, Entries=entries)
             except AwsError:
                 # They become visible when their visibility timeout ends.
                 continue
@@ -55,7 +54,7 @@ class SqsDeadLane:
     def _delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
         entries = [{"Id": str(index), "ReceiptHandle": each.receipt} for index, each in enumerate(held)]
         try:
-            answer = self._client.call("DeleteMessageBatch", QueueUrl=self._url, Entries=entries)
+            answer = call(self._client.delete_message_batch, QueueUrl=self._url, Entries=entries)
         except AwsError:
             return [False] * len(held)
         done = {entry["Id"] for entry in answer.get("Successful", ())}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headrace.aws.client import AwsClient, client
-from headrace.aws.errors import AwsError, ServiceError
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.groups import groups, slices
 from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, VisibilityChange, message_bytes, to_text
+from headrace.runtime.aws import AwsClient, AwsError, ServiceError, call, client
 from headrace.runtime.parallel import Parallel
 
 BATCH_ENTRIES = 10
@@ -50,7 +49,7 @@ class SqsRetryLane:
             # Each batch would wait as long as the first, and the caller has a deadline.
             return {int(entry["Id"]): silent[0] for entry in entries}
         try:
-            answer = self._client.call("SendMessageBatch", QueueUrl=self._url, Entries=entries)
+            answer = call(self._client.send_message_batch, QueueUrl=self._url, Entries=entries)
         except AwsError as error:
             failure = RetryLaneUnavailable(f"the retry queue is unavailable: {error.code}")
             if not isinstance(error, ServiceError):
@@ -66,7 +65,7 @@ class SqsRetryLane:
 
     def _postpone_batch(self, entries: Sequence[Entry]) -> None:
         try:
-            self._client.call("ChangeMessageVisibilityBatch", QueueUrl=self._url, Entries=entries)
+            call(self._client.change_message_visibility_batch, QueueUrl=self._url, Entries=entries)
         except AwsError:
             # The queue's visibility timeout applies instead: the records are received later, and nothing is lost.
             return
@@ -105,7 +104,7 @@ def queue_counts(sqs: AwsClient, url: str) -> dict[str, int]:
         RetryLaneUnavailable: the queue did not answer.
     """
     try:
-        found = sqs.call("GetQueueAttributes", QueueUrl=url, AttributeNames=list(_COUNTS.values()))["Attributes"]
+        found = call(sqs.get_queue_attributes, QueueUrl=url, AttributeNames=list(_COUNTS.values()))["Attributes"]
     except AwsError as error:
         raise RetryLaneUnavailable(f"the queue does not answer: {error.code}") from error
     return {name: int(found.get(attribute, 0)) for name, attribute in _COUNTS.items()}

@@ -11,31 +11,32 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from headrace.aws.client import AwsClient, client
-from headrace.aws.errors import AwsError, is_throttling
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.groups import groups, slices
 from headrace.core.items import Item, from_wire, to_wire
-from headrace.core.json import encode
+from headrace.runtime.aws import AwsClient, AwsError, call, client, is_throttling
 from headrace.runtime.parallel import Parallel
-from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT, DynamoClient
+from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
-CHUNK_BYTES = 15 * 1024 * 1024
+CHUNK_BYTES = 16 * 1024 * 1024
+"""What one request may take, as JSON."""
+_ESCAPED = 6
+"""Most bytes that JSON takes for a character: ``\\u0000``. A character beyond takes twelve, and four in the item."""
 FIRST_WAIT = 0.05
 LONGEST_WAIT = 1.0
 _INVALID_ITEM = {"ValidationException", "ItemCollectionSizeLimitExceededException"}
 _TRANSIENT = {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
 
-Rows = dict[Key, bytes]
-"""Encoded put requests, or encoded keys, by key."""
+Rows = dict[Key, dict[str, Any]]
+"""Put requests, or keys, as DynamoDB JSON, by key."""
 
 
 class DynamoStore:
     """Writes rows in batches: ``parallel`` calls at the same time, retries for ``retry_seconds``."""
 
     def __init__(self, parallel: int = 8, retry_seconds: float = 3.0, dynamodb: AwsClient | None = None) -> None:
-        self._dynamodb = DynamoClient(dynamodb or client("dynamodb", timeout=3.0, attempts=2, connections=parallel))
+        self._dynamodb = dynamodb or client("dynamodb", timeout=3.0, attempts=2, connections=parallel)
         self._parallel = Parallel(parallel, "store")
         self._retry_seconds = retry_seconds
 
@@ -56,25 +57,25 @@ class DynamoStore:
 
 
 def chunks(rows: Mapping[Key, Item]) -> list[Rows]:
-    """``rows`` in encoded groups of at most 25 and 16 MB."""
-    encoded = [(key, b'{"PutRequest":{"Item":' + _encode(to_wire(row)) + b"}}") for key, row in rows.items()]
-    return list(map(dict, groups(((pair, len(pair[1])) for pair in encoded), WRITE_LIMIT, CHUNK_BYTES)))
+    """Put requests of ``rows`` in groups of at most 25 and 16 MB."""
+    requests = (((key, {"PutRequest": {"Item": to_wire(row)}}), _most_bytes(row)) for key, row in rows.items())
+    return list(map(dict, groups(requests, WRITE_LIMIT, CHUNK_BYTES)))
 
 
 def key_chunks(table: Table, rows: Mapping[Key, Item]) -> list[Rows]:
-    """The keys of ``rows`` in encoded groups of at most 100."""
-    keys = [(key, _encode(to_wire({name: row[name] for name in table.key}))) for key, row in rows.items()]
+    """The keys of ``rows`` in groups of at most 100."""
+    keys = [(key, to_wire({name: row[name] for name in table.key})) for key, row in rows.items()]
     return list(map(dict, slices(keys, GET_LIMIT)))
 
 
-def _encode(value: object) -> bytes:
-    return encode(value).encode()
+def _most_bytes(row: Item) -> int:
+    return _ESCAPED * sum(len(value) if type(value) is str else len(repr(value)) for value in row.values())
 
 
 class _Writes:
     """The calls of one ``put_many``. They share a deadline, and all stop when the table is unavailable."""
 
-    def __init__(self, dynamodb: DynamoClient, table: Table, deadline: float) -> None:
+    def __init__(self, dynamodb: AwsClient, table: Table, deadline: float) -> None:
         self._dynamodb = dynamodb
         self._table = table
         self.deadline = deadline
@@ -111,12 +112,9 @@ class _Writes:
 
     def _call(self, rows: Rows) -> Rows:
         """One BatchWriteItem; the rows that were not processed."""
-        response = self._send("BatchWriteItem", b"[" + b",".join(rows.values()) + b"]")
+        response = call(self._dynamodb.batch_write_item, RequestItems={self._table.name: list(rows.values())})
         unprocessed = response.get("UnprocessedItems", {}).get(self._table.name, ())
         return {key: rows[key] for key in self._keys(request["PutRequest"]["Item"] for request in unprocessed)}
-
-    def _send(self, operation: str, request: bytes) -> dict[str, Any]:
-        return self._dynamodb.send(operation, b'{"RequestItems":{%b:%b}}' % (_encode(self._table.name), request))
 
     def _keys(self, rows: Iterable[dict[str, Any]]) -> Iterator[Key]:
         return (self._table.key_of(from_wire(row)) for row in rows)
@@ -133,17 +131,17 @@ class _Writes:
 class _Lookups(_Writes):
     """Looks up keys instead of writing rows; ``found`` are the keys that the table has."""
 
-    def __init__(self, dynamodb: DynamoClient, table: Table, deadline: float) -> None:
+    def __init__(self, dynamodb: AwsClient, table: Table, deadline: float) -> None:
         super().__init__(dynamodb, table, deadline)
         self.found: set[Key] = set()
         names = {f"#k{number}": name for number, name in enumerate(table.key)}
         projection = {"ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}
-        self._parameters = _encode({"ConsistentRead": True, **projection})[1:-1]
+        self._parameters: dict[str, Any] = {"ConsistentRead": True, **projection}
 
     def _call(self, rows: Rows) -> Rows:
         """One BatchGetItem; the keys that were not processed."""
-        keys = b",".join(rows.values())
-        response = self._send("BatchGetItem", b'{%b,"Keys":[%b]}' % (self._parameters, keys))
+        request = {"Keys": list(rows.values()), **self._parameters}
+        response = call(self._dynamodb.batch_get_item, RequestItems={self._table.name: request})
         self.found.update(self._keys(response["Responses"].get(self._table.name, ())))
         left = response.get("UnprocessedKeys", {}).get(self._table.name, {}).get("Keys", ())
         return {key: rows[key] for key in self._keys(left)}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from headrace.aws.client import AwsClient
-from headrace.aws.errors import AwsError, is_throttling
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.groups import slices
 from headrace.core.items import Item, from_wire, to_wire
+from headrace.runtime.aws import AwsClient, AwsError, call, is_throttling
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
@@ -35,27 +34,19 @@ class DynamoClient:
         unavailable: str = "the table cannot be reached",
         throttled: str = "the table is too busy",
     ) -> None:
-        self._client = client
+        self.client = client
         self._unavailable = f"{unavailable} right now; try again shortly"
         self._throttled = f"{throttled} right now; try again shortly"
 
-    def send(self, operation: str, body: bytes) -> dict[str, Any]:
-        """The response to one call with an encoded body.
-
-        Raises:
-            AwsError: as :class:`~headrace.aws.client.AwsClient` raises it.
-        """
-        return self._client.send(operation, body)
-
-    def call(self, operation: str, **body: Any) -> dict[str, Any]:
-        """The response to one call.
+    def call(self, operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
+        """The response to one call; ``operation`` is a method of the client.
 
         Raises:
             ConditionFailed: the write's condition does not hold.
             StoreUnavailable: no response in time; StoreThrottled: too many calls now.
         """
         try:
-            return self._client.call(operation, **body)
+            return call(operation, **parameters)
         except AwsError as error:
             if error.code == _CONDITION_FAILED:
                 raise ConditionFailed from None
@@ -76,7 +67,7 @@ class DynamoTable(DynamoClient):
 
     def get(self, key: Item) -> Item | None:
         """The row under ``key``, if there is one; the read is consistent."""
-        row = self.call("GetItem", TableName=self._name, Key=to_wire(key), ConsistentRead=True).get("Item")
+        row = self.call(self.client.get_item, TableName=self._name, Key=to_wire(key), ConsistentRead=True).get("Item")
         return None if row is None else from_wire(row)
 
     def get_many(self, keys: Sequence[Item]) -> tuple[list[Item], list[Item]]:
@@ -84,19 +75,19 @@ class DynamoTable(DynamoClient):
         rows, left = list[Item](), list[Item]()
         for part in slices(keys, GET_LIMIT):
             batch = {"Keys": [to_wire(key) for key in part], "ConsistentRead": True}
-            response = self.call("BatchGetItem", RequestItems={self._name: batch})
+            response = self.call(self.client.batch_get_item, RequestItems={self._name: batch})
             rows += map(from_wire, response["Responses"].get(self._name, ()))
             left += map(from_wire, response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", ()))
         return rows, left
 
     def put(self, row: Item, **parameters: Any) -> None:
         """Write a whole row."""
-        self.call("PutItem", TableName=self._name, Item=to_wire(row), **parameters)
+        self.call(self.client.put_item, TableName=self._name, Item=to_wire(row), **parameters)
 
     def update(self, key: Item, expression: str, values: Item, **parameters: Any) -> Item:
         """Change attributes of one row; the attributes that ``ReturnValues`` among ``parameters`` asks for."""
         response = self.call(
-            "UpdateItem",
+            self.client.update_item,
             TableName=self._name,
             Key=to_wire(key),
             UpdateExpression=expression,
@@ -121,21 +112,21 @@ class DynamoTable(DynamoClient):
         """
         for part in slices(keys, WRITE_LIMIT):
             requests = [{"DeleteRequest": {"Key": to_wire(key)}} for key in part]
-            if self.call("BatchWriteItem", RequestItems={self._name: requests}).get("UnprocessedItems"):
+            if self.call(self.client.batch_write_item, RequestItems={self._name: requests}).get("UnprocessedItems"):
                 raise StoreThrottled(self._throttled)
 
     def query(self, attribute: str, value: str, **parameters: Any) -> tuple[list[Item], bool]:
         """One page of the rows whose partition key ``attribute`` is ``value``, and whether there may be more."""
-        response = self.call("Query", **self._query(attribute, value), **parameters)
+        response = self.call(self.client.query, **self._query(attribute, value), **parameters)
         return list(map(from_wire, response["Items"])), "LastEvaluatedKey" in response
 
     def query_all(self, attribute: str, value: str, **parameters: Any) -> Iterator[Item]:
         """All rows whose partition key ``attribute`` is ``value``, read page by page."""
-        return self._all("Query", self._query(attribute, value) | parameters)
+        return self._all(self.client.query, self._query(attribute, value) | parameters)
 
     def scan_all(self) -> Iterator[Item]:
         """All rows, read page by page."""
-        return self._all("Scan", {"TableName": self._name, "ConsistentRead": True})
+        return self._all(self.client.scan, {"TableName": self._name, "ConsistentRead": True})
 
     def _query(self, attribute: str, value: str) -> dict[str, Any]:
         return {
@@ -144,7 +135,7 @@ class DynamoTable(DynamoClient):
             "ExpressionAttributeValues": {":v": {"S": value}},
         }
 
-    def _all(self, operation: str, parameters: dict[str, Any]) -> Iterator[Item]:
+    def _all(self, operation: Callable[..., dict[str, Any]], parameters: dict[str, Any]) -> Iterator[Item]:
         while True:
             response = self.call(operation, **parameters)
             yield from map(from_wire, response["Items"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.aws.client import AwsClient, client
 from headrace.core.items import from_wire, to_wire
+from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import DynamoClient
 from headrace.storage.ports import EXPIRES, Columns, Query, RangeQuery, Rows
@@ -22,7 +22,7 @@ class DynamoReader:
         self._parallel = Parallel(PARALLEL, "reader")
 
     def read(self, query: RangeQuery) -> Rows:
-        response = self._dynamodb.call("Query", **_range_query(query))
+        response = self._dynamodb.call(self._dynamodb.client.query, **_range_query(query))
         more = response.get("LastEvaluatedKey")
         return Rows([from_wire(item) for item in response["Items"]], from_wire(more) if more else None)
 
@@ -46,7 +46,7 @@ class DynamoColumns:
         body = _query(query, attributes)
         body["Select"] = "SPECIFIC_ATTRIBUTES"  # what the function's policy allows
         body["ReturnConsumedCapacity"] = "TOTAL"
-        response = self._dynamodb.call("Query", **body)
+        response = self._dynamodb.call(self._dynamodb.client.query, **body)
         items = response["Items"]
         more = response.get("LastEvaluatedKey")
         return Columns(

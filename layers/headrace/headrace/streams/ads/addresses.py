@@ -12,10 +12,10 @@ import ipaddress
 import time
 from collections.abc import Callable
 
-from headrace.aws.secrets import Secrets
 from headrace.core.errors import SecretsUnavailable
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
+from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import AddressSettings
 
 HASH_BYTES = 12

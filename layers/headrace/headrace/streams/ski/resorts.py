@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headrace.aws.client import AwsClient
 from headrace.core.errors import FieldError, NotFound
 from headrace.core.items import Item
+from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 
 

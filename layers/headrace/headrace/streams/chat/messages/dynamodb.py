@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.aws.client import AwsClient
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item
+from headrace.runtime.aws import AwsClient
 from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, DynamoTable
 from headrace.streams.chat.messages.activity import ActiveRoom

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from headrace.aws.client import AwsClient
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, to_wire
+from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.streams.chat.rooms.fold import forgettable
 from headrace.streams.chat.rooms.memberships import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headrace.aws.client import AwsClient
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
+from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headrace.aws.secrets import Secrets
 from headrace.core.errors import SecretsUnavailable
+from headrace.runtime.secrets import Secrets
 from tests.contract.emulators import Emulators, function_environment, sdk
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
-from headrace.aws.client import AwsClient, client
-from headrace.aws.errors import AwsError
+from aws_lambda_powertools.utilities.parameters import GetParameterError, SecretsProvider
+
 from headrace.core.errors import ConfigurationError, SecretsUnavailable
+from headrace.runtime.aws import AwsClient, aws_error, client
+
+FOREVER = 10 * 365 * 24 * 3600
+"""Seconds; no environment lives that long."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +30,7 @@ class Secrets:
 
     def __init__(self, make_client: Callable[[], AwsClient] = lambda: client("secretsmanager")) -> None:
         self._make_client = make_client
-        self._client: AwsClient | None = None
-        self._known: dict[str, str] = {}
+        self._provider: SecretsProvider | None = None
 
     def text(self, arn: str, *, fresh: bool = False) -> str:
         """The secret's string, as it was read first; ``fresh`` reads it again.
@@ -33,9 +38,7 @@ class Secrets:
         Raises:
             SecretsUnavailable: it could not be read.
         """
-        if fresh or arn not in self._known:
-            self._known[arn] = self._read(arn)
-        return self._known[arn]
+        return self._read(arn, FOREVER, fresh=fresh)
 
     def versions(self, arn: str) -> list[str]:
         """The secret's string as it is now and, after a rotation, the one before; both are read again.
@@ -44,20 +47,24 @@ class Secrets:
             SecretsUnavailable: one of them could not be read.
         """
         found = [self.text(arn, fresh=True)]
-        try:
-            found.append(self._read(arn, "AWSPREVIOUS"))
-        except SecretsUnavailable as error:
-            if not isinstance(error.__cause__, AwsError) or error.__cause__.code != "ResourceNotFoundException":
-                raise
+        with suppress(_NoSuchVersion):
+            found.append(self._read(arn, 0, fresh=True, VersionStage="AWSPREVIOUS"))
         return found
 
-    def _read(self, arn: str, stage: str = "AWSCURRENT") -> str:
+    def _read(self, arn: str, seconds: int, *, fresh: bool, **version: Any) -> str:
+        if self._provider is None:
+            self._provider = SecretsProvider(boto3_client=self._make_client())
         try:
-            if self._client is None:
-                self._client = self._make_client()
-            return str(self._client.call("GetSecretValue", SecretId=arn, VersionStage=stage)["SecretString"])
-        except AwsError as error:
-            raise SecretsUnavailable(f"the secret could not be read: {error.code}") from error
+            return str(self._provider.get(arn, seconds, force_fetch=fresh, **version))
+        except GetParameterError as error:
+            # Its message is that of the service.
+            code = aws_error(error.__context__).code
+            kind = _NoSuchVersion if code == "ResourceNotFoundException" else SecretsUnavailable
+            raise kind(f"the secret could not be read: {code}") from None
+
+
+class _NoSuchVersion(SecretsUnavailable):
+    """The secret does not exist, or has no version of that stage."""
 
 
 def credentials(secrets: Secrets, arn: str, *, fresh: bool = False) -> Credentials:

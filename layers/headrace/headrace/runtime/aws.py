@@ -1,0 +1,124 @@
+"""Makes boto3's clients of AWS services, and calls them with errors that hold nothing private.
+
+boto3 reads the region, the credentials, endpoints (``AWS_ENDPOINT_URL_*``), proxies and ``AWS_CA_BUNDLE`` itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.credentials import Credentials
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headrace.core.errors import ConfigurationError
+
+AwsClient = Any
+"""A client of boto3, which makes the class of each service at run time."""
+
+CONNECT_SECONDS = 1.0
+USER_AGENT = "headrace"
+THROTTLING_CODES = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "ThrottlingException",
+        "Throttling",
+        "ThrottledException",
+        "TooManyRequestsException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "LimitExceededException",
+        "AWS.SimpleQueueService.ThrottlingException",
+        "KmsThrottled",
+    }
+)
+
+
+class AwsError(Exception):
+    """A call failed: the base of the two reasons.
+
+    ``code`` is the service's code, or the name of botocore's error. Neither it nor ``str()`` has private data: the
+    service's message is left out, because it may quote an item.
+    """
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class ServiceError(AwsError):
+    """The service refused the call."""
+
+
+class NoAnswer(AwsError):
+    """There was no complete answer in time: the call may have been executed."""
+
+
+def is_throttling(error: AwsError) -> bool:
+    """Whether the service throttled the call."""
+    return isinstance(error, ServiceError) and error.code in THROTTLING_CODES
+
+
+@functools.cache
+def session() -> boto3.Session:
+    """The session of this environment, with the credentials of the function's role."""
+    return boto3.Session()
+
+
+def signing() -> tuple[str, Credentials]:
+    """The region and the credentials to sign requests with.
+
+    Raises:
+        ConfigurationError: there are no credentials.
+    """
+    found = session()
+    credentials = found.get_credentials()
+    if credentials is None:
+        raise ConfigurationError("the credentials of the function's role are missing")
+    return str(found.region_name), credentials
+
+
+def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections: int = 10) -> AwsClient:
+    """A client of ``service`` that gives up after ``attempts`` tries of ``timeout`` seconds each.
+
+    ``connections`` of them are kept. A try that opens one may take another second.
+    """
+    config = Config(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=timeout,
+        retries={"mode": "standard", "total_max_attempts": attempts},
+        max_pool_connections=connections,
+        tcp_keepalive=True,
+        # The service checks parameters too; checking them here takes most of the CPU of a large call.
+        parameter_validation=False,
+        disable_request_compression=True,
+        user_agent=USER_AGENT,
+    )
+    return session().client(service, config=config)  # type: ignore[call-overload]  # any service
+
+
+def call(operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
+    """The answer to one call; ``operation`` is a method of a client.
+
+    Raises:
+        ServiceError: the service refused it; NoAnswer: there was no complete answer.
+    """
+    try:
+        answer = operation(**parameters)
+    except (ClientError, BotoCoreError) as error:
+        raise aws_error(error) from None
+    if "RequestId" not in answer["ResponseMetadata"]:
+        # boto3 takes the page of a proxy for an empty answer, which would mean that all rows are written.
+        raise NoAnswer("NotFromAws")
+    return answer
+
+
+def aws_error(error: BaseException | None) -> AwsError:
+    """``error``, which boto3 raised, without what may be private."""
+    if isinstance(error, ClientError):
+        return ServiceError(str(error.response.get("Error", {}).get("Code", "Unknown")))
+    return NoAnswer(type(error).__name__)
