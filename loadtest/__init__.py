@@ -4,13 +4,13 @@
 ``client``   target, tokens, WebSocket, a stage as a child process, chat events and frames
 ``measured`` HDR histograms of latencies, in total and per second
 ``checker``  compares what was accepted with what can be read back; verdict, latencies
-``sending``  HTTP and WebSocket senders with retries, open loop, queue depths, progress
+``sending``  delivery by the Python client over HTTP and WebSocket, arrivals, queue depths, progress
 ``samples``  what happens on the stage during a run: queues, processes, metrics of functions
 ``chat``     generated conversations, IRC logs and memberships, their replay
 ``ski``      lift rides and the queries about them
 ``ads``      ad clicks and the queries about them
 ``shapes``   the shapes of load, as data (``catalog``)
-``runs``     a run of a shape: each worker's part, and the conductor that merges the results
+``runs``     a run of a shape: Locust's shape of phases, each worker's part, and the merged result
 ``users``    the Locust users
 ``report``   the HTML page of a run, and the comparison of two
 ===========  ========================================================================================
@@ -19,3 +19,8 @@ Imports: ``localstage.client`` ← ``client`` ← ``measured`` ← ``checker`` �
 ``chat``, ``ski``, ``ads`` ← ``shapes`` ← ``runs`` ← ``users``, ``report`` ← the commands ``python -m loadtest.demo``,
 ``python -m loadtest.load`` and ``locust -f loadtest/locustfile.py``.
 """
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clients" / "python"))  # headrace_client

@@ -19,13 +19,13 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from loadtest.ads import demo as ads
+from loadtest import load
 from loadtest.chat import activity, replay
 from loadtest.chat.replay_plan import Plan
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
-from loadtest.ski import demo as ski
+from loadtest.shapes.options import count
 from localstage.client.errors import ClientError
 
 HOW_TO_USE = """
@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     with stage(echo, named) as (target, process):
         staying = arguments.stay and process is not None
         exit_code, last_lines = demo(console, target, staying)
-        print(f"\n{last_lines}", flush=True)
+        if last_lines:
+            print(f"\n{last_lines}", flush=True)
         if staying and process is not None:
             _stay(target, process)
     return exit_code
@@ -84,23 +85,23 @@ def _chat(arguments: argparse.Namespace, one_token: bool) -> Demo:
     return demo
 
 
-def _ski(arguments: argparse.Namespace, _one_token: bool) -> Demo:
-    def demo(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
-        outcome = ski.run(target, console, arguments.rides or ski.RIDES)
-        return outcome.exit_code, outcome.line()
+def _load(shape: str, size: str) -> Callable[[argparse.Namespace, bool], Demo]:
+    """Runs a shape of load with the option ``size``, if it is given."""
 
-    return demo
+    def plan(arguments: argparse.Namespace, _one_token: bool) -> Demo:
+        value = getattr(arguments, size)
+        option = {"rides": "--messages"}.get(size, f"--{size}")
+        given = load.parser().parse_args(["--shape", shape, *((option, str(value)) if value else ())])
+        return lambda _console, target, _staying: (load.run_locust(target, given), "")
 
-
-def _ads(arguments: argparse.Namespace, _one_token: bool) -> Demo:
-    def demo(console: Console, target: Target, _staying: bool) -> tuple[int, str]:
-        outcome = ads.run(target, console, arguments.seconds or ads.SECONDS)
-        return outcome.exit_code, outcome.line()
-
-    return demo
+    return plan
 
 
-DEMOS: dict[str, Callable[[argparse.Namespace, bool], Demo]] = {"chat": _chat, "ski": _ski, "ads": _ads}
+DEMOS: dict[str, Callable[[argparse.Namespace, bool], Demo]] = {
+    "chat": _chat,
+    "ski": _load("rides", "rides"),
+    "ads": _load("clicks", "seconds"),
+}
 """The demo of each stream. The flag is whether all users share a producer's token."""
 OPTIONS = {"chat": ("messages", "log", "nicks", "run"), "ski": ("rides",), "ads": ("seconds",)}
 """The options that only one stream has."""
@@ -125,27 +126,13 @@ def _stay(target: Target, process: StageProcess) -> None:
         print("\nstopping the stage", flush=True)
 
 
-def _rides(text: str) -> int:
-    rides = replay.whole_number(text)
-    if not ski.FEWEST_RIDES <= rides <= ski.MOST_RIDES:
-        raise argparse.ArgumentTypeError(f"must be from {ski.FEWEST_RIDES:,} to {ski.MOST_RIDES:,}")
-    return rides
-
-
-def _seconds(text: str) -> int:
-    seconds = replay.whole_number(text)
-    if not ads.FEWEST_SECONDS <= seconds <= ads.MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"must be from {ads.FEWEST_SECONDS} to {ads.MOST_SECONDS}")
-    return seconds
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.demo", description=__doc__.splitlines()[0])
     replay.add_arguments(parser)
     parser.add_argument("--stream", choices=sorted(DEMOS), default="chat", help="stream of the events (default chat)")
-    parser.add_argument("--rides", type=_rides, help=f"number of rides of --stream ski (default {ski.RIDES:,})")
-    parser.add_argument("--seconds", type=_seconds, help=f"duration of --stream ads (default {ads.SECONDS})")
+    parser.add_argument("--rides", type=count, help="number of rides of --stream ski (default 20,000)")
+    parser.add_argument("--seconds", type=count, help="seconds of 1,000 clicks/s of --stream ads (default 60)")
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
     parsed = parser.parse_args(arguments)
     for stream, options in OPTIONS.items():

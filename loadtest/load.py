@@ -62,14 +62,19 @@ def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
         yield
 
 
+def parser() -> argparse.ArgumentParser:
+    """The command's parser."""
+    made = argparse.ArgumentParser(prog="python -m loadtest.load", description=__doc__.splitlines()[0])
+    add_options(made, sorted(SHAPES))
+    made.add_argument("--processes", type=count, help="distribute over so many worker processes")
+    made.add_argument("--web", action="store_true", help="start from Locust's web UI, at http://127.0.0.1:8089")
+    made.add_argument("--list", action="store_true", help="print all shapes")
+    return made
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m loadtest.load", description=__doc__.splitlines()[0])
-    add_options(parser, sorted(SHAPES))
-    parser.add_argument("--processes", type=count, help="distribute over so many worker processes")
-    parser.add_argument("--web", action="store_true", help="start from Locust's web UI, at http://127.0.0.1:8089")
-    parser.add_argument("--list", action="store_true", help="print all shapes")
-    parsed = parser.parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     if parsed.list:
         print("\n".join(f"{shape.name:<10} {shape.description}" for shape in SHAPES.values()))
         return 0

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,12 +23,14 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from loadtest.client.target import Target
 from loadtest.report.page import write
-from loadtest.runs.conductor import INTERRUPT, PHASE, RESULT, Conductor
-from loadtest.runs.crew import Crew
-from loadtest.runs.worker import Worker
-from loadtest.samples.recording import Recording, nothing
+from loadtest.runs.phase_run import PhaseRun, failed_part
+from loadtest.runs.phases import INTERRUPT, PHASE, RESULT, Phases
+from loadtest.runs.place import Place
+from loadtest.runs.result import RunResult
+from loadtest.samples.recording import Recording
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.options import add_options, shape_of
+from loadtest.shapes.shape import Load, Phase
 from loadtest.users.chat_readers import (
     ActiveUsersReader,
     ConversationsReader,
@@ -44,7 +48,7 @@ from loadtest.users.ride_users import (
     SeasonVerticalReader,
     SkiersOfDayReader,
 )
-from loadtest.users.stage_user import CREW
+from loadtest.users.stage_user import StageUser
 from localstage.client.errors import ClientError
 
 __all__ = [
@@ -66,6 +70,9 @@ __all__ = [
 ]
 
 
+KINDS: dict[str, type[StageUser]] = {name: globals()[name] for name in __all__}
+
+
 class Session:
     """What this Locust process does: conducts, works, or both."""
 
@@ -73,103 +80,79 @@ class Session:
         self.environment = environment
         self.options = environment.parsed_options
         self.runner: Any = environment.runner
-        self.shape = shape_of(self.options)
         self.target = Target.find(self.options.http_url, self.options.websocket_url)
         self.conducts = not isinstance(self.runner, WorkerRunner)
         self.works = not isinstance(self.runner, MasterRunner)
-        self.conductor: Conductor | None = None
-        self.worker: Worker | None = None
-        self.conducting: Any = None
-        self.recording: Recording | None = None
+        self.run: PhaseRun | None = None
+        self.interrupted = ""
+        """The run that was interrupted."""
         self.text = ""
         self.leaving = False
 
-    def prepare(self) -> None:
-        """Choose the users of the shape, and register for messages and signals."""
-        used = [each for each in self.environment.user_classes if each.__name__ in self.shape.users]
-        for each in used:
-            each.fixed_count = self.shape.users[each.__name__]
-        self.environment.user_classes[:] = used
-        self.options.num_users = self.options.spawn_rate = sum(self.shape.users.values())
+        shape = shape_of(self.options)
+        classes = [[self._class_of(load, number) for load in phase.loads] for number, phase in enumerate(shape.steps)]
+        environment.user_classes[:] = [each for phase in classes for each in phase]
+        self.phases = Phases(shape, classes, self._send, self._workers, self._begin, self._end, say)
+        self.phases.runner = self.runner
+        environment.shape_class = self.phases
         if self.conducts:
-            self.environment.process_exit_code = 1  # until the result is known
-            self.runner.register_message(RESULT, lambda msg, **_: self.conductor and self.conductor.take(msg.data))
+            environment.process_exit_code = 1  # until the result is known
+            self.runner.register_message(RESULT, lambda msg, **_: self.phases.take(msg.data))
         if self.works:
-            self.runner.register_message(PHASE, lambda msg, **_: self.worker and self.worker.on_phase(msg.data))
-            self.runner.register_message(INTERRUPT, lambda **_: self.worker and self.worker.on_interrupt())
-        gevent.signal_handler(signal.SIGINT, self.on_ctrl_c)
+            self.runner.register_message(PHASE, lambda msg, **_: self._on_phase(msg.data))
+            self.runner.register_message(INTERRUPT, lambda **_: self._on_interrupt())
+        gevent.signal_handler(signal.SIGINT, self._on_ctrl_c)
 
-    def begin(self) -> None:
-        """Begin a run, before its users are started."""
-        if self.works:
-            crew = Crew(self.target)
-            setattr(self.environment, CREW, crew)
-            self.worker = Worker(crew, lambda: self.runner.user_count, self._send_result)
-        if self.conducts:
-            self.recording = Recording(self.target)
-            self.conductor = Conductor(self.shape, self._send, self._workers, say)
+    def _class_of(self, load: Load, number: int) -> type[StageUser]:
+        """The users of ``load`` in phase ``number``, a class of their own: Locust's shapes choose users by class."""
+        values = {"fixed_count": load.users, "kind": load.kind, "run_of": staticmethod(lambda: self.run)}
+        base = KINDS[load.kind]
+        return type(base)(f"{load.kind}{number}", (base,), values)
 
-    def conduct(self) -> None:
-        """Conduct the run, when all users are started."""
-        if self.conductor is not None and self.conducting is None:
-            self.conducting = gevent.spawn(self._conduct, self.conductor)
+    def _begin(self) -> None:
+        self.recording = Recording(self.target)
+        self.recording.wait()
 
-    def _conduct(self, conductor: Conductor) -> None:
-        try:
-            if self.recording is not None:
-                self.recording.wait()
-            if not conductor.interrupted:
-                conductor.conduct()
-            self._finish(conductor)
-        except Exception:  # it is logged, and would leave the users running
-            self.conducting = None
-            self._leave()
-            raise
-        if self.environment.web_ui is None or self.leaving:
-            self._leave()
-        else:
-            say(self.text)
-            self.text = ""
-            self.runner.stop()
-
-    def _finish(self, conductor: Conductor) -> None:
-        samples = self.recording.finish() if self.recording is not None else nothing("No samples were taken.")
-        path = conductor.write(Path(self.options.results), samples)
+    def _end(self, result: RunResult) -> None:
+        path = result.write(Path(self.options.results), self.recording.finish())
         paths, failed = [path], ""
         try:
             paths.append(write(path))
         except Exception as error:  # noqa: BLE001 - the result is worth more than its page
             failed = f"the page was not written: {error!r}\n"
-        self.text = failed + conductor.text(*paths)
-        self.environment.process_exit_code = conductor.exit_code
-        self.conducting = None
+        self.text = failed + result.text(*paths)
+        self.environment.process_exit_code = result.exit_code
+        if self.environment.web_ui is not None and not self.leaving:
+            say(self.text)
+            self.text = ""
 
     def on_stop(self) -> None:
-        """Locust stops the users before the end of the run: interrupt it, and wait for what happened so far."""
-        if self.conducting is not None and self.conductor is not None:
-            self.conductor.interrupt()
-            self.conducting.join()
+        """Somebody stops the users before the end of the run: interrupt it, and wait for what happened so far."""
+        if not self.phases.idle.is_set() and self.runner.shape_greenlet is not gevent.getcurrent():
+            self.phases.interrupt()
+            self.phases.idle.wait()
 
-    def on_ctrl_c(self) -> None:
+    def _on_ctrl_c(self) -> None:
         """Interrupt a run; the second time end without reading back. Without a run end the process."""
         if not self.conducts:
-            if self.worker is None or not self.worker.playing:
+            if self.run is None or self.run.finished:
                 self.runner.quit()
-        elif self.conducting is None or self.conductor is None:
+        elif self.phases.idle.is_set():
             self._leave()
         elif not self.leaving:
             self.leaving = True
-            self.conductor.interrupt()
-        else:
-            self.conducting.kill()
-            self._finish(self.conductor)
+            self.phases.interrupt()
+            self.phases.idle.wait()
             self._leave()
+        else:
+            self.runner.shape_greenlet.kill()
+            self.phases.finish()
 
     def _leave(self) -> None:
         """End this process."""
         if self.environment.web_ui is not None:
             self.environment.web_ui.stop()
-        self.runner.quit()
+            self.runner.quit()
 
     def _send(self, kind: str, message: Mapping[str, Any]) -> None:
         """Send ``message`` to every worker, with its number. Locust's own numbers have gaps after a worker is lost."""
@@ -181,11 +164,49 @@ class Session:
         clients = self.runner.clients
         return sorted(each.id for each in [*clients.ready, *clients.spawning, *clients.running])
 
-    def _send_result(self, part: Any) -> None:
-        self.runner.send_message(RESULT, part)
-
     def _workers(self) -> int:
         return 1 if self.works else len(self._clients())
+
+    def _on_phase(self, message: Mapping[str, Any]) -> None:
+        """Begin a phase, before Locust starts its users; its result is sent when it is read back."""
+        place = Place.of_message(message["place"], message["worker"])
+        before = self.run.work if self.run is not None and self.run.place.run == place.run else None
+        self.run = None
+        try:
+            run = PhaseRun(Phase.of_message(message["phase"]), place, self.target, before)
+        except ClientError as error:
+            self._send_result(failed_part(place, str(error)), final=True)
+            return
+        if self.interrupted == place.run:
+            run.interrupt()
+        self.run = run
+        threading.Thread(target=self._play, args=(run,), daemon=True).start()
+
+    def _play(self, run: PhaseRun) -> None:
+        try:
+            part = run.run()
+        except Exception as error:  # noqa: BLE001 - Phases waits for a result
+            traceback.print_exc()
+            part = failed_part(run.place, f"{type(error).__name__}: {error}")
+        self._send_result(part, final=True)
+
+    def _on_interrupt(self) -> None:
+        """Interrupt the phase that is being played, and send its result so far."""
+        if self.run is not None:
+            self.interrupted = self.run.place.run
+            if not self.run.finished:
+                self.run.interrupt()
+                self._send_result(self.run.message(None), final=False)
+
+    def on_spawned(self) -> None:
+        """All users of the phase are started."""
+        if not self.conducts and self.runner.spawning_greenlet is not None:
+            self.runner.spawning_greenlet.join()  # the master does not wait long for a slow worker
+        if self.run is not None:
+            self.run.spawned()
+
+    def _send_result(self, part: Mapping[str, Any], *, final: bool) -> None:
+        self.runner.send_message(RESULT, {**part, "final": final})
 
 
 def say(text: str) -> None:
@@ -203,12 +224,10 @@ def _arguments(parser: LocustArgumentParser) -> None:
 def _prepare(environment: Environment, **_: Any) -> None:
     try:
         session = Session(environment)
-        session.prepare()
     except ClientError as error:
         sys.exit(f"headrace: {error}")
-    events.test_start.add_listener(lambda **_: session.begin())
-    events.spawning_complete.add_listener(lambda **_: session.conduct())
-    events.test_stopping.add_listener(lambda **_: session.on_stop())
+    events.spawning_complete.add_listener(lambda **_: session.on_spawned())
     if session.conducts:
+        events.test_stopping.add_listener(lambda **_: session.on_stop())
         # After Locust's own tables, so that the result is printed last.
         events.quit.add_listener(lambda **_: say(session.text))

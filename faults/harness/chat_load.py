@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from loadtest.checker.checker import Checker
-from loadtest.client.chat_events import ChatEvent, iso, uuid7
+from loadtest.client.chat_events import ChatEvent, iso, post_messages, uuid7
 from loadtest.client.target import Target
-from loadtest.client.websocket import ConnectionLost, WebSocket
-from loadtest.sending.checked_posts import CheckedPosts
-from loadtest.sending.http_sender import HttpSender, PostRequest
-from loadtest.sending.websocket_sender import WebSocketSender
-from localstage.client.errors import UNREACHABLE, ClientError, HttpError
+from loadtest.client.websocket import WebSocket
+from loadtest.sending.delivery import CheckedEvents, Delivery
+from loadtest.sending.transports import FrameTransport, HttpTransport
+from localstage.client.errors import UNREACHABLE, ClientError
 from localstage.client.http_api import HttpApi
 
 TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
 ROOMS = 4
-WINDOW = 2
-HTTP_ATTEMPTS = 10
+TRIES = 60
+"""Attempts without progress until a worker gives up, after about ``GIVE_UP`` seconds."""
 GIVE_UP = 150.0
 """Seconds after which a worker stops waiting for outstanding answers."""
 STUCK = 60.0
@@ -50,18 +48,21 @@ class EventGenerator:
         return made
 
 
-class _Counting(WebSocket):
-    """Counts the error results by code."""
+class _Recorder(CheckedEvents):
+    """Also counts errors by code."""
 
-    refusals: Counter[str]
+    def __init__(self, checker: Checker, refusals: Counter[str]) -> None:
+        super().__init__(checker)
+        self._refusals = refusals
 
-    def receive(self) -> dict[str, Any]:
-        answer = super().receive()
-        for result in answer.get("results") or [answer]:
-            error = result.get("error")
-            if error is not None:
-                self.refusals[str(error.get("code"))] += 1
-        return answer
+    def refused(self, event: ChatEvent, code: str) -> None:
+        super().refused(event, code)
+        self._refusals[code] += 1
+
+    def retried(self, code: str, count: int) -> None:
+        super().retried(code, count)
+        if code not in (UNREACHABLE, "no_answer", "connection_lost"):
+            self._refusals[code] += count
 
 
 class Load:
@@ -142,7 +143,6 @@ class Load:
         event = replace(event, message=text)
         api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
         try:
-            self.checker.attempt(event)
             self.post(api, [event])
         finally:
             api.close()
@@ -160,21 +160,18 @@ class Load:
             self.problems.append(f"{user}: {error}")
 
     def _send_frames(self, user: str) -> None:
-        socket = _Counting(self.target.websocket_url, self.target.token_for(user, "chat:write"), timeout=10.0)
-        socket.refusals = self.refusals
-        sender = WebSocketSender(socket, self.checker, window=WINDOW, single=False)
+        socket = WebSocket(self.target.websocket_url, self.target.token_for(user, "chat:write"), timeout=10.0)
+        recorder = _Recorder(self.checker, self.refusals)
+        delivery = Delivery(FrameTransport(socket, recorder.retried), recorder, TRIES)
         generator = EventGenerator(self.scenario, user, 0, self._rooms)
         try:
-            _retry_while_unavailable(socket.open)
-            for _ in self._turns(user, lambda: _retry_while_unavailable(sender.finish)):
-                events = generator.events(self._size)
-                _retry_while_unavailable(lambda events=events: sender.send(events), sender.finish)
-            _retry_while_unavailable(sender.finish)
+            for _ in self._turns(user):
+                delivery.send(generator.events(self._size))
         finally:
             socket.close()
 
-    def _turns(self, user: str, settle: Callable[[], object]) -> Iterator[None]:
-        """Yields once per frame or request, at the load's rate; ``settle`` is called when a pause begins.
+    def _turns(self, user: str) -> Iterator[None]:
+        """Yields once per frame or request, at the load's rate.
 
         A turn that is late begins at once, and moves the next ones.
         """
@@ -182,7 +179,6 @@ class Load:
         while not self._stopping.wait(max(0.0, due - time.monotonic())):
             due = max(due, time.monotonic() - self._pause) + self._pause
             if not self._going.is_set():
-                settle()
                 self._sending.discard(user)
                 while not self._going.wait(0.2) and not self._stopping.is_set():
                     pass
@@ -195,42 +191,12 @@ class Load:
         api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
         generator = EventGenerator(self.scenario, user, 0, self._rooms)
         try:
-            for _ in self._turns(user, lambda: None):
-                events = generator.events(self._size)
-                for event in events:
-                    self.checker.attempt(event)
-                self.post(api, events)
+            for _ in self._turns(user):
+                self.post(api, generator.events(self._size))
         finally:
             api.close()
 
     def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
         """Send ``events`` in one request, and retry refused events under the same ids."""
-        request = PostRequest("/messages/batch", events, lambda left: {"events": [event.body() for event in left]})
-        HttpSender(api, _Recorder(self.checker, self.refusals), attempts=HTTP_ATTEMPTS).send(
-            request, due=time.perf_counter()
-        )
-
-
-class _Recorder(CheckedPosts):
-    """Also counts temporary errors in ``refusals``."""
-
-    def __init__(self, checker: Checker, refusals: Counter[str]) -> None:
-        super().__init__(checker)
-        self._refusals = refusals
-
-    def on_retry(self, codes: Sequence[str]) -> None:
-        self._refusals.update(code for code in codes if code != UNREACHABLE)
-
-
-def _retry_while_unavailable(action: Any, afterwards: Any = None) -> None:
-    """Run ``action``. After an error of the connection or the API, run ``afterwards`` (default: ``action``) instead,
-    every half second for at most ``GIVE_UP`` seconds."""
-    deadline = time.monotonic() + GIVE_UP
-    for step in itertools.chain([action], itertools.repeat(afterwards or action)):
-        try:
-            step()
-            return
-        except (ConnectionLost, HttpError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)
+        recorder = _Recorder(self.checker, self.refusals)
+        Delivery(HttpTransport(api, post_messages, recorder.retried), recorder, TRIES).send(events)

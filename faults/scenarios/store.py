@@ -12,8 +12,9 @@ from faults.harness.harness import PATIENCE, Harness
 from faults.harness.ledger import Row
 from faults.harness.outages import both, dynamodb_fault, sqs_down, throttled
 from faults.proxies.proxy_faults import CrashRecord, HalfThrottled, KillsWriters, RefusesSome, down
-from loadtest.client.chat_events import batches, iso
-from loadtest.sending.websocket_sender import WebSocketSender
+from loadtest.client.chat_events import iso
+from loadtest.sending.delivery import CheckedEvents, Delivery
+from loadtest.sending.transports import FrameTransport
 
 CRASHING_TEXT = "the-record-that-crashes"
 REPEATED = 10_000
@@ -153,10 +154,8 @@ def three_times(harness: Harness) -> Row:
         socket.open()
         try:
             for _ in range(3):
-                sender = WebSocketSender(socket, run.load.checker, window=4, single=False)
-                for part in batches(events):
-                    sender.send(part)
-                sender.finish()
+                recorder = CheckedEvents(run.load.checker)
+                Delivery(FrameTransport(socket, recorder.retried), recorder).send(events)
         finally:
             socket.close()
         accepted = run.load.accepted

@@ -31,7 +31,7 @@ class StreamRun:
         self.load.stop()
         left = self.harness.lanes.drain(PATIENCE)
         dead = self.harness.lanes.take_dead()
-        answers, statistics = self.load.answers(), self.load.statistics
+        answers, counted = self.load.answers(), self.load.counted
         problems = [*self.load.problems, *answers.wrong[:3]]
         if answers.lost or answers.unexpected:
             problems.append(f"lost {answers.lost}, unexpected {answers.unexpected}")
@@ -39,13 +39,13 @@ class StreamRun:
             problems.append(f"{len(dead)} unexpected dead letters: {dead[0].reason} {dead[0].body[:120]!r}")
         if left.moving or left.parking:
             problems.append(f"not drained: {left}")
-        if not statistics.accepted or answers.stored < statistics.accepted:
-            problems.append(f"{answers.stored} of {statistics.accepted} accepted events are in the answers")
+        if not counted.all_accepted or answers.stored < len(counted.all_accepted):
+            problems.append(f"{answers.stored} of {len(counted.all_accepted)} accepted events are in the answers")
         self.load.api.close()
         return Row(
             scenario=self._name,
             seconds=time.monotonic() - self._began,
-            accepted=statistics.accepted,
+            accepted=len(counted.all_accepted),
             stored=answers.stored,
             retried=self.harness.services.retried.events - self._retried,
             dead=len(dead),
@@ -53,7 +53,7 @@ class StreamRun:
             lost=answers.lost,
             unexpected=answers.unexpected,
             duplicated=0,
-            refused=statistics.errors["unavailable"],
+            refused=counted.retries["unavailable"],
             note=note,
             problems=problems,
         )
@@ -97,7 +97,7 @@ def three_times(harness: Harness, stream: str) -> Row:
     run = StreamRun(harness, stream, "three-times", times=3)
     run.load.start()
     run.load.finish(SENT_WITHIN)
-    return run.finish(f"3 x {run.load.statistics.accepted:,}")
+    return run.finish(f"3 x {len(run.load.counted.all_accepted):,}")
 
 
 def _for_stream(scenario: Callable[[Harness, str], Row], stream: str) -> Callable[[Harness], Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from loadtest.client.chat_events import iso
-from loadtest.sending.http_sender import PostRequest
 
 ADS, USERS = 200, 5_000
 TYPES = ("banner", "native", "popup", "search", "video")
@@ -41,7 +40,7 @@ class Click(NamedTuple):
         }
 
     def event(self) -> dict[str, Any]:
-        """The event to post in a batch, with an address of a documentation network."""
+        """The event as JSON, as it is sent, with an address of a documentation network."""
         return {**self.item(), "address": f"198.51.100.{self.at % 254 + 1}"}
 
 
@@ -131,15 +130,12 @@ def user_of(name: int, number: int) -> str:
     return f"user-{name:x}-{number:04d}"
 
 
-def post_batch(clicks: Sequence[Click]) -> PostRequest[Click]:
-    """The request that posts ``clicks`` together."""
-    return PostRequest("/clicks/batch", clicks, lambda left: {"events": [each.event() for each in left]})
-
-
-def post_single(click: Click) -> PostRequest[Click]:
-    """The request that posts one click to its ad."""
-    path = f"/ads/{quote(click.ad, safe='')}/clicks"
-    return PostRequest(path, [click], lambda left: {k: v for k, v in left[0].event().items() if k != "adId"})
+def post_clicks(events: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
+    """The path and the body that post one click to its ad, or several in a batch."""
+    if len(events) > 1:
+        return "/clicks/batch", {"events": events}
+    body = {name: value for name, value in events[0].items() if name != "adId"}
+    return f"/ads/{quote(events[0]['adId'], safe='')}/clicks", body
 
 
 def moment(at: int) -> str:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from loadtest.chat.chat_generator import Conversation
 from loadtest.chat.irc_log import Log
 from loadtest.chat.irc_membership import Channel, channel_of
-from loadtest.client.chat_events import ChatEvent, batches
+from loadtest.client.chat_events import ChatEvent
 
 CONNECTIONS_FOR_LOGS = 8
+PART = 100
+"""Events of a log to send together."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,10 @@ class ReplayStream:
     events: Sequence[ChatEvent]
     single: bool
 
-    def frames(self) -> Iterable[Sequence[ChatEvent]]:
-        """The events of each frame."""
-        return ([event] for event in self.events) if self.single else batches(self.events)
+    def parts(self) -> Iterable[Sequence[ChatEvent]]:
+        """The events to send together."""
+        size = 1 if self.single else PART
+        return (self.events[first : first + size] for first in range(0, len(self.events), size))
 
 
 @dataclass(frozen=True)

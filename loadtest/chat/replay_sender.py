@@ -10,11 +10,10 @@ from loadtest.chat.replay_plan import Plan, ReplayStream
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe
 from loadtest.client.target import Target
+from loadtest.sending.delivery import CheckedEvents, Delivery
 from loadtest.sending.threads import in_threads
-from loadtest.sending.websocket_sender import WebSocketSender
+from loadtest.sending.transports import FrameTransport
 from localstage.client.errors import ClientError
-
-WINDOW_SINGLE, WINDOW_BATCH = 8, 2
 
 
 @dataclass
@@ -41,21 +40,15 @@ class ReplaySender:
 
     def _send(self, stream: ReplayStream) -> None:
         connection = self.target.websocket(stream.user, *stream.scopes)
-        sender = WebSocketSender(
-            connection,
-            self.checker,
-            window=WINDOW_SINGLE if stream.single else WINDOW_BATCH,
-            single=stream.single,
-            on_accepted=self.probe.offer,
-            on_answer=lambda count, _seconds: self.advance(count),
-        )
-        for event in stream.events:
-            self.checker.attempt(event)
+        recorder = CheckedEvents(self.checker, self.probe.offer)
+        reconnected = self.checker.reconnect
+        transport = FrameTransport(connection, recorder.retried, single=stream.single, reconnected=reconnected)
+        delivery = Delivery(transport, recorder)
+        recorder.attempted(stream.events)
         try:
-            connection.open()
-            for events in stream.frames():
-                sender.send(events)
-            sender.finish()
+            for events in stream.parts():
+                delivery.send(events)
+                self.advance(len(events))
         except ClientError as error:
             self.problems.append(f"{stream.user}: {error}")
         finally:

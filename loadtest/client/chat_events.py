@@ -1,22 +1,15 @@
-"""Chat events, and the WebSocket frames that carry them.
-
-Frames are joined as text instead of with ``json.dumps`` of nested objects, because the load test shares the CPU with
-the platform that it measures.
-"""
+"""Chat events, their requests, their times and their ids."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-FRAME_EVENTS = 100
-FRAME_BYTES = 30_000  # API Gateway closes the connection on a frame over 32 KB
-
-quote = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,45 +29,20 @@ class ChatEvent:
     username: str | None = None
     message_type: str = "TEXT"
 
-    def fields(self) -> str:
-        """The event's JSON members without braces, ready to be joined into a frame."""
-        who = "" if self.username is None else f',"userId":{quote(self.user_id)},"username":{quote(self.username)}'
-        kind = "" if self.message_type == "TEXT" else f',"messageType":"{self.message_type}"'
-        return (
-            f'"roomId":{quote(self.room_id)},"message":{quote(self.message)},"messageId":{quote(self.message_id)},'
-            f'"timestamp":"{self.timestamp}"{who}{kind}'
-        )
-
-    def body(self, *, with_room: bool = True) -> dict[str, str]:
-        """The event as a JSON body."""
-        fields = {"message": self.message, "messageId": self.message_id, "timestamp": self.timestamp}
-        fields |= {"roomId": self.room_id} if with_room else {}
+    def event(self) -> dict[str, Any]:
+        """The event as JSON, as it is sent."""
+        fields = {"roomId": self.room_id, "message": self.message, "messageId": self.message_id}
+        fields |= {"timestamp": self.timestamp}
         fields |= {"messageType": self.message_type} if self.message_type != "TEXT" else {}
         return fields if self.username is None else fields | {"userId": self.user_id, "username": self.username}
 
 
-def single_frame(event: ChatEvent, request_id: str) -> str:
-    """A ``sendMessage`` frame."""
-    return f'{{"action":"sendMessage","requestId":"{request_id}",{event.fields()}}}'
-
-
-def batch_frame(events: Iterable[ChatEvent], request_id: str) -> str:
-    """A ``sendBatch`` frame; at most 100 events."""
-    joined = "},{".join(event.fields() for event in events)
-    return f'{{"action":"sendBatch","requestId":"{request_id}","events":[{{{joined}}}]}}'
-
-
-def batches(events: Sequence[ChatEvent], size: int = FRAME_EVENTS) -> Iterable[Sequence[ChatEvent]]:
-    """Split ``events`` in order so that each part fits a frame: at most ``size`` events and 30,000 bytes."""
-    start = used = 0
-    for index, event in enumerate(events):
-        cost = len(event.fields().encode()) + 3
-        if index > start and (index - start >= size or used + cost > FRAME_BYTES):
-            yield events[start:index]
-            start, used = index, 0
-        used += cost
-    if start < len(events):
-        yield events[start:]
+def post_messages(events: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
+    """The path and the body that post one message to its room, or several in a batch."""
+    if len(events) > 1:
+        return "/messages/batch", {"events": events}
+    body = {name: value for name, value in events[0].items() if name != "roomId"}
+    return f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", body
 
 
 def iso(moment: datetime) -> str:

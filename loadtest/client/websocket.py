@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import websocket
 
 from localstage.client.errors import ClientError
+from localstage.client.retry import backoff
 
 SUBPROTOCOL = "headrace.v1"
+RECONNECTIONS = 20
+"""Attempts to reach a stage again, for about 40 s: one that restarts is back by then."""
 
 
 class ConnectionRefused(ClientError):
@@ -64,6 +68,22 @@ class WebSocket:
             raise (ConnectionRefused if refused.status_code in (401, 403) else ConnectionLost)(reason) from None
         except (websocket.WebSocketException, OSError) as error:
             raise ConnectionLost(f"the WebSocket API at {self._url} cannot be reached: {error}") from None
+
+    def open_patiently(self, pause: Callable[[float], object] = time.sleep) -> None:
+        """Connect; again after a pause while the stage does not take it, such as when many open at once.
+
+        Raises:
+            ConnectionRefused: the token is rejected.
+            ConnectionLost: all attempts failed.
+        """
+        for attempt in range(1, RECONNECTIONS + 1):
+            try:
+                self.open()
+                return
+            except ConnectionLost:
+                if attempt == RECONNECTIONS:
+                    raise
+                pause(backoff(attempt))
 
     def close(self) -> None:
         """Close the connection, if it is open. Raises nothing."""

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from loadtest.runs.conductor import FORMAT
+from loadtest.runs.result import FORMAT
 from localstage.client.errors import ClientError
 
 Document = dict[str, Any]

@@ -1,1 +1,1 @@
-"""A run of a shape: the part of each worker, and the conductor that merges the results."""
+"""A run of a shape: the phases, the part of each worker, and the merged result."""

@@ -33,7 +33,6 @@ class AdsWork(PostedWork[Click]):
         """``count`` new clicks with the current time, a microsecond apart."""
         at = time.time_ns() // 1000
         first, self._made = self._made, self._made + count
-        self.posted.attempted += count
         return [click_of(self._name, first + index, at - count + index, self._chance) for index in range(count)]
 
     def ad(self) -> str:
@@ -45,7 +44,7 @@ class AdsWork(PostedWork[Click]):
         return user_of(self._name, random.randrange(USERS))
 
     def _queries(self, api: HttpApi) -> AdsQueries:
-        return AdsQueries(api, Campaign(self._name, tuple(self.posted.accepted)))
+        return AdsQueries(api, Campaign(self._name, tuple(self.all_accepted)))
 
     def _is_readable(self, api: HttpApi, event: Click) -> bool:
         window = {"from": moment(event.at), "to": moment(event.at + 1)}

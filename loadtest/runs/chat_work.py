@@ -20,6 +20,7 @@ from loadtest.client.target import READER, Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.work import OPERATOR, Findings, Sent
+from loadtest.sending.delivery import CheckedEvents
 from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, TokenRefused
@@ -52,7 +53,7 @@ class WithoutJoins:
         return item["messageType"] == JOINED and item["userId"] in self._users
 
 
-class ChatWork:
+class ChatWork(CheckedEvents):
     """One worker's messages. Its rooms are its own, so that its checker knows every message in them.
 
     ``before`` is the phase before, if any. The last phase compares the analytics with the messages of all phases.
@@ -61,7 +62,7 @@ class ChatWork:
     def __init__(
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: ChatWork | None
     ) -> None:
-        self.checker = Checker()
+        super().__init__(Checker(), self._measure)
         self.rooms = [
             f"load-{place.run}-{place.number}-{room:02d}"
             for room in range(max(phase.rooms, place.workers))
@@ -111,8 +112,7 @@ class ChatWork:
         text = REPLIES[index % len(REPLIES)]
         return ChatEvent(room, f"{self._prefix}-{index}", timestamp, user, text, name, kind)
 
-    def accepted(self, events: Sequence[ChatEvent], first_sent: float) -> None:
-        """Measure events that were just accepted; ``first_sent`` is a time of ``time.perf_counter``."""
+    def _measure(self, events: Sequence[ChatEvent], first_sent: float) -> None:
         self._measurements.record("ack", time.perf_counter() - first_sent, len(events))
         self._measurements.count("accepted", len(events))
         self._probe.offer(events, first_sent)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -47,36 +45,43 @@ def make_work(
 class PhaseRun:
     """Shared by the users of one worker, and safe to share between threads and greenlets.
 
-    ``users`` are the numbers of users of each kind that this worker has; the first of each kind take part.
+    Locust makes all users of a worker before the first of them plays.
     """
 
-    def __init__(self, phase: Phase, place: Place, target: Target, users: Mapping[str, int], before: AnyWork | None):
+    def __init__(self, phase: Phase, place: Place, target: Target, before: AnyWork | None):
         self.phase = phase
         self.place = place
+        self.target = target
         self.measurements = Measurements()
         self.work = make_work(target, phase, place, self.measurements, before)
         self.problems: list[str] = []
         self.interrupted = self.finished = False
         self._loads = {load.kind: load for load in phase.loads}
-        self._playing = {
-            load.kind: min(users.get(load.kind, 0), math.ceil(load.users / place.workers)) for load in phase.loads
-        }
-        self._arrivals = {load.kind: self._arrivals_of(load) for load in phase.loads}
+        self._playing: Counter[str] = Counter()
+        self._arrivals: dict[str, Arrivals] = {}
         self._ready = 0
         self._all_ready, self._begun, self._stopping = threading.Event(), threading.Event(), threading.Event()
         self._over, self._done = threading.Event(), threading.Event()
-        self._left = Counter(self._playing)
+        self._left: Counter[str] = Counter()
         self._lock = threading.Lock()
         self.began_at = self.started = self.ended = 0.0
         self._cpu = 0.0
 
     def _arrivals_of(self, load: Load) -> Arrivals:
-        events, rate = self.place.share(load.events), load.rate / self.place.workers
+        events, rate = self.place.share(load.events), load.rate * self._playing[load.kind] / load.users
         return Arrivals(events, load.batch, rate, self.phase.seconds) if events or not load.events else Arrivals(0, 0)
 
-    def has(self, kind: str, number: int) -> bool:
-        """Whether user ``number`` of ``kind`` takes part."""
-        return number < self._playing.get(kind, 0)
+    def join(self, kind: str) -> int:
+        """Add a user of ``kind``; return its number among those of the same kind, from 0."""
+        self._left[kind] += 1
+        self._playing[kind] += 1
+        return self._playing[kind] - 1
+
+    def spawned(self) -> None:
+        """Record that Locust has started all users: a worker may have none."""
+        if not self._playing:
+            self._all_ready.set()
+            self._done.set()
 
     def ready(self) -> None:
         """Record that a user is connected or could not connect; return when all users are, and the phase begins."""
@@ -126,10 +131,6 @@ class PhaseRun:
 
     def run(self) -> dict[str, Any]:
         """Let the users play, read everything back, and return the result as simple values."""
-        if not sum(self._playing.values()):
-            self.work.close()
-            self.finished = True
-            return self.message(Findings(0, 0, 0))  # more workers than users
         if not self._all_ready.wait(READY_WITHIN):
             self.fail(f"not all users were connected within {READY_WITHIN:.0f} s")
         self._begin()
@@ -150,8 +151,7 @@ class PhaseRun:
         except ClientError as error:
             self.fail(str(error))
         self.measurements.start()
-        for arrivals in self._arrivals.values():
-            arrivals.begin()
+        self._arrivals = {load.kind: self._arrivals_of(load) for load in self.phase.loads if self._playing[load.kind]}
         self.began_at, self.started, self._cpu = time.time(), time.monotonic(), time.process_time()
         self._begun.set()
 

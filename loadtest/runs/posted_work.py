@@ -7,20 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from loadtest.checker.durability_probe import DurabilityProbe, Look
 from loadtest.checker.findings import Findings as Answers
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
-from loadtest.runs.posted_events import PostedEvents
 from loadtest.runs.work import OPERATOR, Findings, Sent
+from loadtest.sending.delivery import CountedEvents, SentEvent
 from loadtest.sending.draining import NEWEST, await_readable, until_complete
 from loadtest.sending.queue_depths import Lanes
 from localstage.client.http_api import HttpApi
 
-Event = TypeVar("Event")
+Event = TypeVar("Event", bound=SentEvent)
 SCOPE = "analytics:read"
 
 
@@ -36,7 +36,7 @@ class Queries(Protocol):
         ...
 
 
-class PostedWork(ABC, Generic[Event]):
+class PostedWork(CountedEvents[Event], ABC):
     """One worker's events of a phase. ``before`` is the phase before, if any."""
 
     user: ClassVar[str]
@@ -46,12 +46,13 @@ class PostedWork(ABC, Generic[Event]):
     def __init__(
         self, target: Target, place: Place, measurements: Measurements, before: PostedWork[Event] | None
     ) -> None:
+        super().__init__(self._measure)
+        self._measurements = measurements
         self._target = target
         self._reader = target.http(self.user, SCOPE, connections=1)
         self._probe = DurabilityProbe(
             self._look_for, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
         )
-        self.posted: PostedEvents[Event] = PostedEvents(measurements, self._probe.offer)
         self._last = place.last
         self._before = before
 
@@ -70,44 +71,44 @@ class PostedWork(ABC, Generic[Event]):
     def begin(self) -> None:
         """Prepare nothing."""
 
+    def _measure(self, events: Sequence[Event], first_sent: float) -> None:
+        self._measurements.record("ack", time.perf_counter() - first_sent, len(events))
+        self._measurements.count("accepted", len(events))
+        self._probe.offer(events, first_sent)
+
     def sent(self) -> Sent:
         """What was sent so far."""
-        return self.posted.sent()
+        counts = dict(self.lanes), dict(self.errors), dict(self.retries)
+        return Sent(self.attempts, len(self.all_accepted), self.refusals, *counts)
 
     def read_back(self) -> Findings:
         """Ask every question about the accepted events."""
-        if not self.posted.accepted:
+        if not self.all_accepted:
             return Findings(0, 0, 0, at=time.monotonic())
         with closing(self._target.http(self.user, SCOPE, connections=self.clients, timeout=30.0)) as api:
-            await_readable(partial(self._is_readable, api, event) for event in self.posted.accepted[-NEWEST:])
+            await_readable(partial(self._is_readable, api, event) for event in self.all_accepted[-NEWEST:])
             at = time.monotonic()
             self._probe.finish()
             with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
                 found = until_complete(lambda: self._queries(api).run_histories(lambda _: None), lanes.waiting)
                 waiting = lanes.waiting_of(found.lost)
-            wrong = (found.wrong if not self._unanswered else []) + (self._wrong_counts(api) if self._last else [])
-        unchecked = f"answers: {self._unanswered} events have no answer, and may be stored" if self._unanswered else ""
+            wrong = (found.wrong if not self.unanswered else []) + (self._wrong_counts(api) if self._last else [])
+        unchecked = f"answers: {self.unanswered} events have no answer, and may be stored" if self.unanswered else ""
         examples = {"wrong": wrong[:5], "not checked": [unchecked] if unchecked else []}
         return Findings(
             found.stored,
             found.lost - waiting,
-            max(0, found.unexpected - self._unanswered),
+            max(0, found.unexpected - self.unanswered),
             wrong=len(wrong),
             waiting=waiting,
             examples={kind: names for kind, names in examples.items() if names},
             at=at,
         )
 
-    @property
-    def _unanswered(self) -> int:
-        """How many events got no answer: each may be stored or not."""
-        sent = self.posted.sent()
-        return sent.attempted - sent.accepted - sent.refused
-
     def _wrong_counts(self, api: HttpApi) -> list[str]:
         """The wrong counts of this phase and of all before it. Asked at the end, they have to be waited for once."""
         found = self._before._wrong_counts(api) if self._before is not None else []
-        if not self.posted.accepted or self._unanswered:
+        if not self.all_accepted or self.unanswered:
             return found
         return found + self._queries(api).run_counts(lambda _: None).wrong
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import closing
 
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
 from loadtest.shapes.shape import Phase
-from loadtest.ski.demo import add_resorts
 from loadtest.ski.queries import CLIENTS, SkiQueries
 from loadtest.ski.rides import SEASON, Ride, make_season
 from localstage.client.http_api import HttpApi
@@ -36,19 +36,18 @@ class SkiWork(PostedWork[Ride]):
     def begin(self) -> None:
         """Add the resorts."""
         if self._season.rides:
-            api = self._target.http(self.user, "events:write")
-            add_resorts(api, self._season)
-            api.close()
+            with closing(self._target.http(self.user, "events:write")) as api:
+                for resort in self._season.resorts:
+                    api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON), "resortName": f"Resort {resort}"})
 
     def rides(self, count: int) -> list[Ride]:
         """The next ``count`` rides to send."""
         taken = self._unsent[-count:]
         del self._unsent[-count:]  # without a copy of all others for each ride
-        self.posted.attempted += len(taken)
         return taken
 
     def _queries(self, api: HttpApi) -> SkiQueries:
-        return SkiQueries(api, self._season.only(self.posted.accepted))
+        return SkiQueries(api, self._season.only(self.all_accepted))
 
     def _is_readable(self, api: HttpApi, event: Ride) -> bool:
         answer = api.get(f"/skiers/seasons/{SEASON}/days/{event.day}/skiers/{event.skier}")

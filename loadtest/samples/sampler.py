@@ -21,12 +21,11 @@ from loadtest.samples.capacity import ConsumedCapacity
 from loadtest.samples.functions import FunctionUsage
 from loadtest.samples.processes import ProcessUsage
 from loadtest.samples.series import Series
-from loadtest.sending.queue_depths import INTERVAL as DEPTHS_INTERVAL
 from loadtest.sending.queue_depths import Lanes
 from localstage.client.running_stage import StageUrls, running_stage
 
-INTERVAL = 1.0
-"""Seconds between samples."""
+INTERVAL, DEPTHS_INTERVAL = 1.0, 2.0
+"""Seconds between samples, and between questions for the depths."""
 FIRST_DEPTHS_WITHIN = 5.0
 """Seconds to wait for the first depths: the function that reads them may have to start."""
 READY = "ready"

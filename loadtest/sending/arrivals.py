@@ -43,10 +43,6 @@ class Arrivals:
         self._taken = 0
         self._began = clock()
 
-    def begin(self) -> None:
-        """Let the time begin now."""
-        self._began = self._clock()
-
     def take(self) -> Arrival | None:
         """The next request; None when there are no more."""
         now = self._clock() - self._began

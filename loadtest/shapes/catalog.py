@@ -146,6 +146,19 @@ SHAPES = {
                 Phase("questions", (Load("ClickReader", 16, events=1_600),), stream="ads"),
             ),
         ),
+        Shape(
+            "rides",
+            "20,000 rides in batches of 50, and all questions; one POST in twenty comes again",
+            (Phase("rides", (Load("RideSender", 32, events=20_000, batch=50),), stream="ski", repeated=0.05),),
+        ),
+        Shape(
+            "clicks",
+            "1,000 clicks/s in batches of 10 for a minute, then 1,200/s; one POST in twenty comes again",
+            (
+                Phase("1,000/s", (Load("ClickSender", 32, rate=1_000, batch=10),), 60, stream="ads", repeated=0.05),
+                Phase("1,200/s", (Load("ClickSender", 32, rate=1_200, batch=10),), 10, stream="ads", repeated=0.05),
+            ),
+        ),
     )
 }
 """Each shape by its name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -31,7 +31,8 @@ class Phase:
     """Loads at the same time, for ``seconds`` (0: until all events are sent), in ``rooms``.
 
     With ``people`` each message names one of so many users, so its sender needs the scope events:write; the fractions
-    ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages.
+    ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages. The
+    fraction ``repeated`` of the POSTs is sent a second time, as by a client that missed the answer.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Phase:
     people: int = 0
     joins: float = 0.0
     leaves: float = 0.0
+    repeated: float = 0.0
 
     def message(self) -> dict[str, Any]:
         """The phase as simple values."""
@@ -95,12 +97,11 @@ class Shape:
     limit: Limit | None = None
 
     @property
-    def users(self) -> dict[str, int]:
-        """How many users of each kind there are: the most that any phase needs."""
-        found: dict[str, int] = {}
-        for load in (load for phase in self.phases for load in phase.loads):
-            found[load.kind] = max(found.get(load.kind, 0), load.users)
-        return found
+    def steps(self) -> Sequence[Phase]:
+        """The phases to play; with a limit the first one, faster each time."""
+        if self.limit is None:
+            return self.phases
+        return [self.phases[0].faster(self.limit.factor**step) for step in range(self.limit.steps)]
 
     def scaled(self, factor: float) -> Shape:
         """The shape with ``factor`` times the events, seconds, users, rates and steps."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-from loadtest.sending.http_sender import PostRequest
 
 SEASON = 2025
 RESORTS, DAYS, LIFTS = 10, 2, 40
@@ -29,17 +27,13 @@ class Ride(NamedTuple):
     ride_id: str = ""
 
     def path(self) -> str:
-        """The path to post it alone."""
+        """The path of this skier's day."""
         return f"/skiers/{self.resort}/seasons/{SEASON}/days/{self.day}/skiers/{self.skier}"
 
-    def body(self) -> dict[str, Any]:
-        """The body to post it alone."""
-        return {"time": self.time, "liftID": self.lift, **({"rideID": self.ride_id} if self.ride_id else {})}
-
     def event(self) -> dict[str, Any]:
-        """The event to post in a batch."""
+        """The event as JSON, as it is sent."""
         place = {"resortID": self.resort, "seasonID": SEASON, "dayID": self.day, "skierID": self.skier}
-        return place | self.body()
+        return place | {"time": self.time, "liftID": self.lift} | ({"rideID": self.ride_id} if self.ride_id else {})
 
 
 @dataclass(frozen=True)
@@ -108,18 +102,10 @@ def _ride(chance: random.Random, name: int) -> Iterator[Ride]:
                     yield ride._replace(ride_id=f"again-{time}")
 
 
-def post_single(ride: Ride) -> PostRequest[Ride]:
-    """The request that posts one ride."""
-    return PostRequest(ride.path(), [ride], lambda left: left[0].body())
-
-
-def post_batch(rides: Sequence[Ride]) -> PostRequest[Ride]:
-    """The request that posts ``rides`` together."""
-    return PostRequest("/lift-rides/batch", rides, lambda left: {"events": [ride.event() for ride in left]})
-
-
-def shuffled_parts(rides: Sequence[Ride], parts: int, chance: random.Random) -> list[list[Ride]]:
-    """``rides`` in random order in ``parts`` equal parts, so that each skier's rides come from many clients."""
-    shuffled = list(rides)
-    chance.shuffle(shuffled)
-    return [shuffled[part::parts] for part in range(parts)]
+def post_rides(events: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
+    """The path and the body that post one ride to its skier's day, or several in a batch."""
+    if len(events) > 1:
+        return "/lift-rides/batch", {"events": events}
+    ride = events[0]
+    path = f"/skiers/{ride['resortID']}/seasons/{ride['seasonID']}/days/{ride['dayID']}/skiers/{ride['skierID']}"
+    return path, {name: value for name, value in ride.items() if name in ("time", "liftID", "rideID")}

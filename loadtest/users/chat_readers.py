@@ -12,7 +12,6 @@ from loadtest.client.chat_events import parse_iso
 from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
-from loadtest.sending.retry import open_patiently
 from loadtest.users.chat_writers import chat_of
 from loadtest.users.stage_user import Asking, StageUser, last_minutes
 from localstage.client.errors import HttpError
@@ -118,15 +117,15 @@ class LiveSubscriber(StageUser):
     """
 
     _websocket: WebSocket | None = None
-    _run: PhaseRun | None = None
+    _followed_in: PhaseRun | None = None
 
     def connect(self, run: PhaseRun) -> None:
         """Open the WebSocket. The room is subscribed to when it exists."""
         user = f"load-{self.kind}-{self.number}"
         self._room = chat_of(run).rooms[self.number % len(chat_of(run).rooms)]
         self._websocket = self.target.websocket(user, "chat:read", timeout=AGAIN_AFTER)
-        open_patiently(self._websocket)
-        self._run, self._subscribed, self._since = run, False, 0.0
+        self._websocket.open_patiently()
+        self._followed_in, self._subscribed, self._since = run, False, 0.0
         self._received: set[str] = set()
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
@@ -172,7 +171,7 @@ class LiveSubscriber(StageUser):
 
     def disconnect(self) -> None:
         """Wait for the last messages, count those that did not come, and close the WebSocket."""
-        run, self._run = self._run, None
+        run, self._followed_in = self._followed_in, None
         if run is not None and self._websocket is not None:
             end = time.perf_counter() + LAST_WITHIN
             while self._missing(run) and time.perf_counter() < end:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from urllib.parse import quote
+import time
 
-from loadtest.client.chat_events import ChatEvent
+from loadtest.client.chat_events import post_messages
 from loadtest.client.websocket import WebSocket
 from loadtest.runs.chat_work import ChatWork
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
-from loadtest.sending.checked_posts import CheckedPosts
-from loadtest.sending.http_sender import PostRequest
-from loadtest.sending.retry import open_patiently
-from loadtest.sending.websocket_sender import WebSocketSender
+from loadtest.sending.delivery import Delivery
+from loadtest.sending.transports import FrameTransport
 from loadtest.users.posting import Posting
 from loadtest.users.stage_user import StageUser
 
@@ -35,23 +32,20 @@ class WebSocketWriter(StageUser):
     def connect(self, run: PhaseRun) -> None:
         """Open the WebSocket."""
         work, batch = chat_of(run), next(each.batch for each in run.phase.loads if each.kind == self.kind)
-        name = "sendMessage" if batch == 1 else f"sendBatch of {batch}"
         self._from = self.sender(run)
         self._websocket = WebSocket(self.target.websocket_url, self._from.token, timeout=FRAME_TIMEOUT)
-        open_patiently(self._websocket)
-        self._sender = WebSocketSender(
-            self._websocket,
-            work.checker,
-            window=1,
-            single=batch == 1,
-            on_accepted=work.accepted,
-            # One Locust event per frame instead of per message: the client may share the CPU with the stage.
-            on_answer=lambda count, seconds: self.report("WebSocket", name, seconds, count),
-        )
+        self._websocket.open_patiently()
+        reconnected = work.checker.reconnect
+        transport = FrameTransport(self._websocket, work.retried, single=batch == 1, reconnected=reconnected)
+        self._delivery = Delivery(transport, work)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Send one frame."""
-        self._sender.send(chat_of(run).messages(self._from, self.place_of(run), arrival.events), arrival.due)
+        began = time.perf_counter() if arrival.due is None else arrival.due
+        self._delivery.send(chat_of(run).messages(self._from, self.place_of(run), arrival.events), began)
+        # One Locust event per frame instead of per message: the client may share the CPU with the stage.
+        name = "sendMessage" if arrival.events == 1 else f"sendBatch of {arrival.events}"
+        self.report("WebSocket", name, time.perf_counter() - began, arrival.events)
 
     def disconnect(self) -> None:
         """Close the WebSocket."""
@@ -68,19 +62,8 @@ class HttpWriter(Posting):
     def connect(self, run: PhaseRun) -> None:
         """Get a token."""
         self._from = self.sender(run)
-        self.open(self._from.token, CheckedPosts(chat_of(run).checker, chat_of(run).accepted))
+        self.open(self._from.token, post_messages, chat_of(run))
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Post one message or one batch."""
-        messages = chat_of(run).messages(self._from, self.place_of(run), arrival.events)
-        for each in messages:
-            chat_of(run).checker.attempt(each)
-        self.post(run, post_of(messages), arrival.due)
-
-
-def post_of(messages: Sequence[ChatEvent]) -> PostRequest[ChatEvent]:
-    """The request that posts one message to its room, or several in a batch."""
-    if len(messages) == 1:
-        path = f"/rooms/{quote(messages[0].room_id, safe='')}/messages"
-        return PostRequest(path, messages, lambda left: left[0].body(with_room=False))
-    return PostRequest("/messages/batch", messages, lambda left: {"events": [each.body() for each in left]})
+        self.post(run, chat_of(run).messages(self._from, self.place_of(run), arrival.events), arrival.due)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from urllib.parse import quote
 
-from loadtest.ads.clicks import post_batch, post_single
+from loadtest.ads.clicks import post_clicks
 from loadtest.runs.ads_work import AdsWork
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
@@ -27,12 +27,11 @@ class ClickSender(Posting):
 
     def connect(self, run: PhaseRun) -> None:
         """Get a token."""
-        self.open(self.target.token_for("load-ads", "events:write"), ads_of(run).posted)
+        self.open(self.target.token_for("load-ads", "events:write"), post_clicks, ads_of(run))
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Post one click or one batch."""
-        clicks = ads_of(run).clicks(arrival.events)
-        self.post(run, post_single(clicks[0]) if len(clicks) == 1 else post_batch(clicks), arrival.due)
+        self.post(run, ads_of(run).clicks(arrival.events), arrival.due)
 
 
 class ClickReader(Asking):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from loadtest.client.credentials import Credential
 from loadtest.runs.phase_run import PhaseRun
-from loadtest.sending.http_sender import HttpSender, PostRequest, Recorder
-from loadtest.sending.retry import RECONNECTIONS
-from loadtest.users.stage_user import NOT_ACCEPTED, TIMEOUT, StageUser
-from localstage.client.errors import TokenRefused
+from loadtest.sending.delivery import Delivery, Recorder
+from loadtest.sending.transports import HttpTransport, Request
+from loadtest.users.stage_user import TIMEOUT, StageUser
 from localstage.client.http_api import HttpApi
 
 
@@ -22,24 +23,26 @@ class Posting(StageUser):
     """What it posts, for Locust's tables."""
     _api: HttpApi | None = None
 
-    def open(self, token: Credential, recorder: Recorder) -> None:
+    def open(self, token: Credential, request: Request, recorder: Recorder[Any]) -> None:
         """Prepare for posting with ``token``."""
         self._api = HttpApi(self.target.http_url, token, timeout=TIMEOUT, connections=1)
-        self._sender = HttpSender(self._api, recorder, attempts=RECONNECTIONS)
+        self._request = request
+        transport = HttpTransport(self._api, request, recorder.retried)
+        self._delivery: Delivery[Any] = Delivery(transport, recorder)
 
-    def post(self, run: PhaseRun, request: PostRequest[Any], due: float | None) -> None:
-        """Post ``request``, whose latency counts from ``due``, by default from now: through all attempts.
+    def post(self, run: PhaseRun, events: Sequence[Any], due: float | None) -> None:
+        """Post ``events``; their latency counts from ``due``, by default from now: through all attempts.
 
         Raises:
             TokenRefused: the stage does not accept the token any more.
         """
         began = time.perf_counter() if due is None else due
-        if not self._sender.send(request, due=began):
+        if not self._delivery.send(events, began):
             run.measurements.count("incomplete requests")
-        name = f"POST {self.posts}" if len(request.events) == 1 else f"POST {len(request.events)} {self.posts}"
-        self.report("HTTP", name, time.perf_counter() - began, len(request.events))
-        if self._sender.is_unauthorized:
-            raise TokenRefused(NOT_ACCEPTED)
+        name = f"POST {self.posts}" if len(events) == 1 else f"POST {len(events)} {self.posts}"
+        self.report("HTTP", name, time.perf_counter() - began, len(events))
+        if random.random() < run.phase.repeated and self._api is not None:
+            self._api.post(*self._request([each.event() for each in events]))
 
     def disconnect(self) -> None:
         """Close the connection."""

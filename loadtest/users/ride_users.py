@@ -7,7 +7,7 @@ import random
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.runs.ski_work import SkiWork
 from loadtest.sending.arrivals import Arrival
-from loadtest.ski.rides import SEASON, Ride, post_batch, post_single
+from loadtest.ski.rides import SEASON, Ride, post_rides
 from loadtest.users.posting import Posting
 from loadtest.users.stage_user import Asking
 from localstage.client.errors import ClientError
@@ -27,12 +27,11 @@ class RideSender(Posting):
 
     def connect(self, run: PhaseRun) -> None:
         """Get a token."""
-        self.open(self.target.token_for("load-ski", "events:write"), ski_of(run).posted)
+        self.open(self.target.token_for("load-ski", "events:write"), post_rides, ski_of(run))
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Post one ride or one batch."""
-        rides = ski_of(run).rides(arrival.events)
-        self.post(run, post_single(rides[0]) if len(rides) == 1 else post_batch(rides), arrival.due)
+        self.post(run, ski_of(run).rides(arrival.events), arrival.due)
 
 
 class _RideReader(Asking):

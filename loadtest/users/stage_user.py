@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from locust import User, task
 from locust.env import Environment
+from locust.exception import StopUser
 
 from loadtest.client.chat_events import iso
 from loadtest.client.credentials import Sender
-from loadtest.runs.crew import Crew
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
+from loadtest.sending.transports import NOT_ACCEPTED
 from localstage.client.errors import ClientError, HttpError, TokenRefused
 from localstage.client.http_api import HttpApi
 
-CREW = "headrace_crew"
 TIMEOUT = 30.0
 """Seconds until an HTTP request has no answer."""
-NOT_ACCEPTED = "the stage does not accept the token; it may have expired"
 WINDOW = timedelta(minutes=10)
 START = 30.0
 """Seconds after the beginning of a phase in which a question about what is not stored yet is no failure."""
@@ -31,35 +32,32 @@ def last_minutes() -> dict[str, str]:
     return {"from": iso(now - WINDOW), "to": iso(now)}
 
 
-def crew_of(environment: Environment) -> Crew:
-    """The crew that the locustfile attached to ``environment``."""
-    crew: Crew = getattr(environment, CREW)
-    return crew
-
-
 class StageUser(User):
-    """Plays its part in each phase: connects, waits for the others, and acts for each arrival until there are no more.
+    """Plays its part in one phase: connects, waits for the others, and acts for each arrival until there are no more.
 
     Subclasses act, and connect and disconnect where they need a connection.
     """
 
     abstract = True
 
+    run_of: ClassVar[Callable[[], PhaseRun | None]]
+    """Returns the phase that is playing."""
+    kind = ""
+    """The kind in the load, which is the name of the class in this package."""
+
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
-        self.crew = crew_of(environment)
-        self.target = self.crew.target
-        self.kind = type(self).__name__
-        self.number = self.crew.register(self.kind)
-        self._played = -1
+        self._run = type(self).run_of()
+        if self._run is not None:
+            self.number = self._run.join(self.kind)
+            self.target = self._run.target
 
     @task
     def play(self) -> None:
-        """Play one phase."""
-        run = self.crew.next_after(self._played)
-        self._played = run.place.number
-        if not run.has(self.kind, self.number):
-            return
+        """Play the phase, and end."""
+        run = self._run
+        if run is None:  # it could not begin
+            raise StopUser
         try:
             self._connect(run)
             while (arrival := run.take(self.kind)) is not None:
@@ -68,10 +66,11 @@ class StageUser(User):
             run.fail(f"{self.kind} {self.number}: {error}")
         except Exception as error:
             run.fail(f"{self.kind} {self.number}: {type(error).__name__}: {error}")
-            raise
+            raise StopUser from error
         finally:
             self.disconnect()
             run.leave(self.kind)
+        raise StopUser
 
     def _connect(self, run: PhaseRun) -> None:
         """Connect, and wait for all others, so that connecting is not measured."""

@@ -34,6 +34,8 @@ SIZES = {
     "limit": ["--scale", "0.05", "--seconds", "1"],
     "ski": ["--scale", "0.0002"],
     "ads": ["--scale", "0.01", "--seconds", "2"],
+    "rides": ["--messages", "500"],
+    "clicks": ["--scale", "0.1", "--seconds", "2"],
 }
 DISTRIBUTED = {"stress"}
 

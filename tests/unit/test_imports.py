@@ -27,7 +27,7 @@ TOP_LEVEL = {
     "headrace_client": set(),
     "localstage": set(),
     "functions": {"headrace"},
-    "loadtest": {"localstage", "headrace"},
+    "loadtest": {"localstage", "headrace", "headrace_client"},
     "ops": {"headrace", "localstage"},
     "faults": {"headrace", "localstage", "loadtest"},
     "bench": {"headrace", "headrace_client", "localstage", "loadtest", "ops"},

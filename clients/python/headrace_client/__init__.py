@@ -21,9 +21,10 @@ from .connection import ConnectionSettings, Refused, Unavailable
 from .pace import SendSettings
 from .room import Message
 from .rooms import Rooms
-from .sending import Sender, Sent, over_http, over_websocket
+from .sending import BlockingSender, Sender, Sent, over_http, over_websocket
 
 __all__ = [
+    "BlockingSender",
     "ConnectionSettings",
     "Message",
     "Refused",

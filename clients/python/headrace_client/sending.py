@@ -15,7 +15,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
@@ -33,12 +33,13 @@ Result = dict[str, Any]
 class Sent:
     """The result of one event: the ``lane`` that accepted it, or the ``error`` (code, message, …).
 
-    ``event`` is the event as it was sent, with its id and time.
+    ``event`` is the event as it was sent, with its id and time. ``seconds`` is the time until its last answer.
     """
 
     event: Event
     lane: str | None = None
     error: dict[str, Any] | None = None
+    seconds: float = 0.0
 
     @property
     def is_accepted(self) -> bool:
@@ -46,11 +47,15 @@ class Sent:
         return self.error is None
 
 
-class Transport(Protocol):
-    """Sends one request of at most ``max_events`` events and ``max_bytes`` bytes of JSON."""
+class Limits(Protocol):
+    """One request has at most ``max_events`` events and ``max_bytes`` bytes of JSON."""
 
     max_events: int
     max_bytes: int
+
+
+class Transport(Limits, Protocol):
+    """Sends one request."""
 
     async def open(self) -> None:
         """Prepare for :meth:`post`."""
@@ -79,10 +84,81 @@ def with_id_and_time(event: Event) -> Event:
     return {"messageId": uuid7, "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), **event}
 
 
+Step = float | list[Event]
+"""What a sender does next: it waits for so many seconds, or posts these events."""
+
+
+class SendLoop:
+    """Decides what is sent when, until each event is accepted or permanently refused. It sends nothing itself.
+
+    ``identify`` adds a missing id and time to an event. ``uniform`` is that of :class:`Pace`.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        settings: SendSettings | None = None,
+        *,
+        identify: Callable[[Event], Event] = with_id_and_time,
+        clock: Callable[[], float] = time.monotonic,
+        uniform: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        self._limits = limits
+        self._settings = settings or SendSettings()
+        self._identify = identify
+        self._clock = clock
+        self.pace = Pace(self._settings, uniform)
+
+    def steps(self, given: Sequence[Event]) -> Generator[Step, list[Result], list[Sent]]:
+        """Yield each step; after events it needs their results. The generator returns one :class:`Sent` per event."""
+        events = [self._identify(event) for event in given]
+        began = self._clock()
+        done: dict[int, Sent] = {}
+        left = list(range(len(events)))
+        tries = 0
+        while left:
+            if delay := self.pace.delay(self._clock()):
+                yield delay
+            batch = self._next_batch(events, left)
+            self.pace.sent(len(batch), self._clock())
+            results = yield [events[index] for index in batch]
+            seconds = self._clock() - began
+            settled = {
+                index: _sent(events[index], result, seconds)
+                for index, result in zip(batch, results, strict=True)
+                if not is_temporary(result)
+            }
+            done |= settled
+            left = [index for index in left if index not in settled]
+            if len(settled) == len(batch):
+                tries = 0
+                self.pace.accepted(self._clock())
+                continue
+            tries = 1 if settled else tries + 1
+            if tries >= self._settings.tries:
+                last = next(result for result in results if is_temporary(result))
+                done |= {index: _sent(events[index], last, seconds) for index in left}
+                break
+            yield self.pace.refused(tries, _retry_after(results))
+        return [done[index] for index in range(len(events))]
+
+    def _next_batch(self, events: Sequence[Event], left: Sequence[int]) -> list[int]:
+        """The first indexes of ``left`` whose events fit one request."""
+        most = min(self._limits.max_events, self.pace.batch_size())
+        batch: list[int] = []
+        size = 0
+        for index in left[:most]:
+            size += len(json.dumps(events[index])) + 2
+            if batch and size > self._limits.max_bytes:
+                break
+            batch.append(index)
+        return batch
+
+
 class Sender:
     """Sends events over ``transport``, one request at a time. Concurrent calls of :meth:`send` wait for each other.
 
-    ``identify`` adds a missing id and time to an event. ``uniform`` is that of :class:`Pace`.
+    ``options`` are those of :class:`SendLoop`.
     """
 
     def __init__(
@@ -90,18 +166,14 @@ class Sender:
         transport: Transport,
         settings: SendSettings | None = None,
         *,
-        identify: Callable[[Event], Event] = with_id_and_time,
-        clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        uniform: Callable[[float, float], float] = random.uniform,
+        **options: Any,
     ) -> None:
         self._transport = transport
-        self._settings = settings or SendSettings()
-        self._identify = identify
-        self._clock = clock
         self._sleep = sleep
         self._lock = asyncio.Lock()
-        self.pace = Pace(self._settings, uniform)
+        self._loop = SendLoop(transport, settings, **options)
+        self.pace = self._loop.pace
 
     async def __aenter__(self) -> Sender:
         await self._transport.open()
@@ -119,56 +191,61 @@ class Sender:
         without progress.
         """
         async with self._lock:
-            return await self._send([self._identify(event) for event in events])
+            steps, results = self._loop.steps(events), None
+            while True:
+                try:
+                    step = next(steps) if results is None else steps.send(results)
+                except StopIteration as ended:
+                    return list(ended.value)
+                results = None
+                if isinstance(step, float):
+                    await self._sleep(step)
+                    continue
+                try:
+                    results = await self._transport.post(step)
+                except (Unavailable, Refused) as error:
+                    results = _failed(error, len(step))
 
-    async def _send(self, events: Sequence[Event]) -> list[Sent]:
-        done: dict[int, Sent] = {}
-        left = list(range(len(events)))
-        tries = 0
-        while left:
-            await self._sleep(self.pace.delay(self._clock()))
-            batch = self._next_batch(events, left)
-            results = await self._post([events[index] for index in batch])
-            settled = {
-                index: _sent(events[index], result)
-                for index, result in zip(batch, results, strict=True)
-                if not _is_temporary(result)
-            }
-            done |= settled
-            left = [index for index in left if index not in settled]
-            if len(settled) == len(batch):
-                tries = 0
-                self.pace.accepted(self._clock())
+
+class BlockingTransport(Limits, Protocol):
+    """A :class:`Transport` for threads or greenlets. It has no ``open`` and no ``close``."""
+
+    def post(self, events: Sequence[Event]) -> list[Result]:
+        """Send ``events``, as :meth:`Transport.post`."""
+        ...
+
+
+class BlockingSender:
+    """A :class:`Sender` for threads or greenlets, over a transport of the caller. Not safe to share between them."""
+
+    def __init__(
+        self,
+        transport: BlockingTransport,
+        settings: SendSettings | None = None,
+        *,
+        sleep: Callable[[float], object] = time.sleep,
+        **options: Any,
+    ) -> None:
+        self._transport = transport
+        self._sleep = sleep
+        self._loop = SendLoop(transport, settings, **options)
+
+    def send(self, events: Sequence[Event]) -> list[Sent]:
+        """Send ``events``, as :meth:`Sender.send`."""
+        steps, results = self._loop.steps(events), None
+        while True:
+            try:
+                step = next(steps) if results is None else steps.send(results)
+            except StopIteration as ended:
+                return list(ended.value)
+            results = None
+            if isinstance(step, float):
+                self._sleep(step)
                 continue
-            tries = 1 if settled else tries + 1
-            if tries >= self._settings.tries:
-                last = next(result for result in results if _is_temporary(result))
-                done |= {index: _sent(events[index], last) for index in left}
-                break
-            await self._sleep(self.pace.refused(tries, _retry_after(results)))
-        return [done[index] for index in range(len(events))]
-
-    def _next_batch(self, events: Sequence[Event], left: Sequence[int]) -> list[int]:
-        """The first indexes of ``left`` whose events fit one request."""
-        most = min(self._transport.max_events, self.pace.batch_size())
-        batch: list[int] = []
-        size = 0
-        for index in left[:most]:
-            size += len(json.dumps(events[index])) + 2
-            if batch and size > self._transport.max_bytes:
-                break
-            batch.append(index)
-        return batch
-
-    async def _post(self, events: Sequence[Event]) -> list[Result]:
-        self.pace.sent(len(events), self._clock())
-        try:
-            return await self._transport.post(events)
-        except Unavailable as error:
-            missing = {"code": "unavailable", "message": str(error), "retryAfter": error.retry_after}
-            return [{"error": missing}] * len(events)
-        except Refused as error:
-            return [{"error": {"code": error.code, "message": str(error)}}] * len(events)
+            try:
+                results = self._transport.post(step)
+            except (Unavailable, Refused) as error:
+                results = _failed(error, len(step))
 
 
 def over_http(
@@ -192,17 +269,27 @@ def over_websocket(
     return Sender(SocketTransport(url, token, connection or ConnectionSettings()), settings)
 
 
-def _sent(event: Event, result: Result) -> Sent:
+def _failed(error: Unavailable | Refused, count: int) -> list[Result]:
+    """The results of ``count`` events whose request failed."""
+    code = "unavailable" if isinstance(error, Unavailable) else error.code
+    failed: dict[str, Any] = {"code": code, "message": str(error)}
+    if isinstance(error, Unavailable):
+        failed["retryAfter"] = error.retry_after
+    return [{"error": failed}] * count
+
+
+def _sent(event: Event, result: Result, seconds: float) -> Sent:
     error = result.get("error")
-    return Sent(event, error=error) if error else Sent(event, str(result.get("lane", "")))
+    return Sent(event, None if error else str(result.get("lane", "")), error or None, seconds)
 
 
-def _is_temporary(result: Result) -> bool:
+def is_temporary(result: Result) -> bool:
+    """Whether the event of ``result`` was refused and may be accepted later."""
     error = result.get("error")
     return error is not None and (error.get("code") in TEMPORARY or error.get("retryAfter") is not None)
 
 
 def _retry_after(results: Sequence[Result]) -> float | None:
     """The longest ``retryAfter`` in ``results``, in seconds; ``None`` without one."""
-    said = [each["error"]["retryAfter"] for each in results if _is_temporary(each) and each["error"].get("retryAfter")]
+    said = [each["error"]["retryAfter"] for each in results if is_temporary(each) and each["error"].get("retryAfter")]
     return max((float(each) for each in said), default=None)

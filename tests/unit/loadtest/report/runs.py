@@ -1,4 +1,4 @@
-"""Results of load runs, made as the conductor makes them."""
+"""Results of load runs, made as a run makes them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 from loadtest.measured.measurements import Measurements
 from loadtest.report.document import Document
-from loadtest.runs.conductor import PHASE, Conductor
+from loadtest.runs.outcome import Outcome
 from loadtest.runs.phase_run import failed_part
 from loadtest.runs.place import Place
+from loadtest.runs.result import RunResult
 from loadtest.runs.work import Findings, Sent
 from loadtest.samples.series import Series
 from loadtest.shapes.catalog import SHAPES
@@ -33,18 +34,13 @@ def made_run(*, ack: float = 0.02, cpu: float = 0.5, samples: bool = True, **fou
 
     ``ack`` in seconds; ``cpu`` is Redis's share of a core; ``found`` are changes of what was read back.
     """
-    conductor: Conductor
-
-    def send(kind: str, message: Mapping[str, Any]) -> None:
-        assert kind == PHASE
-        place = Place.of_message(message["place"], 0)
-        began = conductor._began.timestamp() + 1 + place.number * (SECONDS + 2)
-        conductor.take(_part(place, began, ack, found))
-
-    conductor = Conductor(SHAPES["frames"], send, lambda: 1, lambda _: None)
-    conductor.conduct()
-    taken = _samples(conductor._began.timestamp(), cpu) if samples else {"times": [], "notes": ["No samples: why."]}
-    document: Document = json.loads(json.dumps(conductor.document(taken)))
+    result = RunResult(SHAPES["frames"])
+    for number, phase in enumerate(result.shape.phases):
+        place = Place(result.name, number)
+        began = result.began.timestamp() + 1 + number * (SECONDS + 2)
+        result.outcomes.append(Outcome(phase, [_part(place, began, ack, found)], 1))
+    taken = _samples(result.began.timestamp(), cpu) if samples else {"times": [], "notes": ["No samples: why."]}
+    document: Document = json.loads(json.dumps(result.document(taken)))
     return document
 
 

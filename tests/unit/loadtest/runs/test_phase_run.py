@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -20,10 +19,8 @@ from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
 from loadtest.runs import chat_work
 from loadtest.runs.chat_work import ChatWork
-from loadtest.runs.crew import Crew
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.runs.place import Place
-from loadtest.runs.worker import Worker
 from loadtest.shapes.shape import Load, Phase
 from localstage.client.errors import ClientError, TokenRefused
 
@@ -99,38 +96,30 @@ def stage() -> Stage:
 
 def send(run: PhaseRun, rooms: Rooms, count: int, sender: Sender = TRUSTED) -> None:
     assert isinstance(run.work, ChatWork)
-    for event in (messages := run.work.messages(sender, 0, count)):
-        run.work.checker.attempt(event)
-        run.work.checker.acknowledge(event, 0.01, "main")
-        rooms.items.append(event.body() | {"messageType": event.message_type, "userId": event.user_id})
-    run.work.accepted(messages, time.perf_counter())
+    messages = run.work.messages(sender, 0, count)
+    run.work.attempted(messages)
+    for event in messages:
+        rooms.items.append(event.event() | {"messageType": event.message_type, "userId": event.user_id})
+    run.work.accepted(messages, ["main"] * count, 0.01)
 
 
-def user(crew: Crew, act: Callable[[PhaseRun, int], object], kind: str = "WebSocketWriter") -> threading.Thread:
-    number = crew.register(kind)
+def user(run: PhaseRun, act: Callable[[PhaseRun, int], object], kind: str = "WebSocketWriter") -> threading.Thread:
+    run.join(kind)
 
     def play() -> None:
-        run = crew.next_after(-1)
         run.ready()
-        while run.has(kind, number) and (arrival := run.take(kind)) is not None:
+        while (arrival := run.take(kind)) is not None:
             act(run, arrival.events)
         run.leave(kind)
 
-    thread = threading.Thread(target=play, daemon=True)
-    thread.start()
-    return thread
+    return threading.Thread(target=play, daemon=True)
 
 
-def play(stage: Stage, phase: Phase, act: Callable[[PhaseRun, int], object], users: int = 3) -> dict[str, Any]:
-    crew, parts = Crew(stage), []
-    for _ in range(users):
-        user(crew, act)
-    worker = Worker(crew, lambda: users, parts.append)
-    worker.on_phase({"phase": phase.message(), "place": Place("r", 0).message(), "worker": 0})
-    deadline = time.monotonic() + 20
-    while not (parts and parts[-1]["final"]) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return parts[-1]  # type: ignore[no-any-return]
+def play(stage: Stage, phase: Phase, act: Callable[[PhaseRun, int], object]) -> dict[str, Any]:
+    run = PhaseRun(phase, Place("r", 0), stage, None)
+    for thread in [user(run, act) for _ in range(3)]:
+        thread.start()
+    return run.run()
 
 
 def test_users_share_the_events_of_a_phase_and_all_are_read_back(stage: Stage) -> None:
@@ -235,62 +224,15 @@ def test_a_stage_that_cannot_be_read_at_the_end_is_a_problem_and_no_verdict(stag
     assert (part["found"], part["problems"], part["sent"]["accepted"]) == (None, ["HTTP 0 unreachable"], 100)
 
 
-def test_an_interrupted_phase_sends_its_result_so_far_and_again_when_it_is_read_back(stage: Stage) -> None:
-    crew, parts = Crew(stage), []
-    worker = Worker(crew, lambda: 3, parts.append)
-    sent = threading.Event()
-
-    def slowly(run: PhaseRun, count: int) -> None:
+def test_an_interrupted_phase_is_read_back(stage: Stage) -> None:
+    def interrupt(run: PhaseRun, count: int) -> None:
         send(run, stage.rooms, count)
-        sent.set()
-        time.sleep(0.02)
+        run.interrupt()
 
-    for _ in range(3):
-        user(crew, slowly)
-    endless = replace(PHASE, loads=(Load("WebSocketWriter", 3, rate=1000),), seconds=600.0)
-    worker.on_phase({"phase": endless.message(), "place": Place("r", 0).message(), "worker": 0})
-    assert sent.wait(10)
-    worker.on_interrupt()
-    deadline = time.monotonic() + 20
-    while len(parts) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    part = play(stage, replace(PHASE, loads=(Load("WebSocketWriter", 3, rate=1000),), seconds=600.0), interrupt)
 
-    first, last = parts
-    assert (first["final"], first["found"], last["final"]) == (False, None, True)
-    assert last["found"]["stored"] == last["sent"]["accepted"] > 0
-    assert last["interrupted"]
-
-
-def test_an_unexpected_error_is_a_problem_and_the_result_is_sent(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(_: ChatWork) -> None:
-        raise KeyError("items")
-
-    monkeypatch.setattr(ChatWork, "read_back", fail)
-
-    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
-
-    assert (part["problems"], part["found"], part["final"]) == (["KeyError: 'items'"], None, True)
-    assert "Traceback" in capsys.readouterr().err
-
-
-def test_an_interrupt_before_the_phase_has_begun_ends_it_at_once(stage: Stage) -> None:
-    crew, parts = Crew(stage), []
-    user(crew, lambda run, count: send(run, stage.rooms, count))
-    users = threading.Event()
-    worker = Worker(crew, lambda: 1 if users.is_set() else 2, parts.append)
-    phase = replace(PHASE, loads=(Load("WebSocketWriter", 1, events=100, batch=1),))
-    worker.on_phase({"phase": phase.message(), "place": Place("r", 0).message(), "worker": 0})
-    worker.on_interrupt()
-    users.set()
-
-    deadline = time.monotonic() + 20
-    while not parts and time.monotonic() < deadline:
-        time.sleep(0.01)
-
-    (part,) = parts
-    assert (part["final"], part["interrupted"], part["sent"]["attempted"]) == (True, True, 0)
+    assert part["interrupted"]
+    assert part["found"]["stored"] == part["sent"]["accepted"] > 0
 
 
 def test_analytics_that_are_not_answered_are_a_fault(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,30 +248,23 @@ def test_analytics_that_are_not_answered_are_a_fault(stage: Stage, monkeypatch: 
 
 
 def test_a_worker_without_users_of_a_phase_has_nothing_to_do(stage: Stage) -> None:
-    part = play(stage, replace(PHASE, loads=(Load("HttpWriter", 3, events=9),)), lambda *_: None)
+    run = PhaseRun(PHASE, Place("r", 0), stage, None)
+    run.spawned()
+
+    part = run.run()
 
     assert (part["users"], part["sent"]["attempted"], part["found"]["lost"]) == (0, 0, 0)
 
 
 def test_users_without_an_end_stop_with_the_others(stage: Stage) -> None:
-    crew, parts = Crew(stage), []
     received: list[int] = []
-
-    def follow(_: PhaseRun, count: int) -> None:
-        received.append(count)
-        time.sleep(0.005)
-
-    def write(run: PhaseRun, count: int) -> None:
-        send(run, stage.rooms, count)
-        time.sleep(0.005)
-
-    user(crew, write)
-    following = user(crew, follow, "LiveSubscriber")
     phase = Phase("live", (Load("WebSocketWriter", 1, events=50), Load("LiveSubscriber", 1)))
-    Worker(crew, lambda: 2, parts.append).on_phase(
-        {"phase": phase.message(), "place": Place("r", 0).message(), "worker": 0}
-    )
+    run = PhaseRun(phase, Place("r", 0), stage, None)
+    writing = user(run, lambda run, count: send(run, stage.rooms, count))
+    following = user(run, lambda _, count: received.append(count), "LiveSubscriber")
+    for thread in (writing, following):
+        thread.start()
+    run.run()
     following.join(20)
 
     assert not following.is_alive()
-    assert received

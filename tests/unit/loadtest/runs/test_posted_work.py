@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from loadtest.sending.draining import until_complete
 class Queries:
     """Answers with the events that are ``stored``."""
 
-    def __init__(self, stored: set[str], accepted: list[str]) -> None:
+    def __init__(self, stored: set[str], accepted: Sequence[str]) -> None:
         self._stored = stored
         self._accepted = accepted
 
@@ -52,7 +53,16 @@ class Stage(Target):
         return Api()
 
 
-class Work(PostedWork[str]):
+class Event(str):
+    """An event, which is its name."""
+
+    __slots__ = ()
+
+    def event(self) -> dict[str, Any]:
+        return {"name": self}
+
+
+class Work(PostedWork[Event]):
     user = "load"
     clients = 1
     readable_at = 0.0
@@ -63,16 +73,16 @@ class Work(PostedWork[str]):
         self._stored = stored
 
     def _queries(self, api: Any) -> Queries:
-        return Queries(self._stored, self.posted.accepted)
+        return Queries(self._stored, self.all_accepted)
 
-    def _is_readable(self, api: Any, event: str) -> bool:
+    def _is_readable(self, api: Any, event: Event) -> bool:
         return time.perf_counter() >= self.readable_at
 
 
 def work(stored: str, accepted: str, unanswered: int = 0) -> Work:
     made = Work(set(stored))
-    made.posted.attempted = len(accepted) + unanswered
-    made.posted.on_answer(list(accepted), [{"lane": "main"}] * len(accepted), 0.01, repeated=False)
+    made.attempts = len(accepted) + unanswered
+    made.accepted([Event(each) for each in accepted], ["main"] * len(accepted), 0.01)
     return made
 
 
@@ -97,11 +107,11 @@ def test_an_accepted_event_is_lost_also_if_another_has_no_answer(monkeypatch: py
 
 def test_the_time_until_an_accepted_event_can_be_read_is_measured() -> None:
     made = Work({"a"})
-    made.posted.attempted = 1
+    made.attempts = 1
     answered = time.perf_counter()
     made.readable_at = answered + 0.3
 
-    made.posted.on_answer(["a"], [{"lane": "main"}], 0.05, repeated=False)
+    made.accepted([Event("a")], ["main"], 0.05)
     made.read_back()
 
     sent = time.perf_counter() - 0.05

@@ -27,14 +27,14 @@ def shape(*arguments: str) -> Shape:
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_says_what_it_is_and_names_users_that_exist(name: str) -> None:
     assert len(f"{name:<10} {SHAPES[name].description}") <= 120
-    assert set(SHAPES[name].users) <= set(USERS)
-    for phase in SHAPES[name].phases:
+    for phase in SHAPES[name].steps:
+        assert {load.kind for load in phase.loads} <= USERS
         assert all(load.rate == 0 or phase.seconds for load in phase.loads), phase.name
         assert Phase.of_message(phase.message()) == phase
 
 
 def test_every_kind_of_user_has_a_shape() -> None:
-    assert {kind for each in SHAPES.values() for kind in each.users} == set(USERS)
+    assert {load.kind for each in SHAPES.values() for phase in each.phases for load in phase.loads} == USERS
     assert set(WRITERS) <= set(USERS)
 
 
@@ -56,16 +56,6 @@ def test_the_mixed_shape_has_the_published_shares() -> None:
     assert list(reads.values()) == pytest.approx([0.59, 0.20, 0.10, 0.10, 0.01])
 
 
-@pytest.mark.parametrize("name", ["singles", "mixed"])
-def test_cold_starts_have_a_phase_before_the_one_to_judge(name: str) -> None:
-    cold, judged = SHAPES[name].phases
-    short = shape("--shape", name, "--seconds", "3").phases
-
-    assert cold.loads == judged.loads
-    assert cold.seconds < judged.seconds
-    assert [phase.seconds for phase in short] == [1, 3]
-
-
 def test_one_parameter_scales_events_seconds_users_and_rates() -> None:
     (ski_opening, *_), (endurance,) = shape("--shape", "ski", "--scale", "0.1").phases, SHAPES["endurance"].phases
     (scaled,) = shape("--shape", "endurance", "--scale", "0.1").phases
@@ -73,13 +63,6 @@ def test_one_parameter_scales_events_seconds_users_and_rates() -> None:
     assert (ski_opening.loads[0].events, ski_opening.loads[0].users) == (3_200, FEWEST_USERS)
     assert scaled.seconds == pytest.approx(endurance.seconds / 10)
     assert scaled.loads[0].rate == pytest.approx(100)
-
-
-def test_the_smallest_scale_leaves_a_few_users_of_each_kind() -> None:
-    for name in SHAPES:
-        scaled = shape("--shape", name, "--scale", "0.0001")
-        assert all(load.users == FEWEST_USERS for phase in scaled.phases for load in phase.loads)
-        assert all(load.events >= load.users or not load.events for phase in scaled.phases for load in phase.loads)
 
 
 def test_a_duration_or_a_number_of_messages_can_be_set() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from loadtest.checker.findings import Findings
-from loadtest.sending.queue_depths import Sample, table
-from loadtest.ski.demo import post_requests
 from loadtest.ski.queries import SkiQueries
-from loadtest.ski.rides import SEASON, Ride, Season, make_season, shuffled_parts
+from loadtest.ski.rides import SEASON, Ride, Season, make_season
 
 SEASON_OF = make_season(2_000, 7)
 
@@ -100,33 +97,8 @@ def test_a_ride_that_is_counted_twice_is_found() -> None:
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 0, 1)
 
 
-def test_every_ride_is_posted_by_one_client_alone_or_in_a_batch() -> None:
-    chance = random.Random(1)
-    parts = shuffled_parts(SEASON_OF.rides, 32, chance)
-    requests = [request for part in parts for request in post_requests(part, chance)]
-
-    assert sorted(ride for request in requests for ride in request.events) == sorted(SEASON_OF.rides)
-    assert all(len(request.events) == 1 or request.path == "/lift-rides/batch" for request in requests)
-    assert len(set(SEASON_OF.rides)) == len(SEASON_OF.rides)
-
-
 def test_two_rides_on_one_lift_in_one_minute_differ_by_their_id() -> None:
     twins = [ride for ride in SEASON_OF.rides if ride.ride_id]
 
     assert twins
     assert all(ride._replace(ride_id="") in SEASON_OF.rides for ride in twins)
-
-
-def test_the_depth_table_shows_rates_and_unknown_depths() -> None:
-    samples = [
-        Sample(0.0, "32 clients", 0, 0, 0),
-        Sample(2.0, "32 clients", 1000, 12, 3),
-        Sample(4.0, "168 more", 4000, None, None),
-    ]
-
-    shown = table(samples, "rides")
-
-    cells = [list(column.cells) for column in shown.columns]
-    assert cells[0] == ["32 clients", "", "168 more"]
-    assert cells[2] == ["", "500", "1,500"]
-    assert cells[4:] == [["0", "12", "?"], ["0", "3", "?"]]

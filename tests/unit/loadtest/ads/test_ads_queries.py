@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from loadtest.ads import demo
-from loadtest.ads.clicks import MINUTE, Campaign, Click, Counts, make_campaign, moment, post_batch, post_single
+from loadtest.ads.clicks import MINUTE, Campaign, Click, Counts, make_campaign, moment
 from loadtest.ads.queries import AdsQueries
 from loadtest.checker.findings import Findings
 
@@ -87,41 +86,3 @@ def test_clicks_out_of_order_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (findings.lost, findings.unexpected) == (0, 0)
     assert any(wrong.startswith(f"history of an ad {hot}:") for wrong in findings.wrong)
-
-
-def test_a_click_is_posted_to_its_ad_or_in_a_batch() -> None:
-    click = CAMPAIGN.clicks[0]
-    single, several = post_single(click), post_batch(CAMPAIGN.clicks[:10])
-
-    assert single.path == f"/ads/{click.ad}/clicks"
-    assert {"adId": click.ad, **single.body([click])} == click.event()
-    assert several.path == "/clicks/batch"
-    assert several.body(several.events)["events"][0] == click.event()
-
-
-def test_the_last_ten_seconds_have_a_higher_rate() -> None:
-    times = demo.click_times(60)
-
-    assert len(times) == 50 * 1_000 + 10 * 1_200
-    assert times == sorted(times)
-    assert sum(at < 1 for at in times) == 1_000
-    assert sum(50 <= at < 51 for at in times) == 1_200
-    assert times[-1] < 60
-
-
-def test_every_click_is_scheduled_once_and_some_batches_again() -> None:
-    plan = demo.make_plan(12, now=START / 1e6)
-    first = [due for due in plan.schedule if not due.repeated]
-    again = [due for due in plan.schedule if due.repeated]
-
-    assert {len(due.request.events) for due in plan.schedule} == {10}
-    assert [click for due in first for click in due.request.events] == list(plan.campaign.clicks)
-    assert again
-    assert all(any(due.request is other.request for other in first) for due in again)
-    assert [due.at for due in plan.schedule] == sorted(due.at for due in plan.schedule)
-
-
-def test_no_click_is_sent_before_it_happened() -> None:
-    plan = demo.make_plan(12, now=START / 1e6)
-
-    assert all(click.at <= (plan.starts + due.at) * 1e6 + 1 for due in plan.schedule for click in due.request.events)

@@ -1,0 +1,147 @@
+"""Sends events with the Python client until each is accepted or refused, and records what happened."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from headrace_client import BlockingSender, SendSettings
+from headrace_client.sending import BlockingTransport, is_temporary
+from loadtest.checker.checker import Checker
+from loadtest.client.chat_events import ChatEvent
+
+TRIES = 20
+"""Requests without progress until a sender gives up, for about 45 s: a stage that restarts is back by then."""
+UNLIMITED = 1e9
+
+OnAccepted = Callable[[Sequence[Any], float], object]
+"""Called with accepted events and when they were first sent or due, a time of ``time.perf_counter``."""
+
+
+class SentEvent(Protocol):
+    """An event of a stream."""
+
+    def event(self) -> dict[str, Any]:
+        """The event as JSON, as it is sent."""
+        ...
+
+
+Event = TypeVar("Event", bound=SentEvent)
+Recorded = TypeVar("Recorded", contravariant=True)
+
+
+class Recorder(Protocol[Recorded]):
+    """Records what happened to events."""
+
+    def attempted(self, events: Sequence[Recorded]) -> None:
+        """Record events before they are sent."""
+        ...
+
+    def accepted(self, events: Sequence[Recorded], lanes: Sequence[str], seconds: float) -> None:
+        """Record events that were accepted together, ``seconds`` after they were sent or due."""
+        ...
+
+    def refused(self, event: Recorded, code: str) -> None:
+        """Record an event that was refused permanently."""
+        ...
+
+    def retried(self, code: str, count: int) -> None:
+        """Record that so many events are sent again."""
+        ...
+
+
+class Delivery(Generic[Event]):
+    """Sends over ``transport``, as fast as the caller wants. Not safe to share between threads."""
+
+    def __init__(self, transport: BlockingTransport, recorder: Recorder[Event], tries: int = TRIES) -> None:
+        settings = SendSettings(UNLIMITED, UNLIMITED, UNLIMITED, first_pause=0.4, longest_pause=5.0, tries=tries)
+        self._sender = BlockingSender(transport, settings, identify=lambda event: event)
+        self._recorder = recorder
+
+    def send(self, events: Sequence[Event], due: float | None = None) -> bool:
+        """Send ``events``; returns whether all were accepted. Their latency counts from ``due``, by default now.
+
+        Events without an answer are neither accepted nor refused.
+
+        Raises:
+            localstage.client.errors.ClientError: the stage does not accept the token.
+        """
+        late = 0.0 if due is None else time.perf_counter() - due
+        self._recorder.attempted(events)
+        sent = self._sender.send([each.event() for each in events])
+        accepted: dict[float, list[tuple[Event, str]]] = {}
+        for event, each in zip(events, sent, strict=True):
+            if each.error is None:
+                accepted.setdefault(each.seconds, []).append((event, str(each.lane)))
+            elif not is_temporary({"error": each.error}):
+                self._recorder.refused(event, str(each.error.get("code")))
+        for seconds, together in accepted.items():
+            found, lanes = zip(*together, strict=True)
+            self._recorder.accepted(found, lanes, late + seconds)
+        return sum(map(len, accepted.values())) == len(events)
+
+
+class CheckedEvents:
+    """Records chat events in a checker."""
+
+    def __init__(self, checker: Checker, on_accepted: OnAccepted = lambda _events, _sent: None) -> None:
+        self.checker = checker
+        self._on_accepted = on_accepted
+
+    def attempted(self, events: Sequence[ChatEvent]) -> None:
+        """Record events before they are sent."""
+        for each in events:
+            self.checker.attempt(each)
+
+    def accepted(self, events: Sequence[ChatEvent], lanes: Sequence[str], seconds: float) -> None:
+        """Record accepted events."""
+        for event, lane in zip(events, lanes, strict=True):
+            self.checker.acknowledge(event, seconds, lane)
+        self._on_accepted(events, time.perf_counter() - seconds)
+
+    def refused(self, event: ChatEvent, code: str) -> None:
+        """Record an event that was refused permanently."""
+        self.checker.refuse(event, code)
+
+    def retried(self, code: str, count: int) -> None:
+        """Record events that are sent again."""
+        self.checker.retry(code, count)
+
+
+class CountedEvents(Generic[Event]):
+    """Keeps the events that were accepted, and counts the others. For one thread, or the greenlets of one process."""
+
+    def __init__(self, on_accepted: OnAccepted = lambda _events, _sent: None) -> None:
+        self.all_accepted: list[Event] = []
+        self.attempts = 0
+        self.refusals = 0
+        self.lanes: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.retries: Counter[str] = Counter()
+        self._on_accepted = on_accepted
+
+    @property
+    def unanswered(self) -> int:
+        """How many events have no answer: each may be stored or not."""
+        return self.attempts - len(self.all_accepted) - self.refusals
+
+    def attempted(self, events: Sequence[Event]) -> None:
+        """Record events before they are sent."""
+        self.attempts += len(events)
+
+    def accepted(self, events: Sequence[Event], lanes: Sequence[str], seconds: float) -> None:
+        """Keep accepted events."""
+        self.all_accepted += events
+        self.lanes.update(lanes)
+        self._on_accepted(events, time.perf_counter() - seconds)
+
+    def refused(self, _event: Event, code: str) -> None:
+        """Count an event that was refused permanently."""
+        self.refusals += 1
+        self.errors[code] += 1
+
+    def retried(self, code: str, count: int) -> None:
+        """Count events that are sent again."""
+        self.retries[code] += count
