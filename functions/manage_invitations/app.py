@@ -7,8 +7,8 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import invitation_service
 from headrace.core.caller import CHAT_READ, CHAT_WRITE
 from headrace.core.errors import InvalidCursor
-from headrace.streams.chat.rooms.invitations import InvitationService
 from headrace.streams.chat.rooms.requests import BlockBody, BlockPage, InvitationPage, ListQuery, OtherPath
+from headrace.streams.chat.rooms.routes import block, list_blocked, list_invitations, unblock
 
 READ = (CHAT_READ,)
 WRITE = (CHAT_WRITE,)
@@ -16,17 +16,11 @@ LIST = (InvalidCursor,)
 
 ROUTES = {
     "GET /users/{userId}/invitations": Route(
-        InvitationService.invitations, READ, UserPath, query=ListQuery, answer=InvitationPage, errors=LIST
+        list_invitations, READ, UserPath, query=ListQuery, answer=InvitationPage, errors=LIST
     ),
-    "GET /users/{userId}/blocked": Route(
-        InvitationService.blocked, READ, UserPath, query=ListQuery, answer=BlockPage, errors=LIST
-    ),
-    "PUT /users/{userId}/blocked/{otherId}": Route(
-        InvitationService.block, WRITE, OtherPath, answer=BlockBody, limit=CHANGES
-    ),
-    "DELETE /users/{userId}/blocked/{otherId}": Route(
-        InvitationService.unblock, WRITE, OtherPath, answer=BlockBody, limit=CHANGES
-    ),
+    "GET /users/{userId}/blocked": Route(list_blocked, READ, UserPath, query=ListQuery, answer=BlockPage, errors=LIST),
+    "PUT /users/{userId}/blocked/{otherId}": Route(block, WRITE, OtherPath, answer=BlockBody, limit=CHANGES),
+    "DELETE /users/{userId}/blocked/{otherId}": Route(unblock, WRITE, OtherPath, answer=BlockBody, limit=CHANGES),
 }
 
 handler = http_api(ROUTES, invitation_service)

@@ -3,13 +3,12 @@
 from headrace.api.rates.rate_limiter import CHANGES, MEMBERS, OTHERS, ROOMS
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.chat import room_service
+from headrace.bootstrap.chat import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
 from headrace.streams.chat.rooms import requests as ask
-from headrace.streams.chat.rooms import room_details
+from headrace.streams.chat.rooms import routes
 from headrace.streams.chat.rooms.requests import MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
-from headrace.streams.chat.rooms.room_service import RoomService
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 READ = (CHAT_READ,)
@@ -18,24 +17,24 @@ BOTH = (NotFound, Conflict)
 
 ROUTES = {
     "PUT /rooms/{roomId}": Route(
-        RoomService.create, WRITE, RoomPath, body=ask.RoomRequest, answer=RoomBody, errors=(Conflict,), limit=ROOMS
+        routes.create_room, WRITE, RoomPath, body=ask.RoomRequest, answer=RoomBody, errors=(Conflict,), limit=ROOMS
     ),
-    "GET /rooms/{roomId}": Route(room_details.show_room, READ, RoomPath, answer=RoomDetails, errors=(NotFound,)),
+    "GET /rooms/{roomId}": Route(routes.show_room, READ, RoomPath, answer=RoomDetails, errors=(NotFound,)),
     "PATCH /rooms/{roomId}": Route(
-        room_details.change_room, WRITE, RoomPath, None, ask.RoomChange, RoomBody, (NotFound,), limit=CHANGES
+        routes.change_room, WRITE, RoomPath, None, ask.RoomChange, RoomBody, (NotFound,), limit=CHANGES
     ),
     "PUT /users/{userId}/direct/{otherId}": Route(
-        room_details.open_direct_room, WRITE, ask.OtherPath, answer=RoomDetails, errors=(Conflict,), limit=OTHERS
+        routes.open_direct_room, WRITE, ask.OtherPath, answer=RoomDetails, errors=(Conflict,), limit=OTHERS
     ),
     "PUT /rooms/{roomId}/members/{userId}": Route(
-        RoomService.join, WRITE, MemberPath, body=ask.JoinRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
+        routes.join, WRITE, MemberPath, body=ask.JoinRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
     ),
     "DELETE /rooms/{roomId}/members/{userId}": Route(
-        RoomService.leave, WRITE, MemberPath, body=ask.LeaveRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
+        routes.leave, WRITE, MemberPath, body=ask.LeaveRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
     ),
     "GET /rooms/{roomId}/members": Route(
-        room_details.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
+        routes.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
     ),
 }
 
-handler = http_api(ROUTES, room_service)
+handler = http_api(ROUTES, room_services)

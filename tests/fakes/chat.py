@@ -20,7 +20,7 @@ from headrace.streams.chat.rooms.memberships import (
     Role,
     newest,
 )
-from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room
+from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
 
 
 class MemoryRooms:
@@ -49,13 +49,12 @@ class MemoryRooms:
         self.rows[room_id] = replace(self.rows[room_id], **dict[str, Any](texts))
         return self.rows[room_id]
 
-    def take_seat(self, room_id: str, user_id: str) -> bool:
+    def take_seat(self, room_id: str, user_id: str) -> None:
         self._call()
         seats = self.seats.setdefault(room_id, set())
         if user_id not in seats and len(seats) >= DIRECT_SEATS:
-            return False
+            raise seats_taken(user_id)
         seats.add(user_id)
-        return True
 
     def _call(self) -> None:
         self.reads += 1

@@ -13,10 +13,12 @@ from headrace.streams.chat.messages.gate import CheckedStore, RoomGate
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.consent import Consent
 from headrace.streams.chat.rooms.invitations import InvitationService
-from headrace.streams.chat.rooms.join_messages import JoinMessages
+from headrace.streams.chat.rooms.joins import Joins
+from headrace.streams.chat.rooms.members import Members
 from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.room_service import RoomService
 from headrace.streams.chat.rooms.rooms import CachedRooms
+from headrace.streams.chat.rooms.routes import RoomServices
 from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
@@ -57,13 +59,12 @@ class RoomWorld:
     def environment(self, clock: FixedClock) -> HttpRouter:
         """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
-        join_messages = JoinMessages(self.acceptor, clock)
-        cursors = CursorSigner(b"k" * 32)
+        joins = Joins(self.memberships, self.acceptor, clock)
         consent = Consent(self.invitations, self.memberships, rooms, clock)
-        service = RoomService(
-            rooms, self.memberships, self.access, self.connections, consent, join_messages, cursors, clock
-        )
-        return HttpRouter(routes_of("manage_rooms"), lambda: service, clock)
+        shared = rooms, self.memberships, self.access, self.connections, consent
+        cursors = CursorSigner(b"k" * 32)
+        services = RoomServices(RoomService(*shared, joins, clock), Members(*shared, joins, cursors, clock))
+        return HttpRouter(routes_of("manage_rooms"), lambda: services, clock)
 
     def invitation_routes(self) -> HttpRouter:
         """manage_invitations."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headrace.streams.chat.messages.history import History
     from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
     from headrace.streams.chat.rooms.invitations import InvitationService
-    from headrace.streams.chat.rooms.room_service import RoomService
+    from headrace.streams.chat.rooms.routes import RoomServices
 
 
 @functools.cache
@@ -112,15 +112,17 @@ def subscriptions() -> Subscriptions:
 
 
 @functools.cache
-def room_service() -> RoomService:
+def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor
     from headrace.bootstrap.live import connections
     from headrace.streams.chat.rooms.consent import Consent
-    from headrace.streams.chat.rooms.join_messages import JoinMessages
+    from headrace.streams.chat.rooms.joins import Joins
+    from headrace.streams.chat.rooms.members import Members
     from headrace.streams.chat.rooms.room_service import RoomService
+    from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
-    join_messages = JoinMessages(acceptor({}), clock())
-    consent = Consent(invitations(), memberships(), rooms(), clock())
-    return RoomService(rooms(), memberships(), access(), connections(), consent, join_messages, cursors(), clock())
+    joins = Joins(memberships(), acceptor({}), clock())
+    shared = rooms(), memberships(), access(), connections(), Consent(invitations(), memberships(), rooms(), clock())
+    return RoomServices(RoomService(*shared, joins, clock()), Members(*shared, joins, cursors(), clock()))

@@ -41,11 +41,9 @@ class RoomActivity(Protocol):
 
     def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
         """The rooms among ``room_ids`` that exist; the reads are consistent."""
-        ...
 
     def raise_to(self, room_id: str, key: str) -> bool:
         """Make this sort key the room's newest. Returns ``False`` if a newer one is stored, or there is no room."""
-        ...
 
 
 class ActivityHook:

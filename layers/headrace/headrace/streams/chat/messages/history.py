@@ -26,7 +26,8 @@ from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.json import encode
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.messages import positions
-from headrace.streams.chat.rooms.access import ReadScope, RoomAccess, no_room
+from headrace.streams.chat.rooms.access import ReadScope, RoomAccess
+from headrace.streams.chat.rooms.rooms import no_room
 from headrace.streams.chat.stream import item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)

@@ -1,4 +1,4 @@
-"""Read access: which messages of a room a caller may read, decided from rooms and memberships."""
+"""Rights in a room: which messages a caller may read, and who owns it; decided from rooms and memberships."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, NotFound, StoreUnavailable, echo
+from headrace.core.errors import FieldError, Forbidden, StoreUnavailable, echo
 from headrace.core.intervals import Interval
 from headrace.core.times import MINUTE, micros_of
-from headrace.streams.chat.rooms.memberships import Memberships
-from headrace.streams.chat.rooms.rooms import OPEN, Rooms
+from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
+from headrace.streams.chat.rooms.rooms import OPEN, Room, Rooms
 
 CLOCK_TOLERANCE = 5 * MINUTE
 """Microseconds that a client's clock may differ, in both directions."""
@@ -73,6 +73,12 @@ class RoomAccess:
             found[room_id] = ReadScope(intervals) if intervals else None
         return found
 
+    def owns(self, caller: Caller, room: Room) -> bool:
+        """Whether the caller owns the room now."""
+        if room.created_by == caller.subject:
+            return True
+        return effective_role(room, self._memberships.get(caller.subject, room.room_id)) == OWNER
+
     def is_member_anywhere(self, user_id: str) -> bool:
         """Whether the user is or was in any room."""
         return self._memberships.is_known(user_id)
@@ -84,10 +90,10 @@ def check_own(caller: Caller, user_id: str, message: str) -> None:
         raise Forbidden(message, details=[FieldError("userId", "is not you", echo(user_id), "the token's own user")])
 
 
-def no_room(room_id: str) -> NotFound:
-    """The error for a room that does not exist."""
-    detail = FieldError("roomId", "is not the id of a room", echo(room_id), "a room that was created, or has a message")
-    return NotFound("there is no such room", details=[detail])
+def effective_role(room: Room, membership: Membership) -> Role:
+    """The role of a member: the creator of a room always owns it, others while they are in it with that role."""
+    is_owner = membership.role == OWNER and membership.is_open
+    return OWNER if is_owner or room.created_by == membership.user_id else MEMBER
 
 
 def not_in_room(room_id: str) -> Forbidden:

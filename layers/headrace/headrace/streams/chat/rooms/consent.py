@@ -73,6 +73,11 @@ class Consent:
         self.invitations.add(invitation)
         return invitation
 
+    def joined_at(self, membership: Membership, invitation: Invitation | None) -> str:
+        """The time of a join now: the server's, or that of the invitation that it accepts."""
+        since = self._clock.now() if invitation is None else times.micros_of(invitation.invited_at)
+        return times.iso(membership.next_time(since))
+
     def declined(self, room: Room, membership: Membership) -> bool:
         """Delete an open invitation of a user who is not in the room. Returns whether there was one."""
         if room.kind != MEMBERS or membership.is_open:

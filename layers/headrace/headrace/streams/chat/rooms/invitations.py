@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.params import UserPath
-from headrace.api.router import Request
 from headrace.core import times
+from headrace.core.caller import Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
 from headrace.streams.chat.rooms.access import check_own
 from headrace.streams.chat.rooms.memberships import Memberships, Role
-from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
+from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery
 from headrace.streams.chat.rooms.rooms import Rooms
 
 OPEN_LIMIT = 20
@@ -76,15 +75,12 @@ class InvitationService:
         self._rooms = rooms
         self._cursors = cursors
 
-    def invitations(self, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
-        """List the rooms that the caller is invited to, in the order of their ids.
-
-        Accept with `PUT /rooms/{roomId}/members/{userId}`, decline with `DELETE`.
+    def page(self, caller: Caller, user_id: str, query: ListQuery) -> dict[str, Any]:
+        """A page of the rooms that the caller is invited to.
 
         Raises:
             Forbidden: ``user_id`` is another user. InvalidCursor.
         """
-        caller, user_id, query = request.caller, request.path.user_id, request.query
         check_own(caller, user_id, _OWN)
         signed = Query("invitations", user_id, caller.subject)
         found, more = self._invitations.page(user_id, query.after(self._cursors, signed), query.limit)
@@ -100,13 +96,12 @@ class InvitationService:
         following = self._cursors.sign(signed, "after", [found[-1].room_id]) if more else None
         return {"items": items, "next": following, "hasMore": following is not None}
 
-    def blocked(self, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
-        """List the users whose invitations the caller refuses, in the order of their ids.
+    def blocked(self, caller: Caller, user_id: str, query: ListQuery) -> dict[str, Any]:
+        """A page of the users whom the caller blocks.
 
         Raises:
             Forbidden: ``user_id`` is another user. InvalidCursor.
         """
-        caller, user_id, query = request.caller, request.path.user_id, request.query
         check_own(caller, user_id, _OWN)
         signed = Query("blocked", user_id, caller.subject)
         found, last = self._invitations.blocked(user_id, query.after(self._cursors, signed), query.limit)
@@ -114,28 +109,17 @@ class InvitationService:
         items = [{"userId": other_id, "blockedAt": at} for other_id, at in found]
         return {"items": items, "next": following, "hasMore": following is not None}
 
-    def block(self, request: Request[OtherPath, None, None]) -> dict[str, Any]:
-        """Refuse invitations of another user, and decline the open ones. Rooms that both are in stay as they are.
-
-        Raises:
-            Forbidden: the first user is not the caller. InvalidRequest: both are the same user.
-        """
-        user_id, other_id = request.path.user_id, request.path.other_id
-        check_own(request.caller, user_id, _OWN)
+    def block(self, caller: Caller, user_id: str, other_id: str, now: int) -> dict[str, Any]:
+        """Block another user at the time ``now`` (microseconds). Raises Forbidden, InvalidRequest."""
+        check_own(caller, user_id, _OWN)
         if user_id == other_id:
             detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
             raise InvalidRequest("a user blocks others only", details=[detail])
-        blocked_at = self._invitations.block(user_id, other_id, times.iso(request.now))
-        return {"userId": other_id, "blockedAt": blocked_at}
+        return {"userId": other_id, "blockedAt": self._invitations.block(user_id, other_id, times.iso(now))}
 
-    def unblock(self, request: Request[OtherPath, None, None]) -> dict[str, Any]:
-        """Take invitations of another user again. For a user who is not blocked, nothing changes.
-
-        Raises:
-            Forbidden: the first user is not the caller.
-        """
-        user_id, other_id = request.path.user_id, request.path.other_id
-        check_own(request.caller, user_id, _OWN)
+    def unblock(self, caller: Caller, user_id: str, other_id: str) -> dict[str, Any]:
+        """End a block, if there is one. Raises Forbidden."""
+        check_own(caller, user_id, _OWN)
         self._invitations.unblock(user_id, other_id)
         return {"userId": other_id, "blockedAt": None}
 

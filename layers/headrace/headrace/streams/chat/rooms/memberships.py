@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from headrace.core.intervals import Interval
-from headrace.core.keys import TIME_LENGTH
+from headrace.core.keys import TIME_LENGTH, normalize_id
 from headrace.core.times import micros_of
 from headrace.streams.chat.rooms.fold import fold, parse_membership_event
 
@@ -62,6 +62,11 @@ class Membership:
         return fold(self.joins, self.leaves)
 
     @property
+    def shown_name(self) -> str:
+        """The name that others see."""
+        return shown_name(self.username, self.user_id)
+
+    @property
     def is_open(self) -> bool:
         """Whether the user is in the room: no leave counts after the last join."""
         intervals = self.intervals
@@ -83,6 +88,14 @@ class Membership:
         Clocks of two environments may differ: without this a leave could come before the join that it answers.
         """
         return max(now, micros_of(self.last_event) + 1) if self.last_event else now
+
+
+def shown_name(username: str | None, user_id: str) -> str:
+    """The name that others see: the user's name if it is known and allowed in a message, else the id."""
+    try:
+        return normalize_id(username or user_id)
+    except ValueError:
+        return user_id
 
 
 def newest(memberships: Iterable[Membership], limit: int) -> tuple[list[Membership], bool]:
@@ -112,36 +125,27 @@ class Memberships(Protocol):
 
     def get(self, user_id: str, room_id: str) -> Membership:
         """The membership of one user in one room."""
-        ...
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
         """Several memberships; those that could not be read now are left out."""
-        ...
 
     def add(self, change: Change) -> Membership:
         """Add a join or leave once. Returns the new membership. A full set forgets its ``forgettable`` events."""
-        ...
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
         """Set the role. Returns the new membership."""
-        ...
 
     def users_of(self, room_id: str, after: str | None, limit: int) -> tuple[list[str], bool]:
         """Up to ``limit`` users who are or were in the room, by id, and whether there are more; read from an index."""
-        ...
 
     def rooms_of(self, user_id: str, limit: int) -> tuple[list[Membership], bool]:
         """The ``newest`` memberships of a user, and whether there are more."""
-        ...
 
     def is_known(self, user_id: str) -> bool:
         """Whether the user is or was in any room."""
-        ...
 
     def leave_for_good(self, user_id: str, room_id: str) -> None:
-        """Leave a room that the user was in out of the user's lists, until the user joins again."""
-        ...
+        """Hide a room that the user has left from their lists until they rejoin."""
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
         """Move the read mark of an existing membership forward to ``position``. Returns whether it moved."""
-        ...

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
+from headrace.core.errors import Conflict, FieldError, NotFound, echo
 from headrace.core.keys import is_reserved_room
 from headrace.runtime.bounded import BoundedDict
 
@@ -54,29 +55,43 @@ class Rooms(Protocol):
 
     def get(self, room_id: str) -> Room | None:
         """The room, if there is one."""
-        ...
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
         """Several rooms; those that could not be read now are left out."""
-        ...
 
     def create(self, room: Room) -> Room:
         """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
-        ...
 
     def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
         """Set the ``name`` or ``topic`` of an existing room, or remove it (``None``). Returns the changed room."""
-        ...
 
-    def take_seat(self, room_id: str, user_id: str) -> bool:
-        """Take one of the two seats of a direct room. Returns whether ``user_id`` has one now."""
-        ...
+    def take_seat(self, room_id: str, user_id: str) -> None:
+        """Take one of the two seats of a direct room, or keep it. Raises Conflict if others have both."""
 
 
 def first_room(room_id: str, created_at: str, user_id: str) -> Room:
     """The room of a message that was stored before its room: an open one, but a direct one if its id is reserved."""
     kind, form = (MEMBERS, DIRECT) if is_reserved_room(room_id) else (OPEN, GROUP)
     return Room(room_id, kind, form, created_at, user_id)
+
+
+def existing(room: Room | None, room_id: str) -> Room:
+    """``room``, if it exists. Raises NotFound."""
+    if room is None:
+        raise no_room(room_id)
+    return room
+
+
+def no_room(room_id: str) -> NotFound:
+    """The error for a room that does not exist."""
+    detail = FieldError("roomId", "is not the id of a room", echo(room_id), "a room that was created, or has a message")
+    return NotFound("there is no such room", details=[detail])
+
+
+def seats_taken(user_id: str) -> Conflict:
+    """The error for a third user of a direct room."""
+    detail = FieldError("userId", "has no seat in this direct room", echo(user_id), "one of its two users")
+    return Conflict("a direct room has two users, and both seats are taken", details=[detail])
 
 
 def _without_texts(room: Room) -> Room:
@@ -127,5 +142,5 @@ class CachedRooms:
     def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
         return self._rooms.change(room_id, texts)
 
-    def take_seat(self, room_id: str, user_id: str) -> bool:
-        return self._rooms.take_seat(room_id, user_id)
+    def take_seat(self, room_id: str, user_id: str) -> None:
+        self._rooms.take_seat(room_id, user_id)

@@ -8,7 +8,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
-from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room
+from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
 
 
 class DynamoRooms:
@@ -57,10 +57,11 @@ class DynamoRooms:
         )
         return room_of(row)
 
-    def take_seat(self, room_id: str, user_id: str) -> bool:
+    def take_seat(self, room_id: str, user_id: str) -> None:
         condition = "attribute_not_exists(seats) OR size(seats) < :seats OR contains(seats, :one)"
         values = {":user": {user_id}, ":one": user_id, ":seats": DIRECT_SEATS}
-        return self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values)
+        if not self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values):
+            raise seats_taken(user_id)
 
 
 def room_of(row: Item) -> Room:
