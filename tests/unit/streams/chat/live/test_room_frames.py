@@ -252,10 +252,6 @@ def test_subscribing_needs_the_scope_to_read(stage: Stage, action: str) -> None:
     assert stage.listening("kitchen") == []
 
 
-def test_an_unknown_action_is_refused(stage: Stage) -> None:
-    assert stage.request("dance", action="dance")["error"]["details"][0]["field"] == "action"
-
-
 def test_rooms_of_any_script_are_one_room_in_every_form(stage: Stage) -> None:
     stage.request("subscribe", roomId="cafe\u0301 ☕")
 

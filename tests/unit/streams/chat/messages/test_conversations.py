@@ -45,17 +45,6 @@ def test_a_conversation_has_its_room_and_its_last_message(world: ConversationWor
     }
 
 
-def test_rooms_come_with_the_newest_activity_first_and_joining_is_activity(world: ConversationWorld) -> None:
-    for room, joined in (("attic", 1), ("cellar", 2), ("garden", 30), ("kitchen", 3)):
-        world.room(room)
-        world.join("alice", room, joined)
-    world.store_messages("kitchen", 10)
-    world.store_messages("attic", 20)
-
-    assert world.walk(10) == world.walk(1) == ["garden", "attic", "kitchen", "cellar"]
-    assert world.page()["complete"]
-
-
 def test_conversations_of_another_user_are_forbidden(world: ConversationWorld) -> None:
     """P12: neither does a trusted producer, or an operator."""
     for who in (caller("mallory"), caller("mallory", "chat:read", "events:write", "ops")):
@@ -85,27 +74,6 @@ def test_p12_a_room_that_was_left_shows_the_last_message_of_the_interval(
     assert before[1] == kitchen, "later messages do not show"
 
 
-def test_an_open_room_that_was_left_counts_unread_within_the_interval_only() -> None:
-    """It still shows the room's last message."""
-    world = ConversationWorld()
-    world.room("lobby", "open")
-    world.join("alice", "lobby", 5)
-    world.store_messages("lobby", 1, 6, 9)
-    world.leave("alice", "lobby", 8)
-
-    item = world.only()
-
-    assert (item["lastMessage"]["timestamp"], item["unread"], item["activityAt"]) == (at(9), 1, at(9))
-
-
-def test_a_room_without_messages_has_no_last_message(world: ConversationWorld) -> None:
-    world.join("alice", "kitchen", 4)
-
-    item = world.only()
-
-    assert (item["lastMessage"], item["unread"], item["activityAt"]) == (None, 0, at(4))
-
-
 def test_expired_messages_are_neither_last_nor_unread(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
     world.store_messages("kitchen", 1)
@@ -126,17 +94,6 @@ def test_unread_are_texts_of_others_after_the_mark(world: ConversationWorld) -> 
     assert world.only()["unread"] == 2
     world.read("kitchen", at(6))
     assert world.only()["unread"] == 0
-
-
-def test_messages_between_two_intervals_are_not_unread(world: ConversationWorld) -> None:
-    world.join("alice", "kitchen", 1)
-    world.leave("alice", "kitchen", 5)
-    world.join("alice", "kitchen", 10)
-    world.store_messages("kitchen", 2, 6, 7, 12)
-
-    assert world.only()["unread"] == 2
-    world.read("kitchen", at(7))
-    assert world.only()["unread"] == 1
 
 
 @pytest.mark.parametrize(("said", "unread", "capped"), [(99, 99, False), (100, 100, False), (101, 100, True)])
@@ -170,15 +127,6 @@ def test_a_mark_is_a_key_or_a_time_and_includes_its_message(world: ConversationW
     assert world.read("kitchen", START // 1000 + 5000) == at(5)
     assert world.only()["unread"] == 1
     assert world.only()["readTo"] == at(5)
-
-
-def test_a_mark_only_moves_forward_and_the_answer_contains_it(world: ConversationWorld) -> None:
-    world.join("alice", "kitchen")
-    world.store_messages("kitchen", 5, 6)
-
-    assert world.read("kitchen", at(6)) == at(6)
-    assert world.read("kitchen", at(5)) == at(6)
-    assert world.only()["unread"] == 0
 
 
 def test_the_later_of_two_concurrent_marks_wins(world: ConversationWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,8 +42,8 @@ def test_every_list_equals_the_result_of_a_full_scan(steps: list[tuple[str, str,
         elif what == "say":
             world.store_messages(room, second, user=user)
         elif any(in_room(comings[room], each) for each, _ in comings[room]):
-            world.read(room, at(second))
             marks[room] = max(marks.get(room, 0), second)
+            assert world.read(room, at(second)) == at(marks[room])
 
     items = {item["roomId"]: item for item in world.page()["items"]}
 

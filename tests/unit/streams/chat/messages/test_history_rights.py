@@ -20,7 +20,7 @@ from headrace.streams.chat.rooms.rooms import Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
-from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row, walk
+from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row
 
 NOW = START // SECOND
 
@@ -48,16 +48,6 @@ class Counting(MemoryReader):
 def counting(rows: list[dict[str, Any]], access: Rights) -> tuple[History, Counting]:
     reader = Counting(rows)
     return History(reader, CursorSigner(b"k" * 32), "messages", FixedClock(START), access), reader
-
-
-def test_p12_a_member_reads_the_messages_of_all_their_intervals() -> None:
-    rows = [row(n, f"m{n}") for n in range(10)]
-    rights = Rights(lobby=(interval(1, 3), interval(5, 6), interval(8)))
-
-    page = body(history(rows, access=rights).room(ALICE, "lobby", PageRequest()))
-
-    assert ids(page) == ["m9", "m8", "m5", "m2", "m1"]
-    assert not page["hasMore"]
 
 
 def test_messages_between_two_intervals_are_not_read() -> None:
@@ -99,17 +89,6 @@ def test_intervals_that_touch_are_read_as_one() -> None:
     assert len(reader.queries) == 1
 
 
-@pytest.mark.parametrize(("limit", "has_more"), [(2, True), (3, False), (4, False)])
-def test_has_more_is_exact_across_intervals(limit: int, has_more: bool) -> None:
-    rows = [row(n, f"m{n}") for n in (1, 3, 5, 7, 9)]
-    rights = Rights(lobby=(interval(0, 2), interval(2.5, 2.7), interval(5, 6), interval(8)))
-
-    page = body(history(rows, access=rights).room(ALICE, "lobby", PageRequest(limit=limit)))
-
-    assert page["hasMore"] == has_more
-    assert (page["next"] is not None) == has_more
-
-
 def test_has_more_is_exact_despite_thousands_of_expired_messages() -> None:
     kept = [row(0, "kept", expiresAt=NOW + 1)]
     expired = [row(1 + n / 1000, f"old{n}", expiresAt=NOW) for n in range(6_000)]
@@ -121,36 +100,6 @@ def test_has_more_is_exact_despite_thousands_of_expired_messages() -> None:
 
         assert (ids(page), page["hasMore"]) == (["new2", "new1"], has_more)
         assert reader.rounds < 12
-
-
-def test_pages_skip_expired_messages_and_visit_the_others_once() -> None:
-    """In both directions."""
-    rows = [row(n, f"m{n:03d}", expiresAt=NOW + (n % 7 == 0)) for n in range(300)]
-    expected = [f"m{n:03d}" for n in range(299, -1, -1) if n % 7 == 0]
-
-    back = walk(history(rows), limit=4, direction="before")
-
-    assert [message for page in back for message in page] == expected
-    assert all(len(page) == 4 for page in back[:-1])
-
-
-def test_p12_a_room_without_a_membership_is_forbidden() -> None:
-    with pytest.raises(Forbidden):
-        body(history([row(1, "m1")], access=Rights(lobby=None)).room(ALICE, "lobby", PageRequest()))
-
-
-def test_p12_own_messages_are_always_listed_and_others_by_current_rights() -> None:
-    rights = Rights(secret=None, club=(interval(2, 4),))
-    rows = [row(n, f"{user}-{room}-{n}", room=room, user=user) for user in ("alice", "bob")
-            for room in ("open", "club", "secret") for n in (1, 3, 5)]  # fmt: skip
-    pages = history(rows, access=rights)
-
-    mine = body(pages.user(ALICE, "alice", PageRequest()))
-    bobs = body(pages.user(ALICE, "bob", PageRequest()))
-
-    assert len(ids(mine)) == 9
-    assert sorted(ids(bobs)) == ["bob-club-3", "bob-open-1", "bob-open-3", "bob-open-5"]
-    assert not bobs["hasMore"]
 
 
 def test_a_page_of_another_users_messages_looks_up_each_room_once() -> None:
