@@ -49,8 +49,8 @@ class RoomActivity(Protocol):
 class ActivityHook:
     """Updates the last activity of rooms: at most one conditional write per room, second and environment.
 
-    The order of a user's rooms depends on it, and only the next message in the room would correct it. So a failed write
-    fails the newest message of the batch in that room, and the retry lane repeats both.
+    The order of a user's rooms depends on this write. If it fails, the newest message of the batch in that room fails
+    with it, and the retry lane repeats both. Without that, the order would be wrong until the room's next message.
     """
 
     def __init__(

@@ -30,14 +30,14 @@ from headrace.streams.chat.rooms.rooms import OPEN
 from headrace.streams.chat.stream import TEXT, item_of
 
 ROOMS_LIMIT = 2000
-"""Rooms of a user that a list covers: 20 reads of 100 rooms. Of more, it has the newest, and ``complete`` is false."""
+"""Rooms of a user that a list covers: 20 reads of 100. A user with more sees the newest, and ``complete`` is false."""
 DEFAULT_LIMIT = 20
 LIMIT = 50
 UNREAD_LIMIT = 100
 AT_ONCE = 8
 LAST_BUDGET = ReadBudget(reads=8, rows=1000)
 UNREAD_BUDGET = ReadBudget(reads=4, rows=1000)
-"""Reads that the count of a room may spend on messages that do not count. Beyond, ``unreadCapped`` is true."""
+"""Reads that the count of a room may spend on messages that do not count. After them, ``unreadCapped`` is true."""
 _COUNTED = ("timestampSk", "userId", "messageType", "expiresAt")
 MARK_FORM = f"{MESSAGE_KEY_FORM}; {POSITION_FORM}; or a time: {times.ACCEPTED_FORM}"
 
@@ -113,8 +113,8 @@ class Conversations:
     def mark_read(self, caller: Caller, room_id: str, up_to: object) -> dict[str, Any]:
         """Move the caller's read mark in a room forward to ``up_to``. A mark that is already further stays.
 
-        A mark is never ahead of the server's clock, since messages that are sent later would count as read. So a
-        message whose time is ahead counts as unread until then.
+        A mark never lies ahead of the server's clock, because it would cover messages that are sent later. So a message
+        that is dated ahead stays unread until its time has come.
 
         Raises:
             Forbidden: the caller was never in the room.
@@ -170,7 +170,7 @@ class Conversations:
         return found.items[0] if found.items else None
 
     def _unread(self, view: RoomView, now: int) -> tuple[int, bool]:
-        """How many texts of others are in the user's intervals after the read mark, and whether there may be more."""
+        """The number of unread messages, and whether there may be more. Only texts of others count."""
         mark = view.membership.read_to
         user_id = view.membership.user_id
         place = None if mark is None else {"timestampSk": mark}

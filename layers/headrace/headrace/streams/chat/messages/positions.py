@@ -1,4 +1,4 @@
-"""Positions in the order in which messages of a room are stored, and the mark of messages that are stored late.
+"""Positions: how a client asks for what was stored since an earlier answer, and the mark of messages stored late.
 
     {"items": […], "position": "p1763719258722861"}   →   GET /rooms/{roomId}/messages?since=p1763719258722861
 

@@ -13,13 +13,13 @@ from headrace.streams.chat.rooms.memberships import Membership, Memberships, Rol
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room
 
 SHARED_ROOMS = 2000
-"""Rooms of the caller that are searched for one that both users are in."""
+"""Rooms of the caller among which a common room is looked for."""
 ADDED_LIMIT = 10
 """Joins of a user in one room after which owners can only invite. The user's own joins count too."""
 
 
 class Consent:
-    """Decides whether a user is added to a room or invited. Every method may raise StoreUnavailable."""
+    """Decides whether a caller adds a user to a room or only invites them. Every method may raise StoreUnavailable."""
 
     def __init__(self, invitations: Invitations, memberships: Memberships, rooms: CachedRooms, clock: Clock) -> None:
         self.invitations = invitations
@@ -28,10 +28,10 @@ class Consent:
         self._clock = clock
 
     def is_needed(self, caller: Caller, membership: Membership) -> bool:
-        """Whether the caller can only invite the user of ``membership``, who is not in the room.
+        """Whether the caller must invite the user of ``membership`` instead of adding them.
 
-        A user is added at once by users with events:write, and by those who are in another ``members`` room with them.
-        A user who left for good, or has joined ``ADDED_LIMIT`` times, is always invited.
+        Callers with events:write add every user at once. Other callers add the users with whom they are in another
+        ``members`` room. A user who left for good, or has joined ``ADDED_LIMIT`` times, is always invited.
 
         Raises:
             Forbidden: the user blocks the caller.
@@ -46,7 +46,7 @@ class Consent:
         return not self._share_a_room(caller.subject, user_id)
 
     def _share_a_room(self, user_id: str, other_id: str) -> bool:
-        """Whether both are in one ``members`` room. In open rooms, a user meets strangers without knowing it."""
+        """Whether both are in one ``members`` room. Open rooms do not count, because users meet strangers there."""
         own, _ = self._memberships.rooms_of(user_id, SHARED_ROOMS)
         room_ids = [each.room_id for each in own if each.is_open]
         for at in range(0, len(room_ids), GET_LIMIT):

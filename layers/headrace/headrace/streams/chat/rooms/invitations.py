@@ -60,9 +60,10 @@ class Invitations(Protocol):
         """End a block."""
 
     def blocked(self, user_id: str, after: str | None, limit: int) -> tuple[list[tuple[str, str]], str | None]:
-        """Users whom ``user_id`` blocks with the time of each, by id; and the id to continue after, if there is more.
+        """Users whom ``user_id`` blocks, by id, each with the time of the block; and the id to continue after.
 
-        Reads up to ``limit`` inviters, of whom few may be blocked.
+        It reads ``limit`` inviters at most. Few of them may be blocked, so a page may be short or empty. The id is
+        ``None`` at the end.
         """
 
 

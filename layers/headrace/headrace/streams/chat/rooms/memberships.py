@@ -27,7 +27,7 @@ EVENT_ID_LIMIT = 64
 JOINS_LIMIT = 1000
 LEAVES_LIMIT = 2000
 """Entries that each set may have. An entry has 27 characters of time and up to 64 of id, so two full sets have 276,000
-bytes of the 400 KB that an item may have. Beyond, the oldest closed interval makes room."""
+bytes of the 400 KB that an item may have. When a set is full, the oldest closed interval makes room."""
 READ_LIMIT = 10_000
 """Memberships of a user that are read to find the newest ones."""
 
@@ -44,7 +44,7 @@ class Membership:
     """The joins and leaves of one user in one room. Without any, the user was never in the room.
 
     ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
-    A user who ``left_for_good`` sees the room in no list, and returns by joining only.
+    Lists hide a room that the user ``left_for_good``, until the user joins it again.
     """
 
     user_id: str
@@ -107,9 +107,10 @@ def newest(memberships: Iterable[Membership], limit: int) -> tuple[list[Membersh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One join or leave to add. ``None`` leaves ``role`` and ``username`` as they are; a leave removes the role.
+    """One join or leave to add.
 
-    A join ends having left for good.
+    ``None`` keeps the ``role`` and ``username`` that are stored. A leave removes the role. A join makes lists show the
+    room again.
     """
 
     user_id: str

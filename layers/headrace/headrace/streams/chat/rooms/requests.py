@@ -49,7 +49,7 @@ class MemberPath(RoomPath, UserPath):
 
 
 class OtherPath(UserPath):
-    """Two users; the first is the caller, except that events:write opens direct rooms of all users."""
+    """Two users. The first is the caller; with events:write, it may be any user."""
 
     other_id: Id = Field(description=keys.ID_FORM)
 
@@ -225,7 +225,7 @@ _TRUSTED = ("createdAt", "createdBy", "joinedAt", "leftAt", "id", "username")
 
 
 def check(request: Request[Any, Any, Any]) -> None:
-    """Check the rules of a body that its model does not express.
+    """Check the rules about a body, its caller and its path that the model does not express.
 
     Raises:
         InvalidRequest: names every wrong field, its value and what is allowed.
