@@ -81,7 +81,7 @@ def test_previous_of_an_empty_room_leads_to_its_first_messages(bounds: dict[str,
 def test_p7_a_cursor_alone_continues_its_query_in_both_directions(
     seconds: list[int], limit: int, start: int, end: int
 ) -> None:
-    """``from``, ``to`` and the direction are in the cursor."""
+    """``from``, ``to`` and the direction are in the cursor. Fault 13: a limit without a cursor."""
     pages = history([row(second, f"m{number:02d}") for number, second in enumerate(seconds)])
     bounds = {"start": at(start), "end": at(end)}
     expected = ids(body(pages.room(ALICE, "lobby", PageRequest(limit=200, **bounds))))
