@@ -93,17 +93,6 @@ def test_readback_waits_for_a_slow_table(run: Run, stage: FakeStage) -> None:
     assert run("--messages", "200") == (0, numbers(200, 200))
 
 
-def test_a_second_replay_adds_no_row(run: Run, stage: FakeStage) -> None:
-    glob = str(SAMPLES / "*.log")
-
-    first = run("--log", glob)
-    rows = {room: set(kept) for room, kept in stage.rows.items()}
-    second = run("--log", glob)
-
-    assert first == second == (0, numbers(19, 19))
-    assert {room: set(kept) for room, kept in stage.rows.items()} == rows
-
-
 def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeStage, capsys: Capture) -> None:
     assert replay.main(["--log", GLOB, *urls(stage)]) == 0
 
@@ -135,11 +124,6 @@ def test_a_nick_that_reads_beyond_their_intervals_exits_1(
     assert any(f", {nick}: reads " in line for line in lines)
 
 
-def test_the_last_line_reports_a_sample_of_nicks_as_such(stage: FakeStage, capsys: Capture) -> None:
-    assert replay.main(["--log", GLOB, "--nicks", "4", *urls(stage)]) == 0
-    assert "memberships: a sample of 4 of 16 nicks in 2 rooms read exactly" in capsys.readouterr().out
-
-
 def test_an_existing_open_room_is_reported_in_one_sentence(stage: FakeStage, capsys: Capture) -> None:
     stage.rooms.kinds["irc-channel-2004-11-15_03"] = "open"
 
@@ -147,24 +131,10 @@ def test_an_existing_open_room_is_reported_in_one_sentence(stage: FakeStage, cap
     assert "irc-channel-2004-11-15_03 already exists with other settings" in capsys.readouterr().err
 
 
-def test_an_excerpt_of_a_log_may_be_replayed_after_the_whole_log(run: Run) -> None:
-    glob = str(SAMPLES / "*.log")
-    run("--log", glob)
-
-    assert run("--log", glob, "--messages", "5") == (0, numbers(5, 5))
-
-
 def test_a_changed_username_counts_as_a_lost_event(run: Run, stage: FakeStage) -> None:
     stage.faults.rename = 3
 
     assert run("--log", str(SAMPLES / "*.log")) == (1, numbers(19, 18, lost=1, unexpected=1))
-
-
-def test_a_run_repeated_by_its_name_sends_the_same_events(run: Run, stage: FakeStage) -> None:
-    for _ in range(2):
-        assert run("--messages", "60", "--run", "20251121-100000") == (0, numbers(60, 60))
-
-    assert sum(len(rows) for rows in stage.rows.values()) == 60
 
 
 @pytest.mark.parametrize(
@@ -189,12 +159,3 @@ def test_invalid_arguments_are_reported_in_one_sentence(
     error = capsys.readouterr().err
     assert sentence in error
     assert len(error.splitlines()) == 1
-
-
-def test_without_a_stage_the_error_shows_how_to_start_one(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Target, "running", lambda: None)
-
-    assert replay.main([]) == 1
-    assert capsys.readouterr().err == "headrace: no stage runs here; start one with: make up\n"

@@ -16,7 +16,6 @@ import pytest
 from loadtest import demo, load
 from loadtest.client import stage_process
 from loadtest.client.stage_process import StageFailed, StageProcess
-from loadtest.client.target import Target
 from localstage.client.running_stage import ROOT, running_stage
 from tests.contract.loadtest.fake_stage import FakeStage
 
@@ -64,33 +63,6 @@ def here(file: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("LOCALSTAGE_STATE_DIR", str(file.parent))
     yield file
     assert not file.exists()
-
-
-def test_a_stages_output_is_passed_on_and_it_stops_on_request(file: Path, stage: FakeStage) -> None:
-    lines: list[str] = []
-    process = StageProcess(lines.append, stage_command(file, stage), file)
-
-    target = process.start()
-    process.close()
-
-    assert target.http_url == stage.http_url
-    assert lines == ["12:00:00  services   RabbitMQ ready"]
-    assert not file.exists()
-
-
-@pytest.mark.parametrize("relative", [False, True])
-def test_a_stage_in_the_folder_of_the_variable_is_found(
-    tmp_path: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch, relative: bool
-) -> None:
-    folder = os.path.relpath(tmp_path, ROOT) if relative else str(tmp_path)
-    monkeypatch.setenv("LOCALSTAGE_STATE_DIR", folder)
-    process = StageProcess(lambda _: None, stage_command(tmp_path / "stage.json", stage))
-
-    target = process.start()
-    found = Target.running()
-    process.close()
-
-    assert found == target
 
 
 def test_a_stage_that_fails_to_start_is_reported_with_its_error(file: Path) -> None:

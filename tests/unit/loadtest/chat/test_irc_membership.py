@@ -10,7 +10,6 @@ import pytest
 from headrace.streams.chat.rooms.fold import fold
 from loadtest.chat.irc_log import read_log
 from loadtest.chat.irc_membership import OPEN, Channel, channel_of
-from loadtest.chat.irc_verification import choose
 
 SAMPLES = Path(__file__).with_name("irc")
 REAL = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "irc"
@@ -68,19 +67,6 @@ def test_a_second_join_adds_nothing_and_one_leave_ends_both(tmp_path: Path) -> N
     assert reads(log, "b") == "23"
 
 
-def test_a_join_of_a_nick_first_seen_speaking_adds_nothing(tmp_path: Path) -> None:
-    log = channel(tmp_path, line(0, "a", "1"), line(1, "b", "2"), JOIN.format("b"), line(2, "a", "3"))
-
-    assert reads(log, "b") == "123"
-
-
-@pytest.mark.parametrize("gone", [LEAVE.format("b"), RENAME.format("b", "c")])
-def test_a_nick_first_seen_leaving_is_a_member_from_the_start(tmp_path: Path, gone: str) -> None:
-    log = channel(tmp_path, line(0, "a", "1"), gone, line(1, "a", "2"))
-
-    assert reads(log, "b") == "1"
-
-
 def test_a_rename_continues_the_interval_under_the_new_nick(tmp_path: Path) -> None:
     log = channel(
         tmp_path, JOIN.format("b"), line(0, "a", "1"), RENAME.format("b", "c"), line(1, "c", "2"), LEAVE.format("c"),
@@ -88,27 +74,6 @@ def test_a_rename_continues_the_interval_under_the_new_nick(tmp_path: Path) -> N
     )  # fmt: skip
 
     assert (reads(log, "b"), reads(log, "c")) == ("1", "2")
-
-
-def test_a_rename_to_the_same_nick_changes_nothing(tmp_path: Path) -> None:
-    log = channel(tmp_path, JOIN.format("b"), line(0, "a", "1"), RENAME.format("b", "b"), line(1, "a", "2"))
-
-    assert reads(log, "b") == "12"
-    assert [change.kind for change in log.changes if change.user_id == "b"] == ["JOIN"]
-
-
-def test_a_rename_to_a_present_nick_adds_nothing(tmp_path: Path) -> None:
-    log = channel(tmp_path, JOIN.format("c"), line(0, "a", "1"), RENAME.format("b", "c"), line(1, "a", "2"))
-
-    assert (reads(log, "b"), reads(log, "c")) == ("1", "12")
-
-
-def test_speaking_after_a_leave_starts_no_interval(tmp_path: Path) -> None:
-    log = channel(
-        tmp_path, LEAVE.format("b"), line(1, "b", "1"), line(2, "a", "2"), JOIN.format("b"), line(3, "a", "3")
-    )
-
-    assert reads(log, "b") == "3"
 
 
 def test_the_end_of_the_file_closes_no_interval(tmp_path: Path) -> None:
@@ -143,19 +108,3 @@ def test_the_platform_computes_the_intervals_of_the_rule_from_an_import(path: Pa
     assert all(log.intervals.values())
     assert len({change.event_id for change in log.changes}) == len(log.changes)
     assert channel_of(read_log(path)).changes == log.changes
-
-
-def test_a_log_that_grew_changes_nothing_that_was_imported(tmp_path: Path) -> None:
-    lines = [line(0, "a", "1"), JOIN.format("b"), RENAME.format("b", "c")]
-
-    before = channel(tmp_path, *lines).changes
-
-    assert channel(tmp_path, *lines, LEAVE.format("c"), line(1, "d", "2")).changes[: len(before)] == before
-
-
-def test_a_sample_of_nicks_is_always_the_same(tmp_path: Path) -> None:
-    log = channel(tmp_path, *(line(0, f"n{number}", "x") for number in range(50)))
-
-    assert choose([log]).nicks == choose([log], "all").nicks
-    assert choose([log], "7").nicks == choose([log]).nicks[:7]
-    assert choose([log], "7").describe() == "a sample of 7 of 50 nicks"

@@ -94,42 +94,6 @@ def test_an_event_that_is_not_found_has_the_time_until_then_as_its_value(
     assert value >= 0.3
 
 
-def test_an_old_sample_is_looked_for_less_often(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durability_probe, "GIVE_UP", 1.0)
-    monkeypatch.setattr(durability_probe, "INTERVAL", 0.01)
-    probe = probe_of(table)
-    table.stalled = True
-
-    offer(probe, table, 0.01)
-    probe.finish()
-
-    assert 10 < table.asked["lobby"] < 40
-
-
-def test_each_part_of_a_frame_has_its_own_value() -> None:
-    """Of its first room."""
-    readable = {"m-1"}
-
-    class Reader:
-        def room_page(self, room: str, **_: Any) -> dict[str, Any]:
-            assert room == "lobby"
-            return {"items": [{"messageId": each} for each in readable]}
-
-    frame = [
-        ChatEvent(room, f"m-{number}", f"2025-11-21T10:00:00.00000{number}Z", "alice", "hello")
-        for number, room in ((1, "lobby"), (2, "lobby"), (3, "kitchen"))
-    ]
-    reader: Any = Reader()
-    probe = DurabilityProbe(in_history(reader))
-
-    probe.offer(frame, time.perf_counter())
-    threading.Timer(0.3, readable.add, ("m-2",)).start()
-    first, second = probe.finish()
-
-    assert first < second
-    assert second >= 0.3
-
-
 @pytest.mark.parametrize("error", [TokenRefused("no"), HttpError(401, "unauthorized", "no")])
 def test_without_a_valid_token_a_sample_has_no_value(error: ClientError) -> None:
     def refuse() -> int:

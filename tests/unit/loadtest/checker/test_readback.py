@@ -71,17 +71,6 @@ def prepared(count: int, rooms: int = 3) -> tuple[Checker, MemoryReader, Clock, 
     return checker, MemoryReader(clock), clock, events
 
 
-def test_everything_readable_at_once_is_drained_at_once() -> None:
-    checker, reader, clock, events = prepared(1000)
-    for event in events:
-        reader.add(event)
-
-    drained = drain_and_read(checker, reader, clock=clock, sleep=clock.sleep)
-
-    assert drained == 100.0
-    assert checker.verdict().whole
-
-
 def test_readback_waits_for_late_events_and_reports_their_time() -> None:
     checker, reader, clock, events = prepared(1000)
     for index, event in enumerate(events):

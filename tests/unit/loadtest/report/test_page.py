@@ -13,9 +13,9 @@ import pytest
 from loadtest.report.__main__ import main
 from loadtest.report.charts import charts, thinned
 from loadtest.report.document import WrongDocument, newest, read
-from loadtest.report.page import comparison_page, page_of
+from loadtest.report.page import page_of
 from loadtest.report.plots import LineChart
-from loadtest.report.tables import comparison, tables
+from loadtest.report.tables import comparison
 from tests.unit.loadtest.report.runs import made_run
 
 PLOTS = {
@@ -102,12 +102,6 @@ def test_the_verdict_and_the_counts_are_on_the_page(page: str) -> None:
     assert "Partial:" not in page
 
 
-def test_the_units_of_tables_are_those_that_each_event_cost() -> None:
-    (table,) = [each for each in tables(made_run()) if each.title.startswith("Consumed capacity")]
-
-    assert [row[1:] for row in table.rows] == [("ChatMessagesTable", "write", "9,300.0", "3.10")] * 2
-
-
 @pytest.mark.usefixtures("without_plots")
 def test_a_fault_is_in_the_verdict() -> None:
     page = page_of(made_run(lost=2, examples={"lost": ["<room>/m-1"]}))
@@ -143,13 +137,6 @@ def test_a_run_that_ended_before_its_first_phase_has_a_page() -> None:
     assert "<svg" not in page
 
 
-def test_a_run_without_samples_keeps_its_other_plots() -> None:
-    run = made_run(samples=False)
-
-    assert [each.title for each in charts(run)][:4] == list(PLOTS)[:4]
-    assert "Memory" not in {each.title for each in charts(run)}
-
-
 def test_a_long_line_is_thinned_to_means_or_to_its_largest_values() -> None:
     points: list[tuple[float, float | None]] = [(float(at), 1.0 if at % 2 else 3.0) for at in range(10_000)]
 
@@ -170,19 +157,6 @@ def test_two_runs_are_compared_with_their_ratio() -> None:
     assert rows["peak memory of Redis, MB"] == ("13", "13", "1.00×")
     assert rows["deepest retry queue"] == ("2", "2", "1.00×")
     assert rows["write units/event"] == ("3.1", "3.1", "1.00×")
-
-
-@pytest.mark.usefixtures("without_plots")
-def test_runs_of_other_shapes_are_compared_as_far_as_they_have_the_same() -> None:
-    one = made_run()
-    other = made_run(samples=False)
-    del other["phases"][1:]
-
-    first, second = comparison(one, other)
-
-    assert ("CPU of Redis, µs/event", "5,167", "–", "–") in first.rows
-    assert ("accepted/s", "100", "–", "–") in second.rows
-    assert "A: " in comparison_page(one, other)
 
 
 @pytest.mark.usefixtures("without_plots")
@@ -230,13 +204,3 @@ def test_a_wrong_file_is_named_with_what_is_expected(tmp_path: Path, content: st
         read(path)
 
     assert str(caught.value) == f"{path}: {sentence}"
-
-
-def test_without_a_run_or_with_one_of_two_the_command_says_what_to_give(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(WrongDocument, match="no result of `make load`"):
-        newest(tmp_path)
-
-    assert main(["--a", "a.json"]) == 1
-    assert "give both A=path.json and B=path.json" in capsys.readouterr().err

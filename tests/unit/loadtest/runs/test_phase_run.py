@@ -140,15 +140,6 @@ def test_a_trusted_sender_names_people_and_sends_joins_and_leaves(stage: Stage) 
     assert 8 < len({item["roomId"] for item in stage.rooms.items}) <= PHASE.rooms
 
 
-def test_another_sender_sends_texts_as_themselves(stage: Stage) -> None:
-    alice = Sender("alice", False, lambda: "t")
-
-    play(stage, PHASE, lambda run, count: send(run, stage.rooms, count, alice))
-
-    assert {(item["messageType"], item["userId"]) for item in stage.rooms.items} == {("TEXT", "alice")}
-    assert not any("username" in item for item in stage.rooms.items)
-
-
 def test_a_lost_message_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_work, "drain_and_read", partial(drain_and_read, patience=0.1))
     monkeypatch.setattr(durability_probe, "GIVE_UP", 0.5)

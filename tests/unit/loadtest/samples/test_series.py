@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadtest.samples.functions import FunctionUsage
-from loadtest.samples.processes import name_of
-from loadtest.samples.recording import nothing, since, usage
+from loadtest.samples.recording import since, usage
 from loadtest.samples.series import Series
 from loadtest.sending.queue_depths import depths_of
 
@@ -31,18 +30,6 @@ def test_a_long_run_is_thinned_to_the_limit_and_keeps_sums_and_peaks() -> None:
     assert stored == pytest.approx(3_600 * 15, rel=0.001)
 
 
-def test_a_name_that_appears_late_has_no_value_before_and_one_that_ends_has_none_after() -> None:
-    series = Series()
-    series.add(1, {"cpu": {"a": 1.0}})
-    series.add(2, {"cpu": {"b": 2.0}})
-    series.add(3, {"depths": {"main": None}})
-
-    found = series.document()
-
-    assert found["cpu"] == {"a": [1.0, None, None], "b": [None, 2.0, None]}
-    assert found["depths"] == {"main": [None, None, None]}
-
-
 def test_a_phase_has_its_cpu_memory_depths_and_durations() -> None:
     series = Series()
     for second in range(1, 11):
@@ -62,34 +49,6 @@ def test_a_phase_has_its_cpu_memory_depths_and_durations() -> None:
     assert found["functions"] == {"f": {"invocations": 12, "mean": 0.05, "longest": 0.05}}
     assert found["counts"] == {"n": 9}
     assert found["units"] == {"RoomsTable read": 1.5}
-
-
-def test_without_samples_a_phase_has_no_usage() -> None:
-    assert usage(since(nothing("why"), 1_000.0), 0.0, 10.0) == {}
-
-
-@pytest.mark.parametrize(
-    ("command", "parent", "name"),
-    [
-        (
-            ["python", "-I", "/x/localstage/functions/bootstrap.py", "77", "ReceiveFrame", "app"],
-            "stage",
-            "ReceiveFrame",
-        ),
-        (["/x/python", "/x/guardian_process.py", "77"], "stage", "guardian"),
-        (["/usr/lib/erlang/bin/beam.smp", "-W"], "guardian", "RabbitMQ"),
-        (["erl_child_setup", "20000"], "RabbitMQ", "RabbitMQ"),
-        (["/usr/bin/redis-server 127.0.0.1:1"], "guardian", "Redis"),
-        (["/x/python", "-m", "hypercorn", "localstage.ministack:app"], "guardian", "SQS emulator"),
-        (["/x/bin/node", "/x/dynalite/cli.js"], "guardian", "DynamoDB emulator"),
-        (["/usr/bin/other", "-x"], "guardian", "other"),
-        (["python", "-m", "loadtest.samples.sampler"], "load generator", "sampling"),
-        (["python", "-m", "locust"], "load generator", "load generator"),
-        ([], "guardian", "guardian"),
-    ],
-)
-def test_processes_have_readable_names(command: list[str], parent: str, name: str) -> None:
-    assert name_of(command, parent) == name
 
 
 def test_new_lines_of_functions_become_rates_and_durations(tmp_path: Path) -> None:
