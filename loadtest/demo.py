@@ -22,10 +22,9 @@ from rich.console import Console
 from loadtest import load
 from loadtest.chat import activity, replay
 from loadtest.chat.replay_plan import Plan
-from loadtest.client.command import exit_code_of
+from loadtest.client.command import count, exit_code_of
 from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
-from loadtest.shapes.options import count
 from localstage.client.errors import ClientError
 
 HOW_TO_USE = """

@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from loadtest.client.command import exit_code_of
+from loadtest.client.command import count, exit_code_of
 from loadtest.client.stage_process import handling, stage
 from loadtest.client.target import Target
 from loadtest.shapes.catalog import SHAPES
-from loadtest.shapes.options import add_options, arguments_of, count, shape_of
+from loadtest.shapes.options import add_options, arguments_of, shape_of
 from localstage.client.running_stage import ROOT
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")

@@ -1,20 +1,10 @@
-"""Replays a conversation or IRC logs into a running stage, reads everything back and prints the checker's verdict.
-
-``python -m loadtest.chat.replay [--messages N] [--log GLOB] [--http-url URL --websocket-url URL [--token-url URL]]``
-
-Without URLs the target is the local stage of this folder. For any other target, variables name the tokens
-(:meth:`loadtest.client.credentials.Credentials.from_environment`). The exit code is 0 only if everything was accepted
-and is stored once, unchanged and in order.
-"""
+"""Replays a conversation or IRC logs into a running stage, reads everything back and compares."""
 
 from __future__ import annotations
 
 import argparse
 import glob
-import os
-import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +21,7 @@ from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.checker.readback import drain_and_read
 from loadtest.checker.verdict import Verdict
-from loadtest.client.command import exit_code_of
+from loadtest.client.command import count
 from loadtest.client.target import Target
 from loadtest.sending.progress import progress_bar
 from localstage.client.errors import ClientError
@@ -63,8 +53,8 @@ class ReplayResult:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that choose what is replayed; shared with ``loadtest.demo``."""
-    parser.add_argument("--messages", type=_positive, help="how many messages (default 2,000; of logs: all)")
+    """Add the arguments that choose what is replayed."""
+    parser.add_argument("--messages", type=count, help="how many messages (default 2,000; of logs: all)")
     parser.add_argument("--log", metavar="GLOB", help="IRC logs to replay instead of the generated conversation")
     parser.add_argument("--nicks", type=_nicks, help="read back as so many nicks of the logs, or all")
     parser.add_argument(
@@ -183,47 +173,7 @@ def _show_page(plan: Plan, reader: HttpApi, console: Console) -> None:
         display.history_page(console, room, reader.room_page(room, limit=PAGE)["items"])
 
 
-def _positive(text: str) -> int:
-    value = whole_number(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
-
-
 def _nicks(text: str) -> str:
     if text != "all" and not (text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"{text!r} is neither all nor a number from 1")
     return text
-
-
-def whole_number(text: str) -> int:
-    """Parse an argument as a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m loadtest.chat.replay", description=__doc__.splitlines()[0])
-    add_arguments(parser)
-    parser.add_argument("--http-url")
-    parser.add_argument("--websocket-url")
-    parser.add_argument("--token-url")
-    parsed = parser.parse_args(arguments)
-
-    def run() -> int:
-        environ = {**os.environ, **({"TOKEN_URL": parsed.token_url} if parsed.token_url else {})}
-        stage = Target.find(parsed.http_url, parsed.websocket_url, environ)
-        result = replay(
-            make_plan(parsed, one_token=not stage.issues), stage, Console(highlight=False), parsed.nicks or ""
-        )
-        print(f"\n{result.lines()}")
-        return result.exit_code
-
-    return exit_code_of(run)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,8 @@
-"""Runs a command; its errors become a message and an exit code."""
+"""The arguments of a command, and its exit code."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 
@@ -22,3 +23,18 @@ def exit_code_of(command: Callable[[], int], *errors: type[Exception]) -> int:
     except KeyboardInterrupt:
         print("\nheadrace: interrupted", file=sys.stderr)
         return 130
+
+
+def count(text: str) -> int:
+    """The whole number from 1 in an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: it is something else.
+    """
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return value

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from loadtest.client.command import count
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.shape import Shape
 from localstage.client.errors import ClientError
@@ -63,19 +64,4 @@ def _positive(text: str) -> float:
         value = 0.0
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
-def count(text: str) -> int:
-    """The whole number from 1 in an argument.
-
-    Raises:
-        argparse.ArgumentTypeError: it is something else.
-    """
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return value

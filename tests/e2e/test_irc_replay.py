@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadtest.chat import replay
+from loadtest import demo
 from loadtest.client.target import Target
 from tests.e2e.clients import unique
 from tests.e2e.conftest import RunningStage
@@ -16,17 +16,21 @@ SAMPLE = Path(__file__).resolve().parents[1] / "unit" / "loadtest" / "chat" / "i
 
 
 def test_a_log_replayed_twice_is_stored_once_and_read_by_its_members(
-    platform: RunningStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    platform: RunningStage,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log = tmp_path / f"2004-11-15_{unique('log')}.log"
     log.write_bytes(SAMPLE.read_bytes())
     where = platform.where
     stage = Target(where["http_url"], where["websocket_url"], where["token_url"])
-    urls = ["--http-url", stage.http_url, "--websocket-url", stage.websocket_url, "--token-url", stage.token_url]
+    for name, url in (("HTTP", stage.http_url), ("WS", stage.websocket_url), ("TOKEN", stage.token_url)):
+        monkeypatch.setenv(f"{name}_URL", url)
 
     kept: list[list[dict[str, Any]]] = []
     for _ in range(2):
-        assert replay.main(["--log", str(log), *urls]) == 0
+        assert demo.main(["--log", str(log)]) == 0
         memberships, accepted = capsys.readouterr().out.splitlines()[-2:]
         assert memberships == "memberships: 13 nicks in 1 room read exactly the messages of their memberships"
         assert accepted.startswith("accepted=14 stored=14 lost=0 unexpected=0 duplicated=0 ")

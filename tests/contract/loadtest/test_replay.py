@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from loadtest.chat import replay
+from loadtest import demo
 from loadtest.checker import readback
-from loadtest.client.target import Target
 from tests.contract.loadtest.fake_stage import FakeStage
 
 LINE = re.compile(
@@ -23,8 +22,12 @@ SAMPLES = Path(__file__).resolve().parents[2] / "unit" / "loadtest" / "chat" / "
 GLOB = str(SAMPLES / "*.log")
 
 
-def urls(stage: FakeStage) -> list[str]:
-    return ["--http-url", stage.http_url, "--websocket-url", stage.websocket_url, "--token-url", stage.token_url]
+@pytest.fixture(autouse=True)
+def urls(stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Demos go to the fake stage."""
+    monkeypatch.setenv("HTTP_URL", stage.http_url)
+    monkeypatch.setenv("WS_URL", stage.websocket_url)
+    monkeypatch.setenv("TOKEN_URL", stage.token_url)
 
 
 @pytest.fixture
@@ -35,7 +38,7 @@ def run(stage: FakeStage, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     })  # fmt: skip
 
     def run(*arguments: str) -> tuple[int, dict[str, int]]:
-        code = replay.main([*arguments, *urls(stage)])
+        code = demo.main([*arguments])
         last = capsys.readouterr().out.splitlines()[-1]
         found = LINE.fullmatch(last)
         assert found, last
@@ -94,7 +97,7 @@ def test_readback_waits_for_a_slow_table(run: Run, stage: FakeStage) -> None:
 
 
 def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeStage, capsys: Capture) -> None:
-    assert replay.main(["--log", GLOB, *urls(stage)]) == 0
+    assert demo.main(["--log", GLOB]) == 0
 
     before, last = capsys.readouterr().out.splitlines()[-2:]
     assert before == "memberships: 16 nicks in 2 rooms read exactly the messages of their memberships"
@@ -117,7 +120,7 @@ def test_a_nick_that_reads_beyond_their_intervals_exits_1(
 ) -> None:
     setattr(stage.rooms, fault, nick)
 
-    assert replay.main(["--log", GLOB, *urls(stage)]) == 1
+    assert demo.main(["--log", GLOB]) == 1
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly the messages of their memberships"
@@ -127,7 +130,7 @@ def test_a_nick_that_reads_beyond_their_intervals_exits_1(
 def test_an_existing_open_room_is_reported_in_one_sentence(stage: FakeStage, capsys: Capture) -> None:
     stage.rooms.kinds["irc-channel-2004-11-15_03"] = "open"
 
-    assert replay.main(["--log", GLOB, *urls(stage)]) == 1
+    assert demo.main(["--log", GLOB]) == 1
     assert "irc-channel-2004-11-15_03 already exists with other settings" in capsys.readouterr().err
 
 
@@ -142,20 +145,10 @@ def test_a_changed_username_counts_as_a_lost_event(run: Run, stage: FakeStage) -
     [
         (["--log", "/nowhere/*.log"], "no log matches /nowhere/*.log"),
         (["--run", "yesterday"], "yesterday is not the name of a run"),
-        (["--http-url", "http://127.0.0.1:9"], "give both HTTP_URL and WS_URL"),
     ],
 )
-def test_invalid_arguments_are_reported_in_one_sentence(
-    arguments: list[str],
-    sentence: str,
-    stage: FakeStage,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    here = Target(stage.http_url, stage.websocket_url, stage.token_url)
-    monkeypatch.setattr(Target, "running", lambda: here)
-
-    assert replay.main(arguments) == 1
+def test_invalid_arguments_are_reported_in_one_sentence(arguments: list[str], sentence: str, capsys: Capture) -> None:
+    assert demo.main(arguments) == 1
     error = capsys.readouterr().err
     assert sentence in error
     assert len(error.splitlines()) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pytest
@@ -11,23 +10,6 @@ from loadtest.samples.functions import FunctionUsage
 from loadtest.samples.recording import since, usage
 from loadtest.samples.series import Series
 from loadtest.sending.queue_depths import depths_of
-
-
-def test_a_long_run_is_thinned_to_the_limit_and_keeps_sums_and_peaks() -> None:
-    """An hour with a sample each second in at most 100 points: the mean stays, and so does the one peak."""
-    series = Series(limit=100)
-    for second in range(1, 3_601):
-        deep = 5_000 if second == 1_777 else 3
-        series.add(float(second), {"counts": {"Stored": 10.0 if second % 2 else 20.0}, "depths": {"main": deep}})
-
-    found = series.document()
-
-    assert len(found["times"]) <= 100
-    assert found["times"][-1] == 3_600
-    assert max(found["depths"]["main"]) == 5_000
-    steps = [after - before for before, after in zip([0.0, *found["times"]], found["times"], strict=False)]
-    stored = math.fsum(rate * step for rate, step in zip(found["counts"]["Stored"], steps, strict=True))
-    assert stored == pytest.approx(3_600 * 15, rel=0.001)
 
 
 def test_a_phase_has_its_cpu_memory_depths_and_durations() -> None:
