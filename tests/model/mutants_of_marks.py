@@ -16,12 +16,12 @@ from tests.model.mutants import Mutant
 
 def late_events_ignore_the_failure(patch: pytest.MonkeyPatch) -> None:
     """The cache does not take the mark, and the failure is not reported."""
-    stored = late_events.LateEvents.stored
+    stored = late_events.LateEvents.after_store
 
     def best_effort(self: late_events.LateEvents, *arguments: Any) -> Sequence[None]:
         return [None for _ in stored(self, *arguments)]
 
-    patch.setattr(late_events.LateEvents, "stored", best_effort)
+    patch.setattr(late_events.LateEvents, "after_store", best_effort)
 
 
 def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None:
@@ -31,8 +31,8 @@ def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None
     def mark_first(self: RowWriter, stream: Any, rows: Any, *arguments: Any) -> Any:
         items = [row.item for _, row in rows if row.item is not None]
         for hook in self._after:
-            hook.stored(stream, items)
-        return write(RowWriter(self._store, self._tables, ()), stream, rows, *arguments)
+            hook.after_store(stream, items)
+        return write(RowWriter(self._store, self._tables, (), self._before), stream, rows, *arguments)
 
     patch.setattr(RowWriter, "_write_stream", mark_first)
 
@@ -42,7 +42,7 @@ def redelivered_rows_are_not_marked(patch: pytest.MonkeyPatch) -> None:
     retry_lane = Persister.retry_lane
 
     def silent(self: Persister, *arguments: Any) -> Any:
-        writer, self._writer = self._writer, RowWriter(self._writer._store, self._tables, ())
+        writer, self._writer = self._writer, RowWriter(self._writer._store, self._tables, (), {})
         try:
             return retry_lane(self, *arguments)
         finally:

@@ -91,7 +91,7 @@ class Platform:
         if said not in self.said:
             self.said.append(said)
         if invalidates:
-            NewestPageHook(self.cache).stored(CHAT, [said.row()])
+            NewestPageHook(self.cache).after_store(CHAT, [said.row()])
 
     def move(self, kind: Any, user: str, tick: int, event_id: str) -> None:
         """Add a join or leave."""

@@ -21,7 +21,7 @@ from headrace.core.times import SECOND
 from headrace.live import frames
 from headrace.storage.ports import Failure, RangeQuery, Rows, Table
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.positions import LateStore, parse_position, position
+from headrace.streams.chat.messages.positions import mark_late, parse_position, position
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import item_of
@@ -115,7 +115,6 @@ class Gaps(RuleBasedStateMachine):
         super().__init__()
         self.clock = FixedClock(START)
         self.table = SlowTable(self.clock)
-        self.store = LateStore(self.table, TABLE.name, self.clock)
         rooms = MemoryRooms()
         rooms.create(Room("kitchen", "open", "group", times.iso(START), "alice"))
         access = RoomAccess(CachedRooms(rooms), MemoryMemberships())
@@ -137,7 +136,8 @@ class Gaps(RuleBasedStateMachine):
             "messageId": message_id,
         }
         self.table.write_seconds, self.table.lag_seconds = writes, lag
-        self.store.put_many(TABLE, [row])
+        mark_late([row], self.clock.now())
+        self.table.put_many(TABLE, [row])
         if push is not None:
             stored_at = self.table.stored[-1].visible_at
             (frame,) = frames.frames("kitchen", [item_of(row)], position(stored_at), missed=missed)

@@ -81,9 +81,10 @@ class ChatWorld(RoomWorld):
             queue.clear()
         events = [event for each in bodies for event in decode(each).events]
         items = [CHAT.item(event, self.clock.now(), TABLE) for event in events]
-        assert self.store.put_many(MESSAGES, items) == [None] * len(items)
+        assert self.check.before_store(items) == (items, {})
+        assert self.write_path.store.put_many(MESSAGES, items) == [None] * len(items)
         for hook in self.hooks:
-            assert hook.stored(CHAT, items) == [None] * len(items)
+            assert hook.after_store(CHAT, items) == [None] * len(items)
         records = [{"data": base64.b64encode(each.body).decode()} for each in self.live.sent]
         self.live.sent.clear()
         self.push_service.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})

@@ -65,7 +65,7 @@ class ConversationWorld:
         first = len(self.rows)
         new = [row(second, f"m{first + n}", room=room, user=user, **more) for n, second in enumerate(seconds)]
         self.rows += new
-        assert self.hook.stored(CHAT, new) == [None] * len(new)
+        assert self.hook.after_store(CHAT, new) == [None] * len(new)
         return [each["timestampSk"] for each in new]
 
     def page(self, limit: int = DEFAULT_LIMIT, before: str | None = None, who: Caller | None = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import HttpRouter
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
-from headrace.streams.chat.messages.gate import CheckedStore, RoomGate
+from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.consent import Consent
 from headrace.streams.chat.rooms.invitations import InvitationService
@@ -48,7 +48,7 @@ class RoomWorld:
         self.acceptor = Acceptor(self.write_path.broker, self.write_path.retry, QUEUES, self.clock)
         self.access = RoomAccess(self.rooms, self.memberships)
         self.gate = self.new_gate()
-        self.store = CheckedStore(self.write_path.store, self.rooms, self.memberships)
+        self.check = MessageCheck(self.rooms, self.memberships, self.clock)
         self.routes = self.environment(self.clock)
 
     def new_gate(self, *, by_first_message: bool = True) -> RoomGate:

@@ -174,9 +174,9 @@ class OnlySki:
     def __init__(self, hook: RideHook) -> None:
         self._hook = hook
 
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
         assert stream is SKI
-        return self._hook.stored(stream, items)
+        return self._hook.after_store(stream, items)
 
 
 class NoCache:

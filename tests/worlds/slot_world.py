@@ -84,7 +84,7 @@ class SlotWorld:
         self.visible[key] = min(self.visible.get(key, 10**18), now + round(self.lag * times.SECOND))
         self.marked_at.setdefault(key, None)
         self._between()
-        (failure,) = self.late.stored(CHAT, [row])
+        (failure,) = self.late.after_store(CHAT, [row])
         if failure is None:
             if self.marked_at[key] is None:
                 self.marked_at[key] = self.clock.now()

@@ -43,7 +43,7 @@ class HookWorld:
         items: list[Item] = [
             {"roomId": "kitchen", "timestampSk": keys.timestamp_sk(each, "m", "t" * 12)} for each in timestamps
         ]
-        return self.late.stored(CHAT, items)
+        return self.late.after_store(CHAT, items)
 
     def changed(self, *slots: Slot) -> list[bool]:
         found = self.cache.get_many([generations.slot_generation("chat", slot) for slot in slots])
@@ -113,7 +113,7 @@ def test_streams_without_slots_are_ignored() -> None:
     world = HookWorld()
     world.cache.down = True
 
-    assert world.late.stored(STREAMS["probe"], [{"timestampSk": EARLY}]) == [None]
+    assert world.late.after_store(STREAMS["probe"], [{"timestampSk": EARLY}]) == [None]
 
 
 class LateWritePath(WritePath):

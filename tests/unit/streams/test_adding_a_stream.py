@@ -43,7 +43,7 @@ class DoorHook:
         self.calls: list[str] = []
         self.broken = False
 
-    def stored(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
+    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
         if self.broken:
             return [StoreUnavailable("the hook is broken")] * len(items)
         self.calls += [each["doorId"] for each in items]

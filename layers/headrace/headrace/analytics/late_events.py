@@ -29,7 +29,7 @@ class LateEvents:
         # A read that began before the mark may miss the row for the settling time.
         self._seconds = settle + 2 * SKEW_SECONDS
 
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
+    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
         """One outcome per item: a failure for each late one while the cache is unavailable."""
         if stream.analytics_dimensions is None:
             return [None] * len(items)

@@ -27,13 +27,11 @@ from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.streams.chat.messages.activity import UPDATES_AT_ONCE, ActivityHook
 from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
-from headrace.streams.chat.messages.gate import CheckedStore
+from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook, NewestPageHook
-from headrace.streams.chat.messages.positions import LateStore
 from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
-from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import STREAMS, StreamHooks
 from headrace.streams.ski.day_counts_redis import RedisDayCounts
 from headrace.streams.ski.hook import RideHook
@@ -52,24 +50,24 @@ def persister() -> Persister:
     store = DynamoStore(settings.persist_parallel_writes)
     guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()).seen)
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
-    late = LateStore(guarded, tables[CHAT.name].table, clock())
+    check = MessageCheck(rooms, memberships, clock(), by_first_message=room_settings.rooms_by_first_message)
     activity = DynamoRoomActivity(
         client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table
     )
     return Persister(
-        CheckedStore(late, rooms, memberships, by_first_message=room_settings.rooms_by_first_message),
+        guarded,
         SqsRetryLane(settings.retry_queue_url),
         tables,
         clock(),
         settings.retry_first_pause_seconds,
         # The activity hook is the last: its failures are retried, and live copies must not wait for that.
         after=(
-            StreamHooks({"ski": ride_hook}),
-            NewestPageHook(cache()),
-            live_hook(),
+            StreamHooks({"chat": lambda: NewestPageHook(cache()), "ski": ride_hook}),
+            StreamHooks({"chat": live_hook}),
             LateEvents(cache(), clock(), SETTLE_SECONDS),
-            ActivityHook(activity, rooms, clock()),
+            StreamHooks({"chat": lambda: ActivityHook(activity, rooms, clock())}),
         ),
+        before={"chat": check},
     )
 
 

@@ -128,10 +128,23 @@ class Stream:
     insert_only: bool = False
 
 
-class StoredHook(Protocol):
-    """Is notified after rows are stored: a live copy, an invalidated cache, a count."""
+class BeforeStore(Protocol):
+    """A hook of one stream that sees its rows before they are stored: a check, an attribute that is set late."""
 
-    def stored(
+    def before_store(
+        self, items: Sequence[Item]
+    ) -> tuple[Sequence[Item], Mapping[int, StoreUnavailable | PoisonRecord]]:
+        """The rows to store, in order, and why each of the others is not stored, by its index in ``items``.
+
+        May change rows. Must not raise, and may be called again with the same row.
+        """
+        ...
+
+
+class AfterStore(Protocol):
+    """A hook that is called after rows are stored: a live copy, an invalidated cache, a count."""
+
+    def after_store(
         self, stream: Stream, items: Sequence[Item]
     ) -> Sequence[StoreUnavailable | PoisonRecord | FollowUpUnavailable | None]:
         """One outcome per item, in order. Must not raise, and may be called again with the same item.

@@ -13,12 +13,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from headrace.core import times
 from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
-from headrace.core.stream import StoredHook, TableSettings
+from headrace.core.stream import AfterStore, BeforeStore, TableSettings
 from headrace.core.times import Clock
 from headrace.delivery import records, retry_schedule, throttling
 from headrace.delivery.records import ATTEMPTS, Record
@@ -54,7 +55,7 @@ Remaining = Callable[[], float]
 
 
 class Persister:
-    """Stores the records of both lanes; ``tables`` are by stream name, ``after`` are the hooks, run in this order."""
+    """Stores the records of both lanes; for ``tables``, ``after`` and ``before`` see RowWriter."""
 
     def __init__(
         self,
@@ -64,9 +65,10 @@ class Persister:
         clock: Clock,
         first_pause: int = 15,
         sleep: Callable[[float], None] = time.sleep,
-        after: Sequence[StoredHook] = (),
+        after: Sequence[AfterStore] = (),
+        before: Mapping[str, BeforeStore] = MappingProxyType({}),
     ) -> None:
-        self._writer = RowWriter(store, tables, after)
+        self._writer = RowWriter(store, tables, after, before)
         self._retry_lane = retry_lane
         self._tables = tables
         self._clock = clock

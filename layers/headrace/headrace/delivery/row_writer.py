@@ -13,7 +13,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord
 from headrace.core.items import Item
-from headrace.core.stream import StoredHook, Stream, TableSettings
+from headrace.core.stream import AfterStore, BeforeStore, Stream, TableSettings
 from headrace.delivery.records import Record, Row
 from headrace.runtime.observability import Meter, logger, report
 from headrace.storage.ports import Failure, Store, Table
@@ -33,12 +33,22 @@ class Failed:
 
 
 class RowWriter:
-    """Writes the rows of records; ``tables`` are by stream name, ``after`` are the hooks, run in this order."""
+    """Writes the rows of records.
 
-    def __init__(self, store: Store, tables: Mapping[str, TableSettings], after: Sequence[StoredHook]) -> None:
+    ``tables``, and the hooks ``before`` a write, are by stream name; the hooks ``after`` a write run in this order.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        tables: Mapping[str, TableSettings],
+        after: Sequence[AfterStore],
+        before: Mapping[str, BeforeStore],
+    ) -> None:
         self._store = store
         self._tables = tables
         self._after = after
+        self._before = before
 
     def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
         """Store every row of all records, one call per stream; returns the events to retry."""
@@ -74,7 +84,7 @@ class RowWriter:
             key = (stream.partition_key, stream.sort_key)
             table = Table(self._tables[stream.name].table, key, stream.insert_only)
             began = time.perf_counter()
-            put = self._store.put_many(table, [item for _, _, item in good])
+            put = self._put(stream, table, [item for _, _, item in good])
             taken = round(time.perf_counter() - began, 6)
             meter.measure("StoreSeconds", taken, MetricUnit.Seconds, stream=stream.name, lane=lane)
             outcomes = self._run_hooks(stream, good, put)
@@ -82,6 +92,17 @@ class RowWriter:
                 if reason is not None:
                     failed.append(Failed(index, event, reason))
         return failed
+
+    def _put(self, stream: Stream, table: Table, items: Sequence[Item]) -> Sequence[Failure | None]:
+        hook = self._before.get(stream.name)
+        if hook is None:
+            return self._store.put_many(table, items)
+        allowed, refused = hook.before_store(items)
+        outcomes = self._store.put_many(table, allowed) if allowed else []
+        if not refused:
+            return outcomes
+        stored = iter(outcomes)
+        return [refused[index] if index in refused else next(stored) for index in range(len(items))]
 
     def _run_hooks(
         self, stream: Stream, rows: Sequence[tuple[int, dict[str, Any], Item]], outcomes: Sequence[Failure | None]
@@ -92,7 +113,7 @@ class RowWriter:
             stored = [at for at, reason in enumerate(reasons) if reason is None]
             if not stored:
                 break
-            found = hook.stored(stream, [rows[at][2] for at in stored])
+            found = hook.after_store(stream, [rows[at][2] for at in stored])
             for at, reason in zip(stored, found, strict=True):
                 reasons[at] = reason
         return reasons

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from headrace.core.errors import FollowUpUnavailable, PoisonRecord, StoreUnavailable, echo
 from headrace.core.items import Item
-from headrace.core.stream import StoredHook, Stream
+from headrace.core.stream import AfterStore, Stream
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import PROBE
@@ -30,15 +30,15 @@ def stream_named(name: str) -> Stream:
 class StreamHooks:
     """Calls the hook of a row's stream, if it has one. ``factories`` build the hooks, by stream name, on first use."""
 
-    def __init__(self, factories: Mapping[str, Callable[[], StoredHook]]) -> None:
+    def __init__(self, factories: Mapping[str, Callable[[], AfterStore]]) -> None:
         self._factories = factories
-        self._hooks: dict[str, StoredHook] = {}
+        self._hooks: dict[str, AfterStore] = {}
 
-    def stored(
+    def after_store(
         self, stream: Stream, items: Sequence[Item]
     ) -> Sequence[StoreUnavailable | PoisonRecord | FollowUpUnavailable | None]:
         if stream.name not in self._factories:
             return [None] * len(items)
         if stream.name not in self._hooks:
             self._hooks[stream.name] = self._factories[stream.name]()
-        return self._hooks[stream.name].stored(stream, items)
+        return self._hooks[stream.name].after_store(stream, items)

@@ -18,7 +18,6 @@ from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.hooks import NewestPageHook
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.probe import PROBE
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, ids, interval, row
@@ -60,7 +59,7 @@ class Room:
     def store(self, second: float, message_id: str) -> None:
         new = row(second, message_id)
         self.rows.append(new)
-        NewestPageHook(self.cache).stored(CHAT, [new])
+        NewestPageHook(self.cache).after_store(CHAT, [new])
 
 
 @pytest.mark.parametrize("count", [0, 1, ROWS - 1, ROWS, ROWS + 1, ROWS + 2, 60])
@@ -269,17 +268,13 @@ def test_p12_a_page_with_hidden_messages_is_never_cached_as_the_newest(intervals
 
 
 def test_writers_invalidate_each_room_once_in_one_cache_call() -> None:
-    """Only rooms of messages."""
     cache = MemoryCache(FixedClock(START))
     items = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(25)]
     for n in range(3):
         cache.set(newest_page(f"room-{n}"), b"x", 2)
     calls = cache.calls
 
-    assert NewestPageHook(cache).stored(PROBE, items) == [None] * 25
-    assert cache.calls == calls
-
-    assert NewestPageHook(cache).stored(CHAT, items) == [None] * 25
+    assert NewestPageHook(cache).after_store(CHAT, items) == [None] * 25
     assert cache.calls == calls + 1
     assert cache.get_many([newest_page(f"room-{n}") for n in range(3)]) == [None] * 3
 
@@ -288,4 +283,4 @@ def test_messages_are_stored_without_the_cache() -> None:
     cache = MemoryCache()
     cache.down = True
 
-    assert NewestPageHook(cache).stored(CHAT, [row(1, "m1")]) == [None]
+    assert NewestPageHook(cache).after_store(CHAT, [row(1, "m1")]) == [None]

@@ -32,7 +32,7 @@ class RideHook:
         self._clock = clock
         self._invalid_until: dict[int, int] = {}
 
-    def stored(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
+    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
         days: dict[ResortDay, list[Item]] = {}
         for item in items:
             days.setdefault(parse_resort_day(item["resortDayId"]), []).append(item)

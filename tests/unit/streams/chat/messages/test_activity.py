@@ -13,7 +13,6 @@ from headrace.core.keys import direct_room
 from headrace.streams.chat.messages.activity import COOLDOWN_SECONDS, ActivityHook
 from headrace.streams.chat.rooms.rooms import Room
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.probe import PROBE
 from tests.fakes.chat import MemoryRoomActivity, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.worlds.history_world import START, at, row
@@ -39,12 +38,12 @@ def test_a_room_is_written_once_for_a_batch_and_a_second() -> None:
     parts = Parts("kitchen", "garden")
     hook = parts.environment()
 
-    hook.stored(CHAT, [message_row(1.2), message_row(1.5), message_row(1.1), message_row(1.3, "garden")])
+    hook.after_store(CHAT, [message_row(1.2), message_row(1.5), message_row(1.1), message_row(1.3, "garden")])
     assert parts.activity.writes == 2
     for tenth in range(10):
-        hook.stored(CHAT, [message_row(1 + tenth / 10)])
+        hook.after_store(CHAT, [message_row(1 + tenth / 10)])
     assert parts.activity.writes == 2
-    hook.stored(CHAT, [message_row(2.0)])
+    hook.after_store(CHAT, [message_row(2.0)])
 
     assert parts.activity.writes == 3
     assert parts.activity.last_keys["kitchen"] == message_row(2.0)["timestampSk"]
@@ -53,25 +52,17 @@ def test_a_room_is_written_once_for_a_batch_and_a_second() -> None:
 
 def test_an_old_message_moves_no_room() -> None:
     parts = Parts("kitchen")
-    parts.environment().stored(CHAT, [message_row(50)])
+    parts.environment().after_store(CHAT, [message_row(50)])
 
-    assert parts.environment().stored(CHAT, [message_row(10)]) == [None]
+    assert parts.environment().after_store(CHAT, [message_row(10)]) == [None]
 
     assert parts.activity.last_keys["kitchen"] == message_row(50)["timestampSk"]
-
-
-def test_only_messages_are_activity() -> None:
-    parts = Parts("kitchen")
-
-    assert parts.environment().stored(PROBE, [message_row(1)]) == [None]
-
-    assert parts.activity.writes == 0
 
 
 def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one() -> None:
     parts = Parts()
 
-    parts.environment().stored(CHAT, [message_row(1, user="bob")])
+    parts.environment().after_store(CHAT, [message_row(1, user="bob")])
 
     room = parts.rooms.rows["kitchen"]
     assert (room.kind, room.form, room.created_by) == ("open", "group", "bob")
@@ -81,7 +72,7 @@ def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one(
 def test_a_message_in_a_direct_room_that_is_missing_makes_no_open_room() -> None:
     parts, room_id = Parts(), direct_room("alice", "bob")
 
-    parts.environment().stored(CHAT, [message_row(1, room_id, user="alice")])
+    parts.environment().after_store(CHAT, [message_row(1, room_id, user="alice")])
 
     room = parts.rooms.rows[room_id]
     assert (room.kind, room.form, room.created_by) == ("members", "direct", "alice")
@@ -92,13 +83,13 @@ def test_a_failed_write_is_redelivered_only_for_the_newest_of_a_room() -> None:
     hook = parts.environment()
     parts.activity.down = True
 
-    outcomes = hook.stored(CHAT, [message_row(1), message_row(3), message_row(2), message_row(4, "garden")])
+    outcomes = hook.after_store(CHAT, [message_row(1), message_row(3), message_row(2), message_row(4, "garden")])
 
     assert [outcome is None for outcome in outcomes] == [True, False, True, False]
     assert all(isinstance(outcome, StoreUnavailable | None) for outcome in outcomes)
     parts.activity.down = False
     parts.monotonic = COOLDOWN_SECONDS
-    assert hook.stored(CHAT, [message_row(3)]) == [None]
+    assert hook.after_store(CHAT, [message_row(3)]) == [None]
     assert parts.activity.last_keys["kitchen"] == message_row(3)["timestampSk"]
 
 
@@ -108,12 +99,12 @@ def test_a_table_that_does_not_answer_is_not_called_for_a_while() -> None:
     parts.activity.down = True
 
     for second in range(5):
-        (outcome,) = hook.stored(CHAT, [message_row(second)])
+        (outcome,) = hook.after_store(CHAT, [message_row(second)])
         assert isinstance(outcome, StoreUnavailable)
     assert parts.activity.writes == 1
 
     parts.activity.down, parts.monotonic = False, COOLDOWN_SECONDS
-    assert hook.stored(CHAT, [message_row(9)]) == [None]
+    assert hook.after_store(CHAT, [message_row(9)]) == [None]
 
 
 def test_a_throttled_table_is_called_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,8 +116,8 @@ def test_a_throttled_table_is_called_again_at_once(monkeypatch: pytest.MonkeyPat
 
     with monkeypatch.context() as patch:
         patch.setattr(parts.activity, "raise_to", throttled)
-        assert hook.stored(CHAT, [message_row(1)]) != [None]
-    assert hook.stored(CHAT, [message_row(1)]) == [None]
+        assert hook.after_store(CHAT, [message_row(1)]) != [None]
+    assert hook.after_store(CHAT, [message_row(1)]) == [None]
 
 
 @settings(max_examples=100, deadline=None)
@@ -136,7 +127,7 @@ def test_the_second_of_a_rooms_last_activity_is_exact(batches: list[list[tuple[i
     environments = [parts.environment(), parts.environment()]
 
     for number, batch in enumerate(batches):
-        environments[number % 2].stored(CHAT, [message_row(tenths / 10, room) for tenths, room in batch])
+        environments[number % 2].after_store(CHAT, [message_row(tenths / 10, room) for tenths, room in batch])
 
     for room in "abc":
         keys = [

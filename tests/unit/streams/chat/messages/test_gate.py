@@ -13,7 +13,7 @@ from headrace.core.times import iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
-from headrace.streams.chat.messages.gate import CheckedStore
+from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.rooms.fold import membership_event
 from headrace.streams.chat.rooms.memberships import Change
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room
@@ -53,7 +53,9 @@ def persisted(world: RoomWorld, *message_ids: str) -> list[object]:
     """The result of storing each published message."""
     events = {each["messageId"]: each for each in world.write_path.published() if each["messageType"] == "TEXT"}
     rows = [item(events[message_id], world.clock.now(), TABLE) for message_id in message_ids]
-    outcomes = world.store.put_many(MESSAGES, rows)
+    allowed, failures = world.check.before_store(rows)
+    world.write_path.store.put_many(MESSAGES, allowed)
+    outcomes = map(failures.get, range(len(rows)))
     return [each.reason if isinstance(each, PoisonRecord) else each and type(each) for each in outcomes]
 
 
@@ -120,9 +122,7 @@ def test_no_message_creates_a_direct_room(world: RoomWorld) -> None:
 def test_an_unchecked_message_creates_only_the_rooms_that_it_may(
     world: RoomWorld, room: str, by_first_message: bool, expected: str | None
 ) -> None:
-    world.store = CheckedStore(
-        world.write_path.store, world.rooms, world.memberships, by_first_message=by_first_message
-    )
+    world.check = MessageCheck(world.rooms, world.memberships, world.clock, by_first_message=by_first_message)
     set_tables(world)
     assert fate(*send(world, "bob", message(roomId=room))) == "main"
     set_tables(world, down=False)
@@ -256,9 +256,9 @@ def test_a_pending_check_may_have_any_time(world: RoomWorld) -> None:
     event = world.write_path.published()[-1]
     last = "9999-12-31T23:59:59.999999Z"
 
-    (outcome,) = world.store.put_many(MESSAGES, [item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)])
+    row = item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)
 
-    assert outcome is None
+    assert world.check.before_store([row]) == ([row], {})
 
 
 def test_one_invalid_message_does_not_delay_the_others(world: RoomWorld) -> None:
@@ -273,9 +273,10 @@ def test_one_invalid_message_does_not_delay_the_others(world: RoomWorld) -> None
     plain = item({**events[0], "messageId": "plain"}, 0, TABLE)
     plain.pop(UNCHECKED)
 
-    outcomes = CheckedStore(world.write_path.store, world.rooms, world.memberships).put_many(MESSAGES, [*rows, plain])
+    allowed, refused = world.check.before_store([*rows, plain])
 
-    assert [outcome is None for outcome in outcomes] == [True, False, True, True, True]
+    assert allowed == [rows[0], *rows[2:], plain]
+    assert list(refused) == [1]
 
 
 @pytest.mark.parametrize("kind", ["JOIN", "LEAVE"])

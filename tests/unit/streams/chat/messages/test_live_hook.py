@@ -28,7 +28,6 @@ from headrace.runtime.observability import Meter
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.probe import PROBE
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.fakes.queues import MemoryLivePublisher
@@ -53,7 +52,7 @@ class Live:
         self.audience.mark_subscribed(room)
 
     def store(self, *items: Item) -> None:
-        assert self.hook.stored(CHAT, items) == [None] * len(items)
+        assert self.hook.after_store(CHAT, items) == [None] * len(items)
 
     def mark(self, room: str) -> bytes | None:
         return self.cache.get_many([live_marker(room)])[0]
@@ -127,13 +126,6 @@ def test_a_room_without_subscribers_costs_one_cache_read_and_few_queries() -> No
     live.clock.advance(MARK_SECONDS)
     live.store(row())
     assert live.connections.looks == 2
-
-
-def test_other_streams_are_not_pushed() -> None:
-    live = Live()
-
-    assert live.hook.stored(PROBE, [{}, {}]) == [None, None]
-    assert live.cache.calls == 0
 
 
 def test_a_new_subscriber_of_a_silent_room_gets_messages_at_once() -> None:

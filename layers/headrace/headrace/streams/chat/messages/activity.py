@@ -17,7 +17,6 @@ from headrace.runtime.observability import report
 from headrace.runtime.parallel import Parallel
 from headrace.storage.ports import Failure
 from headrace.streams.chat.rooms.rooms import Room, Rooms, first_room
-from headrace.streams.chat.stream import CHAT
 
 UPDATES_AT_ONCE = 8
 REMEMBERED = 10_000
@@ -63,10 +62,8 @@ class ActivityHook:
         self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
         self._parallel = Parallel(UPDATES_AT_ONCE, "activity")
 
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
         outcomes: list[Failure | None] = [None] * len(items)
-        if stream is not CHAT:
-            return outcomes
         newest: dict[str, int] = {}
         for at, item in enumerate(items):
             room_id = item["roomId"]

@@ -12,10 +12,11 @@ from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrot
 from headrace.core.intervals import Interval
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
-from headrace.core.times import SECOND, micros_of
+from headrace.core.times import SECOND, Clock, micros_of
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
-from headrace.storage.ports import Failure, Store, Table
+from headrace.storage.ports import Failure
+from headrace.streams.chat.messages.positions import mark_late
 from headrace.streams.chat.rooms.access import is_outside, not_in_room
 from headrace.streams.chat.rooms.memberships import Memberships, Pair
 from headrace.streams.chat.rooms.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, Rooms, no_room
@@ -135,26 +136,25 @@ def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
     return None
 
 
-class CheckedStore:
-    """A :class:`~headrace.storage.ports.Store` that stores a row marked with UNCHECKED only if its sender may write."""
+class MessageCheck:
+    """Chat's hook before rows are stored: those marked with UNCHECKED are stored only if their sender may write.
 
-    def __init__(self, store: Store, rooms: Rooms, memberships: Memberships, *, by_first_message: bool = True) -> None:
-        self._store = store
+    It also marks messages that are stored late (``mark_late``).
+    """
+
+    def __init__(self, rooms: Rooms, memberships: Memberships, clock: Clock, *, by_first_message: bool = True) -> None:
         self._by_first_message = by_first_message
         self._rooms = rooms
         self._memberships = memberships
+        self._clock = clock
 
-    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+    def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
         # The mark is removed first, so that neither the table nor a hook sees it.
-        marked = {index: item.pop(UNCHECKED) for index, item in enumerate(items) if UNCHECKED in item}
-        if not marked:
-            return self._store.put_many(table, items)
-        refused = self._refused([(index, items[index], at) for index, at in marked.items()])
-        allowed = [index for index in range(len(items)) if index not in refused]
-        stored = self._store.put_many(table, [items[index] for index in allowed]) if allowed else []
-        outcomes: dict[int, Failure | None] = dict(zip(allowed, stored, strict=True))
-        outcomes.update(refused)
-        return [outcomes[index] for index in range(len(items))]
+        marked = [(index, item, item.pop(UNCHECKED)) for index, item in enumerate(items) if UNCHECKED in item]
+        refused = self._refused(marked) if marked else {}
+        allowed = [item for index, item in enumerate(items) if index not in refused]
+        mark_late(allowed, self._clock.now())
+        return allowed, refused
 
     def _refused(self, marked: Sequence[tuple[int, Item, str]]) -> dict[int, Failure]:
         """The failures of the rows that may not be stored now, by index."""

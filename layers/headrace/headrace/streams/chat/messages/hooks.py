@@ -1,4 +1,4 @@
-"""Hooks after messages are stored: live copies, the invalidation of cached pages, and the rooms' last activity.
+"""Hooks after messages are stored: live copies, and the invalidation of cached pages.
 
 Live copies are published to the exchange ``headrace.live``, for push_live. They are best effort: only history is
 complete. The messages of a room in a batch are one live copy (several beyond 32 KB). All live copies of a room go
@@ -23,10 +23,10 @@ from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.storage.cache import Cache
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import position
-from headrace.streams.chat.stream import CHAT, item_of
+from headrace.streams.chat.stream import item_of
 
 REMEMBERED = 10_000
-"""Rooms of which an environment remembers the last stored second: about 1 MB."""
+"""Rooms of which an environment remembers that live copies were missed: about 1 MB."""
 
 
 class LiveHook:
@@ -42,13 +42,12 @@ class LiveHook:
         self._missed: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms whose last live copies were not published. Their next ones say so."""
 
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
         """Publish the messages of rooms with subscribers. Every outcome is ``None``."""
-        if stream is CHAT and items:
-            try:
-                self._publish(items)
-            except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
-                report_unexpected(error)
+        try:
+            self._publish(items)
+        except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
+            report_unexpected(error)
         return [None] * len(items)
 
     def _publish(self, items: Sequence[Item]) -> None:
@@ -81,12 +80,11 @@ class NewestPageHook:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
-    def stored(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
         """Delete the rooms' pages. Every outcome is ``None``."""
-        if stream is CHAT:
-            rooms = dict.fromkeys(item["roomId"] for item in items)
-            try:
-                self._cache.delete_many([newest_page(room_id) for room_id in rooms])
-            except CacheUnavailable as error:
-                report("newest pages", f"pages of rooms with new messages may be 2 s old: {error.message}")
+        rooms = dict.fromkeys(item["roomId"] for item in items)
+        try:
+            self._cache.delete_many([newest_page(room_id) for room_id in rooms])
+        except CacheUnavailable as error:
+            report("newest pages", f"pages of rooms with new messages may be 2 s old: {error.message}")
         return [None] * len(items)

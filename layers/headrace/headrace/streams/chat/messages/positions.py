@@ -18,9 +18,7 @@ import re
 from collections.abc import Sequence
 
 from headrace.core.items import Item
-from headrace.core.times import SECOND, Clock, iso
-from headrace.storage.ports import Failure, Store, Table
-from headrace.streams.chat.stream import ID_FIELD
+from headrace.core.times import SECOND, iso
 
 LATE_INDEX = "LateIndex"
 STORED_AT = "storedAt"
@@ -56,22 +54,9 @@ def first_time(since: int) -> str:
     return iso(max(0, since - OVERLAP))
 
 
-class LateStore:
-    """A :class:`~headrace.storage.ports.Store` that marks the messages in ``table`` that are stored late.
-
-    The table also has probes, which are in no index.
-    """
-
-    def __init__(self, store: Store, table: str, clock: Clock) -> None:
-        self._store = store
-        self._table = table
-        self._clock = clock
-
-    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        if table.name == self._table:
-            now = self._clock.now()
-            bound, stored_at = iso(max(0, now - LATE)), iso(now)
-            for item in items:
-                if ID_FIELD in item and item["timestamp"] < bound:
-                    item[STORED_AT] = stored_at
-        return self._store.put_many(table, items)
+def mark_late(items: Sequence[Item], now: int) -> None:
+    """Give the messages that are stored late, at ``now`` (microseconds), the attribute of the late index."""
+    bound, stored_at = iso(max(0, now - LATE)), iso(now)
+    for item in items:
+        if item["timestamp"] < bound:
+            item[STORED_AT] = stored_at
