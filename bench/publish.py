@@ -54,9 +54,9 @@ def prepare(endpoints: Endpoints) -> Handler:
         ROOMS_TABLE=_table("Rooms", "roomId"),
         MEMBERSHIPS_TABLE=_table("Memberships", "userId", "roomId"),
     )
-    from headrace.bootstrap.queues import declare_topology
+    from headrace.bootstrap.queues import topology
 
-    declare_topology(0.0)
+    topology().declare(0.0)
     where = ROOT / "functions" / "receive_frame" / "app.py"
     spec = importlib.util.spec_from_file_location("receive_frame", where)
     assert spec is not None

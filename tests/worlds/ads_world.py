@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import pytest
-
 from headrace.analytics.late_events import LateEvents
 from headrace.analytics.scanner import Scanner
 from headrace.analytics.windows import Analytics
@@ -21,7 +19,6 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.queues import names
 from headrace.storage.ports import Failure, Table
-from headrace.streams.ads import addresses
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.routes import AdsServices
@@ -45,12 +42,6 @@ ADDRESS = "203.0.113.7"
 
 def click(**fields: Any) -> dict[str, Any]:
     return {"adId": "ad-1", "userId": "ann", "adType": "banner", "clickedAt": START, **fields}
-
-
-def hash_with(patch: pytest.MonkeyPatch, secrets: MemorySecrets | None = None) -> None:
-    """Hash addresses with a test key."""
-    hasher = AddressHasher(secrets or MemorySecrets({"key": "k" * 64}), "key")
-    patch.setattr(addresses, "hasher", lambda: hasher)
 
 
 class LaggingStore(MemoryStore):
@@ -86,13 +77,14 @@ class LaggingStore(MemoryStore):
 class AdsWorld:
     """Everything about clicks in memory, built as bootstrap builds it."""
 
-    def __init__(self) -> None:
+    def __init__(self, hasher: AddressHasher | None = None) -> None:
         self.clock = FixedClock(START)
         self.broker = MemoryPublisher(names.persist_queues(4))
         self.retry = MemoryRetryLane(self.clock)
         self.store = LaggingStore(self.clock)
         self.cache = MemoryCache(self.clock)
-        acceptor = Acceptor(self.broker, self.retry, 4, self.clock)
+        hasher = hasher or AddressHasher(MemorySecrets({"key": "k" * 64}), "key")
+        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, hash_address=hasher.hashed)
         self.http = HttpRouter(routes_of("receive_http"), lambda: acceptor, self.clock)
         late = LateEvents(self.cache, self.clock, SETTLE)
         self.persister = Persister(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
+from headrace.core.times import SystemClock
 from headrace.operations.breaker_status import BreakerStatus, read_breaker_status
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.names import persist_queue
@@ -98,14 +99,16 @@ async def test_a_written_breaker_status_is_readable_and_expires(
     cache_settings: CacheSettings,
 ) -> None:
     board = BreakerStatus(
-        EnvironmentSettings(aws_lambda_function_name="receive_frame"), lambda: RedisCache.of(cache_settings)
+        EnvironmentSettings(aws_lambda_function_name="receive_frame"),
+        lambda: RedisCache.of(cache_settings),
+        SystemClock(),
     )
 
     board.seen("broker", "open")
     board.seen("table Messages", "closed")
 
     deadline = time.monotonic() + 20
-    while len(records := read_breaker_status(lambda: RedisCache.of(cache_settings))) < 2:
+    while len(records := read_breaker_status(lambda: RedisCache.of(cache_settings), SystemClock())) < 2:
         assert time.monotonic() < deadline
     assert [(record.breaker, record.state) for record in records] == [("broker", "open"), ("table Messages", "closed")]
     client = redis.connect(cache_settings, 1)
@@ -117,4 +120,4 @@ def test_an_unreachable_breaker_status_is_an_error() -> None:
     nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}", cache_tls=False)
 
     with pytest.raises(CacheUnavailable):
-        read_breaker_status(lambda: RedisCache.of(nowhere))
+        read_breaker_status(lambda: RedisCache.of(nowhere), SystemClock())

@@ -238,7 +238,7 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     monkeypatch.setenv("BROKER_CONSUMER_SECRET_ARN", "consumer")
     monkeypatch.setenv("BROKER_CONSOLE_URLS", f"http://127.0.0.1:{free_port()}")
 
-    report = queues.declare_topology(0.0)
+    report = queues.topology().declare(0.0)
 
     assert report.missing == [
         "the users of publishers and mappings: the broker's management API is unavailable: ConnectionRefusedError"
@@ -246,4 +246,4 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     assert "queue persist.0" in report.declared
     assert report.parked == 0
     monkeypatch.setenv("BROKER_CONSOLE_URLS", rabbit.console_url)
-    assert queues.declare_topology(0.0).missing == []
+    assert queues.topology().declare(0.0).missing == []

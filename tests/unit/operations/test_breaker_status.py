@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import CacheUnavailable
+from headrace.core.times import SystemClock
 from headrace.operations.breaker_status import (
     FRESH_SECONDS,
     KEPT_SECONDS,
@@ -18,7 +19,8 @@ from headrace.operations.breaker_status import (
     BreakerStatus,
     read_breaker_status,
 )
-from headrace.runtime.settings import EnvironmentSettings
+from headrace.runtime.settings import CacheSettings, EnvironmentSettings
+from headrace.storage.redis import RedisCache
 from tests.fakes.clock import FixedClock
 from tests.unit.runtime.test_breaker import Time
 
@@ -150,7 +152,7 @@ def test_no_request_waits_for_a_silent_cache() -> None:
         written.set()
         return RedisHash()
 
-    world = BreakerStatus(ENVIRONMENT, silent)
+    world = BreakerStatus(ENVIRONMENT, silent, SystemClock())
 
     world.seen("broker", "open")
 
@@ -172,6 +174,6 @@ def test_an_opened_breaker_is_counted_and_logged_once(
 
 def test_a_missing_cache_setting_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CACHE_ENDPOINT", raising=False)
-    world = BreakerStatus(ENVIRONMENT)
+    world = BreakerStatus(ENVIRONMENT, lambda: RedisCache.of(CacheSettings.read()), SystemClock())
 
     world.seen("broker", "open")

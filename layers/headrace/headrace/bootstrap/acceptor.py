@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.bootstrap.shared import clock, impatient, rate_limiter, secrets
+from headrace.bootstrap.shared import breaker_status, clock, impatient, rate_limiter, secrets
+from headrace.core.sender import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gate
-from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import (
+    AddressSettings,
     BreakerSettings,
     BrokerSettings,
-    EnvironmentSettings,
     ResortSettings,
     RetryLaneSettings,
     RoomGateSettings,
@@ -39,9 +39,11 @@ def frame_acceptor() -> Acceptor:
 @functools.cache
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
+    from headrace.streams.ads.addresses import AddressHasher
     from headrace.streams.ski.gate import SeasonGate
 
-    return acceptor({"chat": room_gate(), "ski": SeasonGate(resorts)}, rate_limiter())
+    hasher = AddressHasher(secrets(), AddressSettings.read().address_secret_arn)
+    return acceptor({"chat": room_gate(), "ski": SeasonGate(resorts)}, rate_limiter(), hasher.hashed)
 
 
 def room_gate() -> RoomGate:
@@ -65,10 +67,11 @@ def resorts() -> DynamoResorts:
     return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
 
 
-def acceptor(gates: Mapping[str, Gate], limiter: RateLimiter | None = None) -> Acceptor:
+def acceptor(
+    gates: Mapping[str, Gate], limiter: RateLimiter | None = None, hash_address: HashAddress = without_hash
+) -> Acceptor:
     """Accepts events; ``gates``, by stream name, refuse events that their sender may not write."""
     settings = BrokerSettings.read()
-    on_state = BreakerStatus(EnvironmentSettings.read()).seen
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerSettings.read(), on_state)
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerSettings.read(), breaker_status().seen)
     retry_queue = SqsRetryLane(RetryLaneSettings.read().retry_queue_url)
-    return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, limiter)
+    return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, limiter, hash_address)

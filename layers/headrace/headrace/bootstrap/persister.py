@@ -6,18 +6,16 @@ import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.late_events import LateEvents
-from headrace.bootstrap.shared import cache, clock, dynamodb, secrets, separate_cache
+from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, secrets, separate_cache
 from headrace.delivery.persister import Persister
 from headrace.live.connections_dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.operations.breaker_status import BreakerStatus
 from headrace.queues.ports import LivePublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
     BrokerSettings,
     ConnectionSettings,
-    EnvironmentSettings,
     PersistSettings,
     ResortSettings,
     RoomGateSettings,
@@ -48,7 +46,7 @@ def persister() -> Persister:
     rooms = CachedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     store = DynamoStore(settings.persist_parallel_writes)
-    guarded = GuardedStore(store, settings, BreakerStatus(EnvironmentSettings.read()).seen)
+    guarded = GuardedStore(store, settings, breaker_status().seen)
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     check = MessageCheck(rooms, memberships, clock(), by_first_message=room_settings.rooms_by_first_message)
     activity = DynamoRoomActivity(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import time
 from typing import TYPE_CHECKING
 
 from headrace.bootstrap.shared import clock, impatient, secrets
-from headrace.core.errors import BrokerUnavailable, ConfigurationError, SecretsUnavailable
+from headrace.operations.topology import Topology
 from headrace.queues import names
 from headrace.queues.rabbitmq.parked import ParkingQueue
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
-from headrace.queues.rabbitmq.topology import Report, declare
+from headrace.queues.rabbitmq.topology import declare
 from headrace.queues.rabbitmq.users import ensure_users
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import (
@@ -52,15 +51,9 @@ def prober() -> Prober:
     return Prober(publisher, probe_reader(), names.persist_queues(settings.persist_queues), clock())
 
 
-def declare_topology(seconds: float) -> Report:
-    """Declare the broker's exchanges and queues, and make its users; wait at most ``seconds`` for a starting broker.
-
-    Users that cannot be made are ``missing`` in the report, which still has the depths of the queues.
-    """
-    deadline = time.monotonic() + seconds
-    report = declare(BrokerSettings.read(), secrets(), seconds=seconds)
-    try:
-        report.users = ensure_users(BrokerUsersSettings.read(), secrets(), seconds=deadline - time.monotonic())
-    except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
-        report.missing.append(f"the users of publishers and mappings: {error.message}")
-    return report
+def topology() -> Topology:
+    """The broker's exchanges, queues and users. A setting that is missing fails what needs it."""
+    return Topology(
+        lambda seconds: declare(BrokerSettings.read(), secrets(), seconds=seconds),
+        lambda seconds: ensure_users(BrokerUsersSettings.read(), secrets(), seconds=seconds),
+    )

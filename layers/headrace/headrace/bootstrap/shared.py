@@ -12,11 +12,12 @@ from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.secrets import Secrets
-from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings, RateSettings
+from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings, EnvironmentSettings, RateSettings
 from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
+    from headrace.operations.breaker_status import BreakerStatus
     from headrace.storage.dynamodb.readers import DynamoReader
 
 
@@ -72,6 +73,15 @@ def cursors() -> CursorSigner:
 
     arn = CursorSettings.read().cursor_secret_arn
     return CursorSigner(secrets().text(arn).encode(), lambda: [key.encode() for key in secrets().versions(arn)])
+
+
+@functools.cache
+def breaker_status() -> BreakerStatus:
+    """Publishes the states of this environment's breakers."""
+    # Imported here: only functions that publish or store events have breakers.
+    from headrace.operations.breaker_status import BreakerStatus
+
+    return BreakerStatus(EnvironmentSettings.read(), separate_cache, clock())
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import functools
 from concurrent.futures import ThreadPoolExecutor
 
 from headrace.bootstrap.queues import probe_reader
-from headrace.bootstrap.shared import clock, impatient
+from headrace.bootstrap.shared import clock, impatient, separate_cache
 from headrace.operations.breaker_status import read_breaker_status
 from headrace.operations.status import Status, StatusProbes
 from headrace.queues import names
@@ -34,7 +34,7 @@ def status() -> Status:
             queues=lambda: queue_depths(settings, secrets, [*queues, names.PARKED_QUEUE], CONNECT_SECONDS),
             retry=lambda: queue_counts(sqs, retry_url),
             dead=lambda: queue_counts(sqs, dead_url),
-            breakers=read_breaker_status,
+            breakers=lambda: read_breaker_status(separate_cache, clock()),
             probes=lambda: dict(zip(queues, readers.map(probes.newest, queues), strict=True)),
         ),
         clock(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from headrace.core import times
@@ -11,13 +12,20 @@ AHEAD_LIMIT = 5 * times.MINUTE
 AGE_LIMIT = times.DAY
 
 
+HashAddress = Callable[[str], str | None]
+
+
+def without_hash(_address: str) -> None:
+    """No hash, where no key is at hand."""
+
+
 @dataclass(slots=True)
 class SenderContext:
     """The sender of a request and the time; created once per request.
 
     ``subject`` and ``username`` are the token's. A ``trusted`` sender (scope events:write) may name another user and
-    send events of any age. ``now`` is the server's clock in microseconds, read once. ``address`` is the client's, for
-    streams that store a keyed hash of it; ``repr`` omits it.
+    send events of any age. ``now`` is the server's clock in microseconds, read once. ``address`` is the client's;
+    ``repr`` omits it. A stream stores no address, but at most its keyed hash: ``hash_address`` makes it, or ``None``.
     """
 
     subject: str
@@ -25,6 +33,7 @@ class SenderContext:
     trusted: bool
     now: int
     address: str = field(default="", repr=False)
+    hash_address: HashAddress = without_hash
     _server_times: dict[str, str] = field(default_factory=dict)
 
     def server_time(self, event_id: str | None) -> str:

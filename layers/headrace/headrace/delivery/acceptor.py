@@ -28,7 +28,7 @@ from headrace.core.errors import (
     echo,
     mapping_of,
 )
-from headrace.core.sender import SenderContext
+from headrace.core.sender import HashAddress, SenderContext, without_hash
 from headrace.core.stream import Result, Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.queues import names
@@ -51,7 +51,7 @@ class Acceptor:
     """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
 
     ``gates``, by stream name, refuse events; a stream without one accepts all that its scope allows.
-    ``rate_limiter`` limits how many.
+    ``rate_limiter`` limits how many. ``hash_address`` makes the keyed hashes of clients' addresses.
     """
 
     def __init__(
@@ -62,7 +62,9 @@ class Acceptor:
         clock: Clock,
         gates: Mapping[str, Gate] = MappingProxyType({}),
         rate_limiter: RateLimiter | None = None,
+        hash_address: HashAddress = without_hash,
     ) -> None:
+        self._hash_address = hash_address
         self._gates = gates
         self._rate_limiter = rate_limiter
         self._publisher = publisher
@@ -78,7 +80,8 @@ class Acceptor:
         The caller may write: the router has checked its scope.
         """
         now = self._clock.now()
-        sender = SenderContext(caller.subject, caller.username, caller.has(EVENTS_WRITE), now, caller.address)
+        is_trusted = caller.has(EVENTS_WRITE)
+        sender = SenderContext(caller.subject, caller.username, is_trusted, now, caller.address, self._hash_address)
         stamped, results = _validate(stream, sender, raws)
         # Events with equal keys are one event: it is published once, and all of them have its result.
         unique = {each.key: each for each in stamped if each is not None}

@@ -17,12 +17,11 @@ from dataclasses import asdict, dataclass
 
 from headrace.core import times
 from headrace.core.errors import HeadraceError
-from headrace.core.times import Clock, SystemClock
+from headrace.core.times import Clock
 from headrace.runtime.breaker import CLOSED, OPEN, State
 from headrace.runtime.observability import Meter, report
-from headrace.runtime.settings import CacheSettings, EnvironmentSettings
+from headrace.runtime.settings import EnvironmentSettings
 from headrace.storage.cache import Commands
-from headrace.storage.redis import RedisCache
 
 KEY = "breakers"
 """A hash with a field for each breaker of each environment."""
@@ -37,6 +36,7 @@ FIRST_WAIT_SECONDS = 0.2
 cold start, and only environments with a failing dependency need it."""
 
 Connect = Callable[[], Commands]
+"""Makes a new connection for each call: calls are minutes apart, and a freeze would break one that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +54,20 @@ class BreakerRecord:
     at: str
 
 
-def _connect() -> Commands:
-    # A new connection for each call: calls are minutes apart, and a freeze would break one that is kept.
-    return RedisCache.of(CacheSettings.read())
-
-
 class BreakerStatus:
     """Writes states of breakers to the cache: :meth:`seen` is a breaker's ``on_state``."""
 
     def __init__(
         self,
         environment: EnvironmentSettings,
-        connect: Connect = _connect,
-        clock: Clock | None = None,
+        connect: Connect,
+        clock: Clock,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._function = environment.aws_lambda_function_name
         self._environment = environment.aws_lambda_log_stream_name or uuid.uuid4().hex
         self._connect = connect
-        self._clock = clock or SystemClock()
+        self._clock = clock
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._written: dict[str, tuple[float, BreakerRecord]] = {}
@@ -109,7 +104,7 @@ class BreakerStatus:
             report("breaker board", f"the state of a breaker is not written to the cache: {error.message}")
 
 
-def read_breaker_status(connect: Connect = _connect, clock: Clock | None = None) -> list[BreakerRecord]:
+def read_breaker_status(connect: Connect, clock: Clock) -> list[BreakerRecord]:
     """The breakers that are in use and not closed, then those that closed in the last 15 minutes.
 
     Environments whose breakers never opened have no records; those of an idle environment are dropped after a minute.
@@ -120,7 +115,7 @@ def read_breaker_status(connect: Connect = _connect, clock: Clock | None = None)
     cache = connect()
     (fields,) = cache.run([("HGETALL", KEY)])
     records = {field: BreakerRecord(**json.loads(value)) for field, value in fields.items()}
-    now = (clock or SystemClock()).now()
+    now = clock.now()
     fresh, oldest = (times.iso(now - seconds * times.SECOND) for seconds in (FRESH_SECONDS, KEPT_SECONDS))
     gone = [field for field, record in records.items() if record.at < (oldest if record.state == CLOSED else fresh)]
     if gone:

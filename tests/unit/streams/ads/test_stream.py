@@ -19,7 +19,7 @@ from headrace.streams.ads.addresses import COOLDOWN_SECONDS, AddressHasher, cano
 from headrace.streams.ads.history import item_of, start_key
 from headrace.streams.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS, TIME_SHARDS
 from tests.fakes.secrets import MemorySecrets
-from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, AdsWorld, click, hash_with
+from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, AdsWorld, click
 from tests.worlds.ski_world import event
 
 NOW = parse_iso(START)
@@ -46,11 +46,6 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "an address that is none": ({"address": "here"}, "address", "is not an address"),
     "no user": ({"userId": None}, "userId", "is missing"),
 }
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    hash_with(monkeypatch)
 
 
 @pytest.mark.parametrize(("fields", "field", "message"), BAD.values(), ids=BAD.keys())
@@ -246,11 +241,10 @@ def test_equal_addresses_have_equal_hashes_and_another_key_other_ones() -> None:
     assert canonical("2001:DB8:0::1") == "2001:db8::1"
 
 
-def test_while_the_key_cannot_be_read_clicks_are_accepted_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_the_key_cannot_be_read_clicks_are_accepted_without_an_address() -> None:
     secrets, now = MemorySecrets({}), [0.0]
     hasher = AddressHasher(secrets, "key", lambda: now[0])
-    monkeypatch.setattr("headrace.streams.ads.addresses.hasher", lambda: hasher)
-    world = AdsWorld()
+    world = AdsWorld(hasher)
 
     for number in range(3):
         assert world.post(click(clickId=f"c-{number}", address=ADDRESS))[0] == 202

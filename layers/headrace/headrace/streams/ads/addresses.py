@@ -6,7 +6,6 @@ There are only about four billion IPv4 addresses: without a key, a reader of the
 from __future__ import annotations
 
 import base64
-import functools
 import hmac
 import ipaddress
 import time
@@ -16,7 +15,6 @@ from headrace.core.errors import SecretsUnavailable
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.runtime.secrets import Secrets
-from headrace.runtime.settings import AddressSettings
 
 HASH_BYTES = 12
 COOLDOWN_SECONDS = 10.0
@@ -60,9 +58,3 @@ class AddressHasher:
             report("address key", f"clicks are stored without the hash of their address: {error.message}")
             return None
         return base64.urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")[:HASH_BYTES]).decode()
-
-
-@functools.cache
-def hasher() -> AddressHasher:
-    """Hashes for the function that receives clicks."""
-    return AddressHasher(Secrets(), AddressSettings.read().address_secret_arn)

@@ -165,11 +165,7 @@ def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
         detail = FieldError("address", "needs the scope events:write", None, ADDRESS_FORM)
         raise InvalidEvent("address needs the scope events:write", details=[detail])
     address = click.address if sender.trusted else sender.address
-    if not address:
-        return None
-    from headrace.streams.ads.addresses import hasher
-
-    return hasher().hashed(address)
+    return sender.hash_address(address) if address else None
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
