@@ -147,9 +147,9 @@ def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     from headrace.core.times import SystemClock
     from headrace.runtime.aws import client as lean
     from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
-    from headrace.streams.ski.day_counts_redis import RedisDayCounts
+    from headrace.streams.ski.dynamodb import DynamoResorts
+    from headrace.streams.ski.redis import RedisDayCounts
     from headrace.streams.ski.resort_days import ResortDays
-    from headrace.streams.ski.resorts import DynamoResorts
     from headrace.streams.ski.routes import ResortDayPath, SkiServices, hours
 
     clock = SystemClock()

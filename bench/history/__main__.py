@@ -99,7 +99,7 @@ class Pages:
 
     def invalidate(self, size: int) -> Call:
         """A call that deletes the newest page from the cache, as storing a message does."""
-        from headrace.core.keys import newest_page
+        from headrace.api.paging.newest_page_cache import newest_page
 
         return lambda: self._cache.delete_many([newest_page(f"room-{size}")])
 

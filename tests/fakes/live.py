@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.core.caller import Caller
-from headrace.core.keys import connection_room
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     Subscription,
     closed,
+    connection_room,
     connection_row,
     is_open,
     needs_renewal,

@@ -15,15 +15,8 @@ from headrace.core.errors import (
     RetryLaneUnavailable,
 )
 from headrace.core.times import SECOND, Clock
-from headrace.queues.ports import (
-    RECEIVE_LIMIT,
-    Outcome,
-    Outgoing,
-    ReceivedLetter,
-    RetryRecord,
-    VisibilityChange,
-    to_text,
-)
+from headrace.queues.ports import RECEIVE_LIMIT, Outcome, Outgoing, ReceivedLetter, RetryRecord, VisibilityChange
+from headrace.queues.sqs.codec import to_text
 from tests.fakes.clock import FixedClock
 
 

@@ -18,7 +18,8 @@ from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher
-from headrace.queues.ports import Outgoing, RetryRecord, to_text
+from headrace.queues.ports import Outgoing, RetryRecord
+from headrace.queues.sqs.codec import to_text
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore

@@ -11,9 +11,8 @@ import pytest
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound, StoreUnavailable
 from headrace.core.items import from_wire
-from headrace.core.keys import connection_room
-from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, Connections, Subscription
-from headrace.live.connections_dynamodb import CHECK_SECONDS, DynamoConnections
+from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, Connections, Subscription, connection_room
+from headrace.live.dynamodb import CHECK_SECONDS, DynamoConnections
 from headrace.runtime.aws import client
 from tests.contract.emulators import sdk
 from tests.fakes.clock import FixedClock

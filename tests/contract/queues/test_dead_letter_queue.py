@@ -16,16 +16,8 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.operations.dead_letter import REDRIVEN, Filter
 from headrace.operations.dead_letters import DeadLetters
-from headrace.queues.ports import (
-    BASE64,
-    ENCODING,
-    DeadLane,
-    ReceivedLetter,
-    RetryLane,
-    RetryRecord,
-    VisibilityChange,
-    to_text,
-)
+from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord, VisibilityChange
+from headrace.queues.sqs.codec import BASE64, ENCODING, to_text
 from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.observability import Meter

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import RetryLaneUnavailable
-from headrace.queues.ports import MESSAGE_BYTES, RetryLane, RetryRecord, VisibilityChange, from_text, to_text
+from headrace.queues.ports import RetryLane, RetryRecord, VisibilityChange
+from headrace.queues.sqs.codec import MESSAGE_BYTES, from_text, to_text
 from headrace.queues.sqs.retry_queue import SqsRetryLane, batches
 from headrace.runtime.aws import AwsClient, client
 from tests.contract.emulators import sdk

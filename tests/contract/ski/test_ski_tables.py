@@ -16,11 +16,12 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.hook import RideHook
 from headrace.streams.ski.keys import ResortDay
+from headrace.streams.ski.redis import RedisDayCounts
 from headrace.streams.ski.resort_days import LAG, ResortDays
-from headrace.streams.ski.resorts import DynamoResorts, Resort, Resorts
+from headrace.streams.ski.resorts import Resort, Resorts
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
 from tests.contract.emulators import sdk

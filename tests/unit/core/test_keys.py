@@ -141,12 +141,6 @@ def test_events_of_one_queue_spread_over_all_shards() -> None:
     assert max(spread.values()) < 2 * min(spread.values())
 
 
-def test_the_partition_of_a_connection_is_never_that_of_a_room() -> None:
-    assert keys.connection_room("abc=") != keys.connection_room("abd=")
-    with pytest.raises(ValueError):
-        keys.normalize_id(keys.connection_room("abc="))
-
-
 def test_senders_have_different_tags() -> None:
     assert keys.is_sender_tag(keys.sender_tag("alice"))
     assert keys.sender_tag("alice") != keys.sender_tag("bob")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from headrace.api.router import ConnectionRouter
 from headrace.core.caller import Caller
 from headrace.core.errors import RateLimited, StoreUnavailable
-from headrace.core.keys import connection_room
+from headrace.core.keys import normalize_id
 from headrace.core.times import SECOND
-from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS
+from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, connection_room
 from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, check_subscribe
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
@@ -105,3 +107,9 @@ def test_a_room_has_fewer_connections_of_a_user_than_the_user_may_open() -> None
     assert refused == list(range(CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER))
     check_subscribe(connections, caller("alice"), "hall", "c-49")
     check_subscribe(connections, caller("alice"), "kitchen", "c-0")
+
+
+def test_the_partition_of_a_connection_is_never_that_of_a_room() -> None:
+    assert connection_room("abc=") != connection_room("abd=")
+    with pytest.raises(ValueError):
+        normalize_id(connection_room("abc="))

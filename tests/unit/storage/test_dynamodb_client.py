@@ -10,7 +10,7 @@ import pytest
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.live.connections import Connections
-from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.live.dynamodb import DynamoConnections
 from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
@@ -19,7 +19,7 @@ from headrace.storage.ports import Query, RangeQuery, Table
 from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
 from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-from headrace.streams.ski.resorts import DynamoResorts
+from headrace.streams.ski.dynamodb import DynamoResorts
 from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
 

@@ -27,7 +27,7 @@ from headrace.runtime.settings import (
 
 if TYPE_CHECKING:
     from headrace.streams.chat.messages.gate import RoomGate
-    from headrace.streams.ski.resorts import DynamoResorts
+    from headrace.streams.ski.dynamodb import DynamoResorts
 
 
 @functools.cache
@@ -62,7 +62,7 @@ def room_gate() -> RoomGate:
 @functools.cache
 def resorts() -> DynamoResorts:
     """The resorts and their seasons: a ride is refused if its resort does not have its season."""
-    from headrace.streams.ski.resorts import DynamoResorts
+    from headrace.streams.ski.dynamodb import DynamoResorts
 
     return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
 

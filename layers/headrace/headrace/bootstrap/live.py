@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.bootstrap.shared import clock, dynamodb, separate_cache
 from headrace.live.connections import TokenExpiries
-from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.live.dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.runtime.settings import ConnectionSettings
 

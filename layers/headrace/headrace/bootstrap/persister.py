@@ -8,7 +8,7 @@ from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.late_events import LateEvents
 from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, secrets, separate_cache
 from headrace.delivery.persister import Persister
-from headrace.live.connections_dynamodb import DynamoConnections
+from headrace.live.dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.queues.ports import LivePublisher
 from headrace.queues.sqs.retry_queue import SqsRetryLane
@@ -31,9 +31,9 @@ from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.registry import STREAMS, StreamHooks
-from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.hook import RideHook
-from headrace.streams.ski.resorts import DynamoResorts
+from headrace.streams.ski.redis import RedisDayCounts
 
 LOOK_SECONDS = 0.5
 """The timeout of one lookup of subscribers: the records are acknowledged only after it."""

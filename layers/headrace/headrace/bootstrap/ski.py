@@ -8,9 +8,9 @@ from headrace.api.statistics import RequestTimes
 from headrace.bootstrap.shared import cache, clock, dynamodb, range_reader
 from headrace.runtime.settings import ResortSettings, table_settings
 from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_client
-from headrace.streams.ski.day_counts_redis import RedisDayCounts
+from headrace.streams.ski.dynamodb import DynamoResorts
+from headrace.streams.ski.redis import RedisDayCounts
 from headrace.streams.ski.resort_days import ResortDays
-from headrace.streams.ski.resorts import DynamoResorts
 from headrace.streams.ski.routes import SkiServices
 from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import SKI

@@ -259,29 +259,6 @@ def is_reserved_room(room_id: str) -> bool:
     return room_id.startswith(DIRECT_PREFIX)
 
 
-def live_marker(room_id: str) -> str:
-    """The cache key of whether a room has subscribers."""
-    return f"live:{room_id}"
-
-
-def newest_page(room_id: str) -> str:
-    """The cache key of a room's newest messages."""
-    return f"newest:{room_id}"
-
-
-def connection_room(connection_id: str) -> str:
-    """The partition key of the row in Connections that describes a connection.
-
-    No room id contains ``#``; the connection id spreads the rows over partitions.
-    """
-    return f"#connection#{connection_id}"
-
-
-def probe_room(queue: str) -> str:
-    """The partition key of the probes of one persist queue; no room id contains ``#``."""
-    return f"#probe#{queue}"
-
-
 def derived_id(*parts: object) -> str:
     """The id of an event that was sent without one: equal for equal ``parts``, of which none contains ``#``."""
     digest = sha256(SEPARATOR.join(map(str, parts)).encode()).digest()

@@ -24,19 +24,9 @@ from headrace.core.times import Clock
 from headrace.delivery import records, retry_schedule, throttling
 from headrace.delivery.records import ATTEMPTS, Record
 from headrace.delivery.row_writer import Failed, Reason, RowWriter
-from headrace.queues.ports import (
-    BASE64,
-    CORRELATION_ID,
-    ENCODING,
-    RetryLane,
-    RetryRecord,
-    VisibilityChange,
-    correlation_attribute,
-    fits,
-    rabbit_body,
-    rabbit_correlation_id,
-    sqs_correlation_id,
-)
+from headrace.queues.ports import CORRELATION_ID, RetryLane, RetryRecord, VisibilityChange, correlation_attribute
+from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
+from headrace.queues.sqs.codec import BASE64, ENCODING, fits, sqs_correlation_id
 from headrace.runtime.observability import Meter, correlate_batch, logger, report
 from headrace.storage.ports import Store
 

@@ -10,7 +10,8 @@ from headrace.core.errors import PoisonRecord, StoreThrottled
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, receives
 from headrace.delivery.retry_schedule import THROTTLED_SECONDS
 from headrace.delivery.row_writer import Failed
-from headrace.queues.ports import ENCODING, RetryRecord
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs.codec import ENCODING
 
 
 def is_cause(failed: Sequence[Failed]) -> bool:

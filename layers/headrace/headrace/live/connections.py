@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound
-from headrace.core.keys import connection_room
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.bounded import BoundedDict
 
@@ -99,6 +98,14 @@ class Connections(Protocol):
     def has_subscriptions(self, room_id: str) -> bool:
         """Whether a room may have subscriptions; true if uncertain. Cheaper than :meth:`subscriptions`."""
         ...
+
+
+def connection_room(connection_id: str) -> str:
+    """The partition key of the row in Connections that describes a connection.
+
+    No room id contains ``#``; the connection id spreads the rows over partitions.
+    """
+    return f"#connection#{connection_id}"
 
 
 def connection_row(connection_id: str, caller: Caller, now: int) -> dict[str, Any]:

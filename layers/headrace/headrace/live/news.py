@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.core.errors import PoisonRecord
 from headrace.live import frames
-from headrace.queues.ports import rabbit_body
+from headrace.queues.rabbitmq.event import rabbit_body
 from headrace.runtime.observability import Meter, report
 
 KEPT_ITEMS = 200

@@ -19,7 +19,7 @@ from headrace.live.connections import Connections, Subscription
 from headrace.live.news import News, news_of
 from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.live.turns import BATCH_SECONDS, Turns
-from headrace.queues.ports import rabbit_correlation_id
+from headrace.queues.rabbitmq.event import rabbit_correlation_id
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
 from headrace.runtime.parallel import Parallel

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from headrace.core.errors import CacheUnavailable, StoreUnavailable
-from headrace.core.keys import live_marker
 from headrace.live.connections import Connections
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
@@ -28,6 +27,11 @@ LOOKS = 4
 """Rooms that are looked up in the table per batch of stored messages; others count as rooms with subscribers."""
 COOLDOWN_SECONDS = 5.0
 """How long the table is not read after a failed read."""
+
+
+def live_marker(room_id: str) -> str:
+    """The cache key of whether a room has subscribers."""
+    return f"live:{room_id}"
 
 
 class SubscriberHints:

@@ -14,7 +14,8 @@ from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, rows_of
 from headrace.delivery.retry_schedule import RECEIVES
-from headrace.queues.ports import BASE64, CORRELATION_ID, ENCODING, ReceivedLetter, RetryRecord, from_text
+from headrace.queues.ports import CORRELATION_ID, ReceivedLetter, RetryRecord
+from headrace.queues.sqs.codec import BASE64, ENCODING, from_text
 from headrace.streams.registry import STREAMS
 
 STORABLE = "storable"

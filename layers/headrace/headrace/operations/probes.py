@@ -14,14 +14,14 @@ from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from headrace.core import keys, times
+from headrace.core import times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import Clock
 from headrace.queues.ports import Outgoing, Publisher
 from headrace.runtime.observability import Meter, logger, report
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.probe import PROBE, probe
+from headrace.streams.probe import PROBE, probe, probe_room
 
 WATCH_SECONDS = 10.0
 FIRST_WAIT = 0.02
@@ -59,7 +59,7 @@ class ProbeReader:
         return RangeQuery(
             table=self.table,
             partition_attribute=PROBE.partition_key,
-            partition=keys.probe_room(queue),
+            partition=probe_room(queue),
             sort_attribute=PROBE.sort_key,
             lower=lower,
             upper=upper,

@@ -1,14 +1,13 @@
-"""Ports of the queues: publish to the broker, hold records for a retry, read dead letters; and records as text."""
+"""Ports of the queues: publish to the broker, hold records for a retry, read dead letters."""
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-from headrace.core.errors import BrokerUnavailable, PoisonRecord, RetryLaneUnavailable
+from headrace.core.errors import BrokerUnavailable, RetryLaneUnavailable
 
 Outcome = BrokerUnavailable | None
 """``None``: confirmed by the broker as persistent and routed to a queue. Else what went wrong."""
@@ -52,13 +51,6 @@ class Publisher(Protocol):
         ...
 
 
-MESSAGE_BYTES = 1024 * 1024
-"""The most that one SQS message, and one batch of them, may hold: bodies and attributes."""
-ENCODING = "encoding"
-BASE64 = "base64"
-_REFUSED_BY_SQS = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 @dataclass(frozen=True, slots=True)
 class RetryRecord:
     """One record for the retry lane: any bytes, and attributes that say why it is there.
@@ -83,17 +75,6 @@ def correlation_attribute(correlation_id: object) -> dict[str, str]:
     return {}
 
 
-def rabbit_correlation_id(record: Mapping[str, Any]) -> str:
-    """The correlation id in the AMQP properties of a record of Lambda's RabbitMQ event; empty for an unusable one."""
-    given = (record.get("basicProperties") or {}).get("correlationId")
-    return given if isinstance(given, str) and _CORRELATION_ID.fullmatch(given) else ""
-
-
-def sqs_correlation_id(record: Mapping[str, Any]) -> str:
-    """The correlation id in the attributes of a record of Lambda's SQS event; empty for one without."""
-    return str(record.get("messageAttributes", {}).get(CORRELATION_ID, {}).get("stringValue", ""))
-
-
 @dataclass(frozen=True, slots=True)
 class VisibilityChange:
     """A received record that becomes visible again after ``seconds`` (0: at once)."""
@@ -112,56 +93,6 @@ class RetryLane(Protocol):
     def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
         """Change when records become visible again. Where that fails, the queue's visibility timeout applies."""
         ...
-
-
-def to_text(record: RetryRecord) -> tuple[str, dict[str, str]]:
-    """The body and attributes as SQS accepts them: bytes that it would refuse are encoded as base64 and marked.
-
-    The body of a record that is marked already is not encoded again, so that invalid base64 remains recognizable.
-    """
-    try:
-        text = record.body.decode()
-    except UnicodeDecodeError:
-        text = None
-    if not text or _REFUSED_BY_SQS.search(text):
-        return base64.b64encode(record.body).decode() or "=", {**record.attributes, ENCODING: BASE64}
-    return text, dict(record.attributes)
-
-
-def message_bytes(body: str, attributes: Mapping[str, str]) -> int:
-    """The size of a message as SQS counts it; an attribute's type, ``String``, counts too."""
-    return len(body.encode()) + sum(len(name) + len(value.encode()) + 6 for name, value in attributes.items())
-
-
-def fits(record: RetryRecord) -> bool:
-    """Whether ``record`` is small enough for SQS."""
-    return message_bytes(*to_text(record)) <= MESSAGE_BYTES
-
-
-def from_text(body: str, encoding: str | None) -> bytes:
-    """The bytes that :func:`to_text` was given.
-
-    Raises:
-        PoisonRecord: not_base64.
-    """
-    if encoding != BASE64:
-        return body.encode("utf-8", "surrogatepass")
-    try:
-        return b"" if body == "=" else base64.b64decode(body, validate=True)
-    except ValueError:
-        raise PoisonRecord("not_base64") from None
-
-
-def rabbit_body(record: Mapping[str, Any]) -> bytes:
-    """The bytes of a record in the event that Lambda's RabbitMQ event source mapping sends.
-
-    Raises:
-        PoisonRecord: not_base64.
-    """
-    try:
-        return base64.b64decode(record["data"], validate=True)
-    except (KeyError, TypeError, ValueError):
-        raise PoisonRecord("not_base64") from None
 
 
 RECEIVE_LIMIT = 10

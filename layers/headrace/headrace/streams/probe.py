@@ -52,11 +52,16 @@ def accept(_raw: object, _sender: SenderContext) -> ValidatedEvent:
     raise InvalidEvent("probes are sent by the stage itself")
 
 
+def probe_room(queue: str) -> str:
+    """The partition key of the probes of one persist queue; no room id contains ``#``."""
+    return f"#probe#{queue}"
+
+
 def item(event: dict[str, Any], accepted_at: int, _table: TableSettings) -> Item:
     """The row of a probe. It expires after a day, however long messages are kept."""
     found = _stamped(event)
     return {
-        "roomId": keys.probe_room(found.queue),
+        "roomId": probe_room(found.queue),
         "timestampSk": keys.timestamp_sk(found.minute, EVENT_ID, _SENDER_TAG),
         "timestamp": found.minute,
         "expiresAt": (accepted_at + RETENTION) // times.SECOND,

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.paging.newest_page_cache import NewestPageCache
+from headrace.api.paging.newest_page_cache import NewestPageCache, newest_page
 from headrace.api.paging.page import ROWS
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
-from headrace.core.keys import newest_page
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.hooks import NewestPageHook

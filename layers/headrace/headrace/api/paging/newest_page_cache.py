@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from headrace.api.paging.page import CachedPage
 from headrace.core.errors import CacheUnavailable
-from headrace.core.keys import newest_page
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import report
@@ -26,6 +25,11 @@ REMEMBERED = 10_000
 SLOW_SECONDS = 0.05
 """After a miss that took longer, the page is not stored, so that a request waits only once for a slow cache."""
 _FORM = "1"
+
+
+def newest_page(room_id: str) -> str:
+    """The cache key of a room's newest messages."""
+    return f"newest:{room_id}"
 
 
 class NewestPageCache:

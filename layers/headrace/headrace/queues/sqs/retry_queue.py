@@ -7,7 +7,8 @@ from typing import Any
 
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.groups import groups, slices
-from headrace.queues.ports import MESSAGE_BYTES, RetryRecord, VisibilityChange, message_bytes, to_text
+from headrace.queues.ports import RetryRecord, VisibilityChange
+from headrace.queues.sqs.codec import MESSAGE_BYTES, message_bytes, to_text
 from headrace.runtime.aws import AwsClient, AwsError, ServiceError, call, client
 from headrace.runtime.parallel import Parallel
 

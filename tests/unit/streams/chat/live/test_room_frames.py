@@ -9,10 +9,9 @@ import pytest
 
 from headrace.api.responses import FRAME_BYTES
 from headrace.core.caller import Caller
-from headrace.core.keys import live_marker
 from headrace.live.connections import CONNECTION_SECONDS, Subscription
 from headrace.live.shares import CONNECTIONS_PER_ROOM
-from headrace.live.subscriber_hints import SOME
+from headrace.live.subscriber_hints import SOME, live_marker
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.access import ReadScope
 from headrace.streams.chat.rooms.rooms import Room

@@ -8,7 +8,6 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.keys import live_marker
 from headrace.core.times import SECOND
 from headrace.delivery.persister import Persister
 from headrace.live import frames
@@ -21,6 +20,7 @@ from headrace.live.subscriber_hints import (
     NONE,
     SOME,
     SubscriberHints,
+    live_marker,
 )
 from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord

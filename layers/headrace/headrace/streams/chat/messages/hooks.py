@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.errors import CacheUnavailable
 from headrace.core.items import Item
-from headrace.core.keys import newest_page
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.live.frames import frames

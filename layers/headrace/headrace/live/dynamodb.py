@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, to_wire
-from headrace.core.keys import connection_room
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     CHECKED_ROWS,
     Subscription,
     TokenExpiries,
     closed,
+    connection_room,
     connection_row,
     is_open,
     needs_renewal,
