@@ -66,11 +66,11 @@ def sizes() -> list[Series]:
 
 def writing(found: Database, rounds: int, count: int, parallel: int) -> list[Series]:
     """Measure the three kinds of writes in turn, and print them; returns the numbers."""
-    from headrace.storage.dynamodb.batch_writer import DynamoStore
+    from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
     from headrace.streams.ads.stream import ADS
 
     table = found.create_table("AdClicks")
-    store, key = DynamoStore(parallel, retry_seconds=30), (ADS.partition_key, ADS.sort_key)
+    store, key = DynamoStore(writing_client(parallel), parallel, retry_seconds=30), (ADS.partition_key, ADS.sort_key)
 
     seen: dict[str, list[tuple[float, float]]] = {
         "unconditionally": [],

@@ -13,4 +13,4 @@ class Played:
     def __init__(self, play: Play, retry_seconds: float = 3.0) -> None:
         dynamodb = client("dynamodb", connections=4)
         self.calls = play_responses(dynamodb, play)
-        self.store = DynamoStore(4, retry_seconds, dynamodb)
+        self.store = DynamoStore(dynamodb, 4, retry_seconds)

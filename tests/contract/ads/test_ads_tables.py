@@ -19,7 +19,7 @@ from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
@@ -80,7 +80,7 @@ def _store(numbers: range, shift: int = 0) -> None:
         for number in numbers
     ]
     rows = [ADS.item(ADS.accept(each, SERVER).event, now, CLICKS) for each in clicks]
-    store = DynamoStore(parallel=4, retry_seconds=5)
+    store = DynamoStore(writing_client(), parallel=4, retry_seconds=5)
     key = (ADS.partition_key, ADS.sort_key)
     assert store.put_many(Table(CLICKS.table, key, ADS.insert_only), rows) == [None] * len(rows)
 

@@ -21,7 +21,7 @@ from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.settings import BreakerSettings, BrokerSettings, CacheSettings, EnvironmentSettings
 from headrace.storage import redis
 from headrace.storage.breaker import GuardedStore
-from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache
 from localstage.services.guardian import Guardian
@@ -67,7 +67,7 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
 
 def test_an_unavailable_service_opens_the_tables_breaker(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    store = DynamoStore()
+    store = DynamoStore(writing_client())
     guarded = GuardedStore(store, BREAKER)
     table = Table("Messages", ("roomId", "timestampSk"))
 

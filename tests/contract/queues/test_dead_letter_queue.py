@@ -18,8 +18,9 @@ from headrace.operations.dead_letter import REDRIVEN, Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord, VisibilityChange
 from headrace.queues.sqs.codec import BASE64, ENCODING, to_text
-from headrace.queues.sqs.dead_letter_queue import SqsDeadLane
+from headrace.queues.sqs.dead_letter_queue import TIMEOUT, SqsDeadLane
 from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client
 from tests.contract.emulators import sdk
@@ -89,6 +90,14 @@ def queues(sqs: Any) -> Iterator[tuple[str, str]]:
         sqs.delete_queue(QueueUrl=url)
 
 
+def dead_lane(url: str) -> SqsDeadLane:
+    return SqsDeadLane(url, client("sqs", timeout=TIMEOUT))
+
+
+def retry_lane(url: str) -> SqsRetryLane:
+    return SqsRetryLane(url, client("sqs"))
+
+
 @pytest.fixture(params=["memory", "sqs"])
 def world(request: pytest.FixtureRequest) -> DeadLaneWorld:
     if request.param == "memory":
@@ -103,7 +112,7 @@ def world(request: pytest.FixtureRequest) -> DeadLaneWorld:
         answer = sqs.receive_message(QueueUrl=retry, MaxNumberOfMessages=10)
         return [message["ReceiptHandle"] for message in answer.get("Messages", ())]
 
-    return DeadLaneWorld(SqsRetryLane(retry), SqsDeadLane(dead), receive)
+    return DeadLaneWorld(retry_lane(retry), dead_lane(dead), receive)
 
 
 def test_a_record_received_too_often_is_dead_with_body_and_attributes(world: DeadLaneWorld) -> None:
@@ -201,9 +210,9 @@ def test_two_concurrent_redrives_move_every_letter(sqs: Any, queues: tuple[str, 
     entries = [{"Id": str(number), "MessageBody": "not json"} for number in range(10)]
     for _ in range(10):
         sqs.send_message_batch(QueueUrl=dead, Entries=entries)
-    both = [DeadLetters(SqsDeadLane(dead), SqsRetryLane(retry), TABLES, SystemClock()) for _ in range(2)]
+    both = [DeadLetters(dead_lane(dead), retry_lane(retry), TABLES, SystemClock()) for _ in range(2)]
     moved = []
-    interrupted = SqsDeadLane(dead).receive(1)
+    interrupted = dead_lane(dead).receive(1)
 
     threads = [
         threading.Thread(target=lambda one=one: moved.append(one.redrive(one.start(ALL, 500), Meter()).moved))
@@ -218,18 +227,18 @@ def test_two_concurrent_redrives_move_every_letter(sqs: Any, queues: tuple[str, 
 
     assert len(interrupted) == 10
     assert sum(moved) == 100
-    assert SqsDeadLane(dead).receive(1) == []
+    assert dead_lane(dead).receive(1) == []
 
 
 def test_a_missing_queue_or_service_is_reported_as_unavailable(
     sqs: Any, ministack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = SqsDeadLane(f"{ministack}/{ACCOUNT}/nowhere")
+    missing = dead_lane(f"{ministack}/{ACCOUNT}/nowhere")
     with pytest.raises(DeadLaneUnavailable):
         missing.receive(1)
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    away = SqsDeadLane(f"http://127.0.0.1/{ACCOUNT}/dead")
+    away = dead_lane(f"http://127.0.0.1/{ACCOUNT}/dead")
     with pytest.raises(DeadLaneUnavailable):
         away.receive(1)
     held = ReceivedLetter("id", "receipt", "{}", {}, 0, 1)
@@ -242,14 +251,14 @@ def test_a_mapping_accepts_records_that_the_function_has_deleted(
 ) -> None:
     """SQS reports success for it, and the emulator does not."""
     retry, _ = queues
-    SqsRetryLane(retry).send([RetryRecord(str(number).encode()) for number in range(3)])
+    retry_lane(retry).send([RetryRecord(str(number).encode()) for number in range(3)])
     mapping = SqsQueue(retry, lambda: make_client(ministack, "us-east-1", (ACCOUNT, "test", None)))
 
     async def one_batch() -> tuple[int, int]:
         messages = await mapping.receive(10, 1)
         for message in messages[:2]:
             sqs.delete_message(QueueUrl=retry, ReceiptHandle=message["ReceiptHandle"])
-        SqsRetryLane(retry).postpone([VisibilityChange(messages[2]["ReceiptHandle"], 0)])
+        retry_lane(retry).postpone([VisibilityChange(messages[2]["ReceiptHandle"], 0)])
         kept = await mapping.delete(messages[:2])
         return kept, len(await mapping.receive(10, 1))
 

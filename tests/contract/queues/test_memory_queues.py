@@ -14,6 +14,7 @@ from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
 from headrace.queues.rabbitmq.topology import declare
 from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.runtime.aws import client
 from headrace.runtime.settings import BrokerSettings
 from tests.contract.emulators import sdk
 from tests.contract.rabbit import Rabbit
@@ -61,7 +62,7 @@ class OnSqs:
         policy = {"deadLetterTargetArn": asked["Attributes"]["QueueArn"], "maxReceiveCount": str(RECEIVES)}
         attributes = {"RedrivePolicy": json.dumps(policy)}
         self._url = self.sqs.create_queue(QueueName="RetryQueue", Attributes=attributes)["QueueUrl"]
-        self.lane = SqsRetryLane(self._url)
+        self.lane = SqsRetryLane(self._url, client("sqs"))
 
     def delete(self, receipt: str) -> None:
         self.sqs.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)

@@ -64,7 +64,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[RetryLane, Taken]]:
         return
     request.getfixturevalue(PLAYED_BY[request.param])
     with made_queue() as (sqs, url):
-        yield SqsRetryLane(url), lambda: [as_handover(message) for message in receive(sqs, url)]
+        yield SqsRetryLane(url, client("sqs")), lambda: [as_handover(message) for message in receive(sqs, url)]
 
 
 def test_a_sent_record_is_stored_with_its_attributes(parts: tuple[RetryLane, Taken]) -> None:
@@ -79,7 +79,9 @@ def test_a_sent_record_is_stored_with_its_attributes(parts: tuple[RetryLane, Tak
 def test_a_record_with_a_delay_is_received_later(queue: tuple[Any, str]) -> None:
     sqs, url = queue
 
-    assert SqsRetryLane(url).send([RetryRecord(b"now"), RetryRecord(b"later", delay=900)]) == [None, None]
+    outcomes = SqsRetryLane(url, client("sqs")).send([RetryRecord(b"now"), RetryRecord(b"later", delay=900)])
+
+    assert outcomes == [None, None]
 
     assert [message["Body"] for message in receive(sqs, url)] == ["now"]
     counts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
@@ -130,7 +132,7 @@ def test_bytes_are_restored_from_their_text(body: bytes) -> None:
 
 def test_a_record_made_visible_is_received_at_once(queue: tuple[Any, str]) -> None:
     sqs, url = queue
-    lane = SqsRetryLane(url)
+    lane = SqsRetryLane(url, client("sqs"))
     lane.send([RetryRecord(str(number).encode()) for number in range(12)])
     received = receive(sqs, url)
 
@@ -141,7 +143,7 @@ def test_a_record_made_visible_is_received_at_once(queue: tuple[Any, str]) -> No
 
 def test_an_outdated_receipt_affects_no_other_record(queue: tuple[Any, str]) -> None:
     sqs, url = queue
-    lane = SqsRetryLane(url)
+    lane = SqsRetryLane(url, client("sqs"))
     lane.send([RetryRecord(b"1")])
     (message,) = receive(sqs, url)
 
@@ -167,7 +169,7 @@ class Partial:
 
 def test_a_partial_failure_is_reported_per_record(queue: tuple[Any, str]) -> None:
     sqs, url = queue
-    lane = SqsRetryLane(url, lambda: Partial(client("sqs")))
+    lane = SqsRetryLane(url, Partial(client("sqs")))
 
     outcomes = lane.send([RetryRecord(str(number).encode()) for number in range(25)])
 
@@ -177,11 +179,11 @@ def test_a_partial_failure_is_reported_per_record(queue: tuple[Any, str]) -> Non
 
 
 def test_a_missing_queue_or_service_is_a_result_without_an_exception(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = SqsRetryLane(f"{aws}/123456789012/Nowhere")
+    missing = SqsRetryLane(f"{aws}/123456789012/Nowhere", client("sqs"))
     assert isinstance(missing.send([RetryRecord(b"1")])[0], RetryLaneUnavailable)
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    away = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue")
+    away = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue", client("sqs"))
     assert [type(outcome) for outcome in away.send([RetryRecord(b"1"), RetryRecord(b"2")])] == [
         RetryLaneUnavailable
     ] * 2

@@ -12,7 +12,7 @@ from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
@@ -149,6 +149,6 @@ def _store(clock: FixedClock, skiers: range, hook: RideHook) -> None:
     settings = TableSettings(table=RIDES, retention_days=30)
     ride = {"resortID": 7, "seasonID": 2025, "dayID": 45, "time": 217, "liftID": 21}
     rows = [SKI.item(SKI.accept({**ride, "skierID": each}, gate).event, clock.now(), settings) for each in skiers]
-    store = DynamoStore(parallel=2, retry_seconds=5)
+    store = DynamoStore(writing_client(), parallel=2, retry_seconds=5)
     assert store.put_many(Table(RIDES, (SKI.partition_key, SKI.sort_key)), rows) == [None] * len(rows)
     assert hook.after_store(SKI, rows) == [None] * len(rows)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.client import GET_LIMIT
 from headrace.storage.ports import Table
 from tests.contract.played_store import Played
@@ -65,7 +65,7 @@ def test_keys_that_were_not_looked_up_are_looked_up_again(played: Callable[..., 
         keys = call["RequestItems"][TABLE.name]["Keys"]
         return 200, {"Responses": {}, "UnprocessedKeys": {TABLE.name: {"Keys": keys}}}
 
-    DynamoStore().put_many(TABLE, [item(1, text="first")])
+    DynamoStore(writing_client()).put_many(TABLE, [item(1, text="first")])
     assert played(play).store.put_many(FIRST, [item(1), item(2)]) == [None, None]
 
     assert sorted(row["text"] for row in scan(table)) == ["first", "hello"]
@@ -99,7 +99,7 @@ def test_a_key_read_too_long_ago_is_not_written(played: Callable[..., Played], t
 
 def test_two_concurrent_writers_leave_one_row(played: Callable[..., Played], table: Any) -> None:
     """P3: one row per key is stored, from either writer."""
-    other = DynamoStore()
+    other = DynamoStore(writing_client())
 
     def play(call: dict[str, Any]) -> None:
         if not looks(call):

@@ -14,7 +14,7 @@ import pytest
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.storage.dynamodb.batch_writer import DynamoStore, chunks
+from headrace.storage.dynamodb.batch_writer import DynamoStore, chunks, writing_client
 from headrace.storage.dynamodb.client import WRITE_LIMIT
 from headrace.storage.ports import Store, Table
 from tests.contract.played_store import Played
@@ -41,7 +41,7 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Rows]]:
         return
     request.getfixturevalue({"moto": "aws", "dynalite": "dynalite"}[request.param])
     with made_table() as dynamodb:
-        store = DynamoStore()
+        store = DynamoStore(writing_client())
         yield store, lambda: scan(dynamodb)
 
 
@@ -217,7 +217,7 @@ def test_an_unavailable_table_costs_a_bounded_number_of_calls(played: Callable[.
 
 
 def test_a_table_that_does_not_exist_is_unavailable(aws: str) -> None:
-    store = DynamoStore()
+    store = DynamoStore(writing_client())
 
     (outcome,) = store.put_many(Table("Nowhere", TABLE.key), [item(1)])
 
@@ -226,7 +226,7 @@ def test_a_table_that_does_not_exist_is_unavailable(aws: str) -> None:
 
 def test_without_a_service_the_table_is_unavailable(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    store = DynamoStore()
+    store = DynamoStore(writing_client())
 
     outcomes = store.put_many(TABLE, [item(number) for number in range(60)])
 

@@ -10,18 +10,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.bootstrap.shared import breaker_status, clock, impatient, rate_limiter, secrets
+from headrace.bootstrap.shared import breaker_status, clock, impatient, rate_limiter, retry_lane, secrets
 from headrace.core.sender import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gate
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
-from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import (
     AddressSettings,
     BreakerSettings,
     BrokerSettings,
     ResortSettings,
-    RetryLaneSettings,
     RoomGateSettings,
 )
 
@@ -73,5 +71,4 @@ def acceptor(
     """Accepts events; ``gates``, by stream name, refuse events that their sender may not write."""
     settings = BrokerSettings.read()
     publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerSettings.read(), breaker_status().seen)
-    retry_queue = SqsRetryLane(RetryLaneSettings.read().retry_queue_url)
-    return Acceptor(publisher, retry_queue, settings.persist_queues, clock(), gates, limiter, hash_address)
+    return Acceptor(publisher, retry_lane(), settings.persist_queues, clock(), gates, limiter, hash_address)

@@ -6,12 +6,11 @@ import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.late_events import LateEvents
-from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, secrets, separate_cache
+from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, retry_lane, secrets, separate_cache
 from headrace.delivery.persister import Persister
 from headrace.live.dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.queues.ports import LivePublisher
-from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
     BrokerSettings,
@@ -22,7 +21,7 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.storage.breaker import GuardedStore
-from headrace.storage.dynamodb.batch_writer import DynamoStore
+from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.streams.chat.messages.activity import UPDATES_AT_ONCE, ActivityHook
 from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
 from headrace.streams.chat.messages.gate import MessageCheck
@@ -45,7 +44,8 @@ def persister() -> Persister:
     settings, room_settings = PersistSettings.read(), RoomGateSettings.read()
     rooms = CachedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
-    store = DynamoStore(settings.persist_parallel_writes)
+    parallel = settings.persist_parallel_writes
+    store = DynamoStore(writing_client(parallel), parallel)
     guarded = GuardedStore(store, settings, breaker_status().seen)
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     check = MessageCheck(rooms, memberships, clock(), by_first_message=room_settings.rooms_by_first_message)
@@ -54,7 +54,7 @@ def persister() -> Persister:
     )
     return Persister(
         guarded,
-        SqsRetryLane(settings.retry_queue_url),
+        retry_lane(),
         tables,
         clock(),
         settings.retry_first_pause_seconds,

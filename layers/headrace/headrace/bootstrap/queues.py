@@ -5,18 +5,16 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from headrace.bootstrap.shared import clock, impatient, secrets
+from headrace.bootstrap.shared import clock, impatient, retry_lane, secrets
 from headrace.operations.topology import Topology
 from headrace.queues import names
 from headrace.queues.rabbitmq.parked import ParkingQueue
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.queues.rabbitmq.users import ensure_users
-from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.settings import (
     BrokerSettings,
     BrokerUsersSettings,
-    RetryLaneSettings,
     table_settings,
 )
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 @functools.cache
 def parking_queue() -> ParkingQueue:
     """The broker's parking queue."""
-    return ParkingQueue(BrokerSettings.read(), secrets(), SqsRetryLane(RetryLaneSettings.read().retry_queue_url))
+    return ParkingQueue(BrokerSettings.read(), secrets(), retry_lane())
 
 
 @functools.cache

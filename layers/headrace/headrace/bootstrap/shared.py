@@ -12,12 +12,20 @@ from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.secrets import Secrets
-from headrace.runtime.settings import AuthSettings, CacheSettings, CursorSettings, EnvironmentSettings, RateSettings
+from headrace.runtime.settings import (
+    AuthSettings,
+    CacheSettings,
+    CursorSettings,
+    EnvironmentSettings,
+    RateSettings,
+    RetryLaneSettings,
+)
 from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
     from headrace.operations.breaker_status import BreakerStatus
+    from headrace.queues.sqs.retry_queue import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
 
 
@@ -54,6 +62,15 @@ def dynamodb() -> AwsClient:
 def impatient(service: str) -> AwsClient:
     """A client of ``service`` for requests that must not wait: one try of at most a second."""
     return client(service, timeout=1.0, attempts=1)
+
+
+@functools.cache
+def retry_lane() -> SqsRetryLane:
+    """The retry lane."""
+    # Imported here: few functions send records to it.
+    from headrace.queues.sqs.retry_queue import PARALLEL, SqsRetryLane
+
+    return SqsRetryLane(RetryLaneSettings.read().retry_queue_url, client("sqs", connections=PARALLEL))
 
 
 @functools.cache

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.core.errors import DeadLaneUnavailable
 from headrace.core.groups import slices
 from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter
-from headrace.runtime.aws import AwsClient, AwsError, call, client
+from headrace.runtime.aws import AwsClient, AwsError, call
 
 LONG_POLL = 1
 """Seconds. A long poll queries all servers of the queue; a short one may miss messages."""
+TIMEOUT = 5.0
+"""Seconds that the client of a dead lane should wait for an answer: the poll, and time to spare."""
 
 
 class SqsDeadLane:
     """A :class:`~headrace.queues.ports.DeadLane` on the queue ``url``."""
 
-    def __init__(self, url: str, make_client: Callable[[], AwsClient] = lambda: client("sqs", timeout=5.0)) -> None:
+    def __init__(self, url: str, sqs: AwsClient) -> None:
         self._url = url
-        self._client = make_client()
+        self._client = sqs
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
         try:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.groups import groups, slices
 from headrace.queues.ports import RetryRecord, VisibilityChange
 from headrace.queues.sqs.codec import MESSAGE_BYTES, message_bytes, to_text
-from headrace.runtime.aws import AwsClient, AwsError, ServiceError, call, client
+from headrace.runtime.aws import AwsClient, AwsError, ServiceError, call
 from headrace.runtime.parallel import Parallel
 
 BATCH_ENTRIES = 10
 PARALLEL = 4
+"""Calls at the same time, and connections that a client should keep."""
 
 Entry = dict[str, Any]
 _Failures = dict[int, RetryLaneUnavailable]
@@ -23,11 +24,9 @@ _Failures = dict[int, RetryLaneUnavailable]
 class SqsRetryLane:
     """A :class:`~headrace.queues.ports.RetryLane` on the queue ``url``."""
 
-    def __init__(
-        self, url: str, make_client: Callable[[], AwsClient] = lambda: client("sqs", connections=PARALLEL)
-    ) -> None:
+    def __init__(self, url: str, sqs: AwsClient) -> None:
         self._url = url
-        self._client = make_client()
+        self._client = sqs
         self._parallel = Parallel(PARALLEL, "retry-lane")
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:

@@ -32,11 +32,16 @@ Rows = dict[Key, dict[str, Any]]
 """Put requests, or keys, as DynamoDB JSON, by key."""
 
 
+def writing_client(connections: int = 8) -> AwsClient:
+    """A client for batches: more time for each than for single rows."""
+    return client("dynamodb", timeout=3.0, attempts=2, connections=connections)
+
+
 class DynamoStore:
     """Writes rows in batches: ``parallel`` calls at the same time, retries for ``retry_seconds``."""
 
-    def __init__(self, parallel: int = 8, retry_seconds: float = 3.0, dynamodb: AwsClient | None = None) -> None:
-        self._dynamodb = dynamodb or client("dynamodb", timeout=3.0, attempts=2, connections=parallel)
+    def __init__(self, dynamodb: AwsClient, parallel: int = 8, retry_seconds: float = 3.0) -> None:
+        self._dynamodb = dynamodb
         self._parallel = Parallel(parallel, "store")
         self._retry_seconds = retry_seconds
 
