@@ -104,8 +104,8 @@ reference: setup ## write the generated documents and pages of docs/reference
 reference-examples: setup ## record the examples of the API documents from the running stage
 	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference.recording
 
-docs: .local/docs/bin/zensical ## build the documentation site in .local/site/html
-	@$(PY) -m tools.site && cd .local/site && ../docs/bin/zensical build --strict
+docs: .local/docs/bin/zensical ## build the documentation site in .local/site
+	@.local/docs/bin/zensical build --strict --clean --config-file mkdocs.yml
 
 .local/docs/bin/zensical: requirements/docs.txt | setup
 	@echo "headrace: setting up the generator of the site (once)" >&2

@@ -1,1 +1,1 @@
-"""Measures analytics (``make bench-analytics``), questions asked first (``make bench-first``), and single slots."""
+"""Measures analytics , questions asked first, and single slots of analytics."""

@@ -1,1 +1,1 @@
-"""Measures messages on their way to subscribers (``make bench-live``), also beside a flood (``make bench-flood``)."""
+"""Measures messages on their way to subscribers, also beside a flood in another room."""
