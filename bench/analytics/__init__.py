@@ -1,1 +1,1 @@
-"""Measures analytics , questions asked first, and single slots of analytics."""
+"""Measures questions about any window of chat, questions asked first, and single slots."""
