@@ -1,90 +1,26 @@
 """JSON schemas of parameter models, events and answers.
 
-The accepted values of a validator that is a Python function are described in ``ACCEPTED``, as JSON schema. A validator
-that is not in the table ends the generator with an error.
+What a validator accepts stands beside it in the layer, as ``accepts(…)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from headrace.analytics.requests import SERIES_STEPS
-from headrace.core.keys import ID_LIMIT
-from headrace.operations.dead_letter_routes import CONTINUATION_CHARACTERS
-from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT
-from headrace.streams.chat.stream import TEXT_BYTES
-from headrace.streams.ski.routes import RESORTS_LIMIT
+from headrace.core.fields import QUERY_TIME_SCHEMA, TIME_SCHEMA
 from tools.api_reference.routes import Declared, plain
 
 Schema = dict[str, Any]
 REF = "#/components/schemas/"
-LAST_MILLISECOND = 253_402_300_799_999
-
-STORED_ID = {"type": "string", "minLength": 1, "maxLength": ID_LIMIT, "pattern": r"^[^#\u0000-\u001f\u007f-\u009f]+$"}
-ID = STORED_ID | {"pattern": r"^(?!\.{1,2}$)[^#/?\u0000-\u001f\u007f-\u009f]+$"}
-ISO = (
-    r"[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,12})?)?"
-    r"([Zz]|[+-][0-2][0-9]:?[0-5][0-9])"
-)
-TIME = {"type": ["string", "integer"], "pattern": f"^{ISO}$", "minimum": 0, "maximum": LAST_MILLISECOND}
-QUERY_TIME = {"type": "string", "pattern": f"^([0-9]{{1,15}}|{ISO})$"}
-DIGITS = r"^[0-9]{1,12}$"
-BOUNDS = {"min_length": "minLength", "max_length": "maxLength"}
-"""Pydantic's own bounds of a field whose type has a validator."""
-UNCHANGED: Schema = {}
-"""The validator accepts what no schema can express. The description of the field has it."""
-
-ACCEPTED: dict[str, Schema] = {
-    "core.fields._id": ID,
-    "core.fields._stored_id": STORED_ID,
-    "core.fields._unicode": UNCHANGED,
-    "core.fields._number_or_digits": {"type": ["integer", "string"], "pattern": DIGITS},
-    "core.fields._time": TIME,
-    "streams.chat.stream._bounded": {"maxLength": TEXT_BYTES},
-    "streams.chat.rooms.requests._event_id": {
-        "minLength": 1,
-        "maxLength": EVENT_ID_LIMIT,
-        "pattern": r"^(?!\.{1,2}$)[ !\"$-.0->@-~]+$",
-    },
-    "streams.chat.rooms.requests._line": {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$"},
-    "streams.ads.stream._ad_id": ID | {"pattern": r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$"},
-    "streams.ads.stream._stored_ad_id": STORED_ID | {"pattern": r"^[^#\s\u0000-\u001f\u007f-\u009f]+$"},
-    "streams.ads.stream._ad_type": {"pattern": r"^[A-Za-z0-9._-]{1,32}$"},
-    "streams.ads.stream._address": UNCHANGED,
-    "streams.ski.routes._split": {"minItems": 1, "maxItems": RESORTS_LIMIT},
-    "analytics.requests._micros": QUERY_TIME,
-    "analytics.requests._offered": {"type": "integer", "enum": list(SERIES_STEPS)},
-    "analytics.requests.WindowQuery._makes_a_window": UNCHANGED,
-    "api.paging.request._text": {"type": "string"},
-    "api.params.query_time": TIME,
-    "api.paging.request.ListRequest._is_alone": UNCHANGED,
-    "api.paging.request.PageRequest._has_its_query": UNCHANGED,
-    "api.paging.request.PageRequest._is_alone": UNCHANGED,
-    "api.paging.request.PageRequest._follows_its_start": UNCHANGED,
-    "operations.dead_letter_routes._written_flag": {"type": "boolean"},
-    "operations.dead_letter_routes.read_continuation": {"type": "string", "maxLength": CONTINUATION_CHARACTERS},
-    "operations.dead_letter_routes.RedriveBody._is_alone": UNCHANGED,
-    "streams.chat.messages.requests._since": {"type": "string", "pattern": "^p[0-9]{16}$"},
-    "streams.chat.messages.requests.RoomPageRequest._is_without_other_bounds": UNCHANGED,
-}
 
 
 class Generator(GenerateJsonSchema):
-    """Pydantic's generator, with the schemas of validators in ``ACCEPTED``."""
-
-    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Schema:
-        """A schema with a validator that runs before its own."""
-        return {**super().function_before_schema(schema), **_accepted(schema["function"]["function"])}
-
-    def function_after_schema(self, schema: core_schema.AfterValidatorFunctionSchema) -> Schema:
-        """A schema with a validator that runs after its own."""
-        return {**super().function_after_schema(schema), **_accepted(schema["function"]["function"])}
+    """Pydantic's generator; names of a mapping are described as the layer checks them."""
 
     def dict_schema(self, schema: core_schema.DictSchema) -> Schema:
         """An object with any names; names that the pattern does not match are refused, like those of a wrong length."""
@@ -93,21 +29,6 @@ class Generator(GenerateJsonSchema):
             names = {**found.get("propertyNames", {}), "pattern": pattern}
             found |= {"propertyNames": names, "additionalProperties": values}
         return found
-
-    def function_plain_schema(self, schema: core_schema.PlainValidatorFunctionSchema) -> Schema:
-        """A validator without a schema."""
-        return {**super().function_plain_schema(schema), **_accepted(schema["function"]["function"])}
-
-
-def _accepted(function: Callable[..., Any]) -> Schema:
-    if isinstance(function, partial) and function.func.__module__.startswith("pydantic."):
-        return {BOUNDS[name]: value for name, value in function.keywords.items() if name in BOUNDS}
-    if isinstance(function, partial) and "names" in function.keywords:
-        return {"enum": function.keywords["names"]}
-    name = f"{function.__module__}.{function.__qualname__}".removeprefix("headrace.")
-    if name not in ACCEPTED:
-        raise LookupError(f"describe the validator {name} in ACCEPTED of tools/api_reference/schemas.py")
-    return ACCEPTED[name]
 
 
 class Models:
@@ -180,8 +101,8 @@ def parameter(schema: Schema) -> Schema:
         kept["items"] = parameter(items)
     if kinds in ("integer", ["integer", "string"]):
         return {name: value for name, value in kept.items() if name != "pattern"} | {"type": "integer"}
-    if kinds == TIME["type"]:
-        return {name: value for name, value in kept.items() if name not in TIME} | QUERY_TIME
+    if kinds == TIME_SCHEMA["type"]:
+        return {name: value for name, value in kept.items() if name not in TIME_SCHEMA} | QUERY_TIME_SCHEMA
     return kept
 
 

@@ -12,7 +12,7 @@ from headrace.analytics.scope import Scope
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, Span
 from headrace.api.params import Params, query_time
 from headrace.core import times
-from headrace.core.fields import Number, StoredId, whole_number
+from headrace.core.fields import QUERY_TIME_SCHEMA, Number, StoredId, accepts, whole_number
 from headrace.core.keys import STORED_ID_FORM
 from headrace.core.stream import Stream
 
@@ -43,7 +43,8 @@ def _offered(step: int) -> int:
     return step
 
 
-Micros = Annotated[int, BeforeValidator(_micros)]
+Micros = Annotated[int, BeforeValidator(_micros), accepts(**QUERY_TIME_SCHEMA)]
+Step = Annotated[Number, AfterValidator(_offered), accepts(type="integer", enum=list(SERIES_STEPS))]
 
 
 class WindowQuery(Params):
@@ -82,7 +83,7 @@ class TopQuery(WindowQuery):
 class StepQuery(WindowQuery):
     """A window, and the seconds of each of its steps."""
 
-    step: Annotated[Number, AfterValidator(_offered)] = Field(default=MINUTE, description=_STEP_FORM)
+    step: Step = Field(default=MINUTE, description=_STEP_FORM)
 
 
 Q = TypeVar("Q", bound=WindowQuery)

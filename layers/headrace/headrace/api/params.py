@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
-from headrace.core.fields import Id
+from headrace.core.fields import TIME_SCHEMA, Id, accepts
 from headrace.core.keys import ID_FORM
 from headrace.core.validation import field_errors
 
@@ -140,4 +140,4 @@ def query_time(value: object) -> str:
         raise PydanticCustomError("time", "is not a time with a zone", allowed) from None
 
 
-QueryTime = Annotated[str, BeforeValidator(query_time)]
+QueryTime = Annotated[str, BeforeValidator(query_time), accepts(**TIME_SCHEMA)]

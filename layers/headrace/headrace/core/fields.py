@@ -6,11 +6,24 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
+
+_ISO = (
+    r"[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,12})?)?"
+    r"([Zz]|[+-][0-2][0-9]:?[0-5][0-9])"
+)
+
+
+def accepts(**schema: Any) -> Any:
+    """What the validator of a field accepts, as JSON schema, for the API documents.
+
+    EventId = Annotated[str, AfterValidator(_event_id), accepts(minLength=1, maxLength=64)]
+    """
+    return Field(json_schema_extra=schema)
 
 
 class EventModel(BaseModel):
@@ -95,13 +108,21 @@ def whole_number(least: int, most: int, form: str = "a whole number", **more: An
 
 
 NUMBER_OR_DIGITS = BeforeValidator(_number_or_digits)
-"""For a whole number that may be sent as a text of digits; its type must not be strict."""
-Number = Annotated[int, Strict(strict=False), NUMBER_OR_DIGITS]
+"""For a whole number that may be sent as a text of digits, whose field has the options ``DIGITS``."""
+DIGITS: dict[str, Any] = {
+    "strict": False,
+    "json_schema_extra": {"type": ["integer", "string"], "pattern": r"^[0-9]{1,12}$"},
+}
+Number = Annotated[int, Field(**DIGITS), NUMBER_OR_DIGITS]
 """A whole number, or its digits: a path and a query string have only texts."""
 Text = Annotated[str, AfterValidator(_unicode)]
-Id = Annotated[str, AfterValidator(_id)]
-StoredId = Annotated[str, AfterValidator(_stored_id)]
+_LENGTH = {"minLength": 1, "maxLength": keys.ID_LIMIT}
+Id = Annotated[str, AfterValidator(_id), accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\u0000-\u001f\u007f-\u009f]+$")]
+StoredId = Annotated[str, AfterValidator(_stored_id), accepts(**_LENGTH, pattern=r"^[^#\u0000-\u001f\u007f-\u009f]+$")]
 Name = StoredId
-Time = Annotated[str, BeforeValidator(_time)]
+TIME_SCHEMA = {"type": ["string", "integer"], "pattern": f"^{_ISO}$", "minimum": 0, "maximum": 253_402_300_799_999}
+QUERY_TIME_SCHEMA = {"type": "string", "pattern": f"^([0-9]{{1,15}}|{_ISO})$"}
+"""A time in a path or a query string, where every value is text."""
+Time = Annotated[str, BeforeValidator(_time), accepts(**TIME_SCHEMA)]
 CanonicalTime = Annotated[str, AfterValidator(_canonical)]
 SenderTag = Annotated[str, AfterValidator(_tag)]

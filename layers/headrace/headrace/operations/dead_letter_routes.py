@@ -17,7 +17,7 @@ from headrace.api.params import Params, QueryTime
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.core.fields import Number, whole_number
+from headrace.core.fields import Number, accepts, whole_number
 from headrace.core.json import encode
 from headrace.operations.audit import audit
 from headrace.operations.dead_letter import REASONS, SHOWN_CHARACTERS, UNKNOWN_STREAM, DeadLetterBody, Filter
@@ -65,6 +65,8 @@ def _written_flag(value: object) -> bool:
     return value == "true"
 
 
+Reason = Annotated[str, AfterValidator(partial(_known, names=REASON_NAMES)), accepts(enum=REASON_NAMES)]
+StreamName = Annotated[str, AfterValidator(partial(_known, names=STREAM_NAMES)), accepts(enum=STREAM_NAMES)]
 RATE_FORM = "messages per second, a whole number"
 
 
@@ -77,12 +79,8 @@ class FilterParams(Params):
     id: Annotated[str, Field(min_length=1, max_length=ID_CHARACTERS)] | None = Field(
         default=None, description=f"the id of a dead letter, 1 to {ID_CHARACTERS} characters"
     )
-    reason: Annotated[str, AfterValidator(partial(_known, names=REASON_NAMES))] | None = Field(
-        default=None, description=", ".join(REASON_NAMES)
-    )
-    stream: Annotated[str, AfterValidator(partial(_known, names=STREAM_NAMES))] | None = Field(
-        default=None, description=", ".join(STREAM_NAMES)
-    )
+    reason: Reason | None = Field(default=None, description=", ".join(REASON_NAMES))
+    stream: StreamName | None = Field(default=None, description=", ".join(STREAM_NAMES))
     since: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
     until: QueryTime | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
 
@@ -111,9 +109,11 @@ class RedriveBody(FilterParams):
 
     rate: Number = whole_number(1, RATE, RATE_FORM, default=DEFAULT_RATE)
     dry_run: bool = Field(default=False, description="true or false")
-    continuation: Annotated[RedriveState | None, PlainValidator(read_continuation, json_schema_input_type=str)] = Field(
-        default=None, description=CONTINUATION_FORM
-    )
+    continuation: Annotated[
+        RedriveState | None,
+        PlainValidator(read_continuation, json_schema_input_type=str),
+        accepts(maxLength=CONTINUATION_CHARACTERS),
+    ] = Field(default=None, description=CONTINUATION_FORM)
 
     @model_validator(mode="before")
     @classmethod

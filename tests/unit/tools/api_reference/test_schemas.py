@@ -66,18 +66,6 @@ def test_a_schema_accepts_the_texts_that_the_validator_accepts(form: Any, text: 
     assert Draft202012Validator(schema).is_valid(text) == is_valid
 
 
-def test_a_validator_without_a_schema_stops_the_generator() -> None:
-    from typing import Annotated
-
-    from pydantic import AfterValidator
-
-    def unknown(value: str) -> str:
-        return value
-
-    with pytest.raises(LookupError, match="unknown"):
-        TypeAdapter(Annotated[str, AfterValidator(unknown)]).json_schema(schema_generator=Generator)
-
-
 @pytest.mark.parametrize("form", [Time, QueryTime], ids=["of a body", "of a query"])
 @pytest.mark.parametrize("value", TIMES, ids=ascii)
 def test_the_schema_of_a_time_accepts_the_times_that_the_validator_accepts(form: Any, value: object) -> None:

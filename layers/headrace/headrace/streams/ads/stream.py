@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE
 from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import EventModel, Id, IncomingModel, SenderTag, StoredId, Text, Time, checked_id
+from headrace.core.fields import EventModel, Id, IncomingModel, SenderTag, StoredId, Text, Time, accepts, checked_id
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
@@ -91,9 +91,14 @@ def _address(value: str) -> str:
         raise PydanticCustomError("address", "is not an address") from None
 
 
-AdId = Annotated[str, AfterValidator(_ad_id)]
-StoredAdId = Annotated[str, AfterValidator(_stored_ad_id)]
-AdType = Annotated[str, AfterValidator(_ad_type)]
+_LENGTH = {"minLength": 1, "maxLength": keys.ID_LIMIT}
+AdId = Annotated[
+    str, AfterValidator(_ad_id), accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$")
+]
+StoredAdId = Annotated[
+    str, AfterValidator(_stored_ad_id), accepts(**_LENGTH, pattern=r"^[^#\s\u0000-\u001f\u007f-\u009f]+$")
+]
+AdType = Annotated[str, AfterValidator(_ad_type), accepts(pattern=f"^{_TYPE.pattern}$")]
 
 
 class IncomingClick(IncomingModel):

@@ -12,7 +12,18 @@ from typing_extensions import TypedDict
 from headrace.core import keys, times
 from headrace.core.caller import CHAT_WRITE, Caller
 from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import CanonicalTime, EventModel, Id, IncomingModel, Name, SenderTag, StoredId, Text, Time
+from headrace.core.fields import (
+    CanonicalTime,
+    EventModel,
+    Id,
+    IncomingModel,
+    Name,
+    SenderTag,
+    StoredId,
+    Text,
+    Time,
+    accepts,
+)
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
@@ -36,11 +47,14 @@ def _bounded(value: str) -> str:
     return value
 
 
+MessageText = Annotated[Text, AfterValidator(_bounded), accepts(maxLength=TEXT_BYTES)]
+
+
 class IncomingMessage(IncomingModel):
     """A message as a client sends it."""
 
     room_id: Id = Field(description=keys.ID_FORM)
-    message: Annotated[Text, AfterValidator(_bounded)] = Field(description="a text of at most 4096 bytes in UTF-8")
+    message: MessageText = Field(description="a text of at most 4096 bytes in UTF-8")
     message_id: Id | None = Field(default=None, description=keys.ID_FORM)
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
     message_type: MessageType = Field(default="TEXT", description=_CLIENTS_TYPES)

@@ -13,7 +13,7 @@ from headrace.api.router import Request
 from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import FieldError, NotFound
-from headrace.core.fields import Number, Text, whole_number
+from headrace.core.fields import Number, Text, accepts, whole_number
 from headrace.core.times import Clock
 from headrace.streams.ski import answers, fields
 from headrace.streams.ski.fields import DayID, LiftID, ResortID, SeasonID, SkierID
@@ -85,6 +85,7 @@ def _split(value: object) -> list[str]:
     return parts
 
 
+_LIST = accepts(minItems=1, maxItems=RESORTS_LIMIT)
 _RESORT_FORM = "a whole number from {} to {}".format(*fields.RESORTS)
 _SEASON_FORM = "a whole number from {} to {}".format(*fields.SEASONS)
 
@@ -92,11 +93,11 @@ _SEASON_FORM = "a whole number from {} to {}".format(*fields.SEASONS)
 class TotalsQuery(Params):
     """The resorts to add up, and the seasons to restrict them to."""
 
-    resorts: Annotated[list[fields.Resort], BeforeValidator(_split)] = Field(
+    resorts: Annotated[list[fields.Resort], BeforeValidator(_split), _LIST] = Field(
         alias="resort",
         description=f"1 to {RESORTS_LIMIT} resorts, separated by commas or repeated; each {_RESORT_FORM}",
     )
-    seasons: Annotated[list[fields.Season], BeforeValidator(_split)] | None = Field(
+    seasons: Annotated[list[fields.Season], BeforeValidator(_split), _LIST] | None = Field(
         default=None,
         alias="season",
         description=f"1 to {RESORTS_LIMIT} seasons, separated by commas or repeated; each {_SEASON_FORM}",

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from headrace.api.paging.request import PageRequest, refuse_beside
+from headrace.core.fields import accepts
 from headrace.streams.chat.messages import positions
 
 
@@ -18,7 +19,7 @@ def _since(value: object) -> int:
         raise PydanticCustomError("position", "is not a position", {"allowed": positions.POSITION_FORM}) from None
 
 
-Position = Annotated[int, BeforeValidator(_since)]
+Position = Annotated[int, BeforeValidator(_since), accepts(type="string", pattern="^p[0-9]{16}$")]
 """The time of a position, in microseconds."""
 
 

@@ -16,7 +16,7 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
-from headrace.core.fields import Id, Name, Number, Time, checked_id, whole_number
+from headrace.core.fields import Id, Name, Number, Time, accepts, checked_id, whole_number
 from headrace.core.sender import AHEAD_LIMIT
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
@@ -33,7 +33,11 @@ def _event_id(value: str) -> str:
     return checked_id(keys.new_id, value)
 
 
-EventId = Annotated[str, AfterValidator(_event_id)]
+EventId = Annotated[
+    str,
+    AfterValidator(_event_id),
+    accepts(minLength=1, maxLength=EVENT_ID_LIMIT, pattern=r"^(?!\.{1,2}$)[ !\"$-.0->@-~]+$"),
+]
 
 
 class RoomPath(Params):
@@ -62,8 +66,9 @@ def _line(value: str) -> str:
 
 NAME_FORM = f"1 to {NAME_LIMIT} characters without control characters"
 TOPIC_FORM = f"1 to {TOPIC_LIMIT} characters without control characters"
-RoomName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), AfterValidator(_line)]
-RoomTopic = Annotated[str, Field(min_length=1, max_length=TOPIC_LIMIT), AfterValidator(_line)]
+_LINE = AfterValidator(_line), accepts(pattern=r"^[^\u0000-\u001f\u007f-\u009f]+$")
+RoomName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), *_LINE]
+RoomTopic = Annotated[str, Field(min_length=1, max_length=TOPIC_LIMIT), *_LINE]
 
 
 class _Body(Params):
