@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace.api.authorizer import CONNECT_SCOPES
@@ -70,31 +70,14 @@ def answer_to_another_user(key: str, scopes: list[str] | None) -> str:
     return "403" if " " in key else "forbidden"
 
 
-def matrix(of: Accepted) -> Iterator[str]:
-    """The tables of the page."""
-    yield "## Invalid tokens"
-    yield _table(
-        ["token", "route", "`GET /health`", "connection"],
-        [[said, "401", "200", "401"] for said in INVALID.values()],
-    )
-    yield "A token that expires while its connection is open gets `token_expired` for each frame."
-    yield "## Valid tokens"
-    yield (
-        "A token with one scope gets the answer in its column; *yes* means that the scope is enough. With several "
-        "scopes, one *yes* is enough, and without any the answer is a 403. *Another user* has the scopes `chat:write` "
-        "and `chat:read`, and asks for a `members` room that they are not in, or for what belongs to somebody else."
-    )
-    columns = [*(f"`{scope}`" for scope in SCOPES), "another user"]
-    routes = {key: scopes for key, scopes in of.items() if " " in key}
-    yield _table(["route", *columns], [_row(f"`{key}`", key, scopes) for key, scopes in routes.items()])
-    actions = {key: scopes for key, scopes in of.items() if " " not in key}
-    rows = [_row(f"`{key}`", key, scopes) for key, scopes in actions.items()]
-    yield _table(["frame", *columns], [_row("opening a connection", CONNECT, []), *rows])
+def matrix(of: Accepted) -> dict[str, dict[str, list[str]]]:
+    """What tokens with one scope each, and another user, get from each route and each frame."""
+    frames = {"opening a connection": _row(CONNECT, [])}
+    return {
+        "route": {f"`{key}`": _row(key, scopes) for key, scopes in of.items() if " " in key},
+        "frame": frames | {f"`{key}`": _row(key, scopes) for key, scopes in of.items() if " " not in key},
+    }
 
 
-def _row(name: str, key: str, scopes: list[str] | None) -> list[str]:
-    return [name, *(answer(key, scopes, [scope]) for scope in SCOPES), answer_to_another_user(key, scopes)]
-
-
-def _table(columns: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(each)} |" for each in [columns, ["---"] * len(columns), *rows])
+def _row(key: str, scopes: list[str] | None) -> list[str]:
+    return [*(answer(key, scopes, [scope]) for scope in SCOPES), answer_to_another_user(key, scopes)]
