@@ -36,7 +36,7 @@ BENCHES = {
     "live": "live --seconds 20",
     "flood": "live.flood --seconds 15",
     "first": "analytics.first_questions",
-    "localstage": "echo --seconds 3",
+    "localstage": "localstage",
     "cold": "cold",
 }
 """Modules of this package with arguments, by the name of the benchmark. Sizes are such that all take about ten minutes
