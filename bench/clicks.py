@@ -11,13 +11,12 @@ compact JSON, writes with the unconditional ones.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 from typing import Any
 
 from bench.persist import measure_write
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import Row, put
 from bench.services import Database, database
 from loadtest.ads.click_size import bytes_on_the_broker, validated
@@ -53,14 +52,14 @@ def rows(first: int, count: int) -> list[Row]:
 
 def sizes() -> list[Series]:
     """Print the size of requests on the broker; returns it as a multiple of the clicks as JSON."""
-    print("| clicks in a request | bytes on the broker | per click |\n| --- | --- | --- |")
+    head("clicks in a request", "bytes on the broker", "per click")
     found = []
     for count in (1, 10, 100):
         clicks = [click(number) for number in range(count)]
         size = bytes_on_the_broker(clicks)
         as_json = sum(len(json.dumps(each, separators=(",", ":"))) for each in clicks)
         found.append(ratio(f"bytes of {count} clicks against JSON", [size], [as_json], "lower"))
-        print(f"| {count} | {size:,} | {size / count:.0f} |")
+        row(f"{count}", f"{size:,}", f"{size / count:.0f}")
     return found
 
 
@@ -86,10 +85,11 @@ def writing(found: Database, rounds: int, count: int, parallel: int) -> list[Ser
         ]
         for results, result in zip(seen.values(), measured, strict=True):
             results += [result] if number else []  # the first round warms up
-    print("\n| written | clicks/s | CPU per click |\n| --- | --- | --- |")
+    print()
+    head("written", "clicks/s", "CPU per click")
     for way, results in seen.items():
         rate, cost = (statistics.median(side) for side in zip(*results, strict=True))
-        print(f"| {way} | {rate:,.0f} | {cost:,.0f} µs |")
+        row(f"{way}", f"{rate:,.0f}", f"{cost:,.0f} µs")
     plain, *others = ([cost for _, cost in results] for results in seen.values())
     return [
         *(figure(f"CPU per click {way}", (cost for _, cost in results), "µs") for way, results in seen.items()),
@@ -100,15 +100,10 @@ def writing(found: Database, rounds: int, count: int, parallel: int) -> list[Ser
     ]
 
 
-def main(rounds: int, count: int, parallel: int) -> list[Series]:
+def main(rounds: int, clicks: int, parallel: int) -> list[Series]:
     with database() as found:
-        return sizes() + writing(found, rounds, count, parallel)
+        return sizes() + writing(found, rounds, clicks, parallel)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser, 5)
-    parser.add_argument("--clicks", type=int, default=1000)
-    parser.add_argument("--parallel", type=int, default=8, help="PERSIST_PARALLEL_WRITES")
-    options = parser.parse_args()
-    write(main(options.rounds, options.clicks, options.parallel), options.json)
+    command(__doc__, main, 5, clicks=1000, parallel=8)

@@ -6,7 +6,6 @@ machines, rates do not.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import json
@@ -26,7 +25,7 @@ import uvloop
 from aiohttp import web
 
 from bench import ROOT
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio, row
 from loadtest.client.stage_process import StageProcess, localstage
 from loadtest.client.target import Target
 
@@ -144,7 +143,7 @@ def turns(load: Load, ours: str, bare: str, rounds: int, seconds: float) -> tupl
 
 
 def main(rounds: int, seconds: float) -> list[Series]:
-    print("| echo function | local stage, /s | bare server, /s | ratio |\n| --- | --- | --- | --- |")
+    head("echo function", "local stage, /s", "bare server, /s", "ratio")
     found = []
     with tempfile.TemporaryDirectory() as name, local_stage(Path(name)) as stage, bare_server() as port:
         places: dict[str, tuple[Load, str, str]] = {
@@ -156,15 +155,11 @@ def main(rounds: int, seconds: float) -> list[Series]:
             against = ratio(f"{what}, rate against a bare server", rates, limits, "higher")
             found += [figure(what, rates, "/s"), against]
             medians = f"{statistics.median(rates):,.0f} | {statistics.median(limits):,.0f}"
-            print(f"| {what} | {medians} | {against.median:.2f}× |", flush=True)
+            row(f"{what}", f"{medians}", f"{against.median:.2f}×")
         colds = [cold_start(stage, Path(name) / "echo/functions/echo/app.py") for _ in range(rounds)]
     print(f"cold start: {statistics.median(colds):.0f} ms")
     return [*found, figure("cold start", colds, "ms")]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=3)
-    add_options(parser, 5)
-    options = parser.parse_args()
-    write(main(options.rounds, options.seconds), options.json)
+    command(__doc__, main, 5, seconds=3.0)

@@ -8,12 +8,11 @@ the proxy. Numbers are medians over the rounds.
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Callable
 
-from bench.rounds import Better, Series, add_options, figure, ratio, write
+from bench.rounds import Better, Series, command, figure, head, ratio
 from bench.rows import CHAT_KEY, Row, chat_row, put
 from bench.services import Database, database
 from localstage.tcp_proxy import delayed
@@ -103,23 +102,17 @@ def report(
 def measure(found: Database, rounds: int, count: int, parallel: int) -> list[Series]:
     found.create_table(TABLE)
     with delayed(found.port, DELAY_MS / 1000) as slow:
-        print("| | | batch_writer() | headrace | ratio | aim |")
-        print("| --- | --- | --- | --- | --- | --- |")
+        head("", "batch_writer()", "headrace", "ratio", "aim")
         series = report("without latency", compare(found.url, rounds, count, parallel), ("–", "≤ 0.5×"))
         late = compare(f"http://127.0.0.1:{slow}", rounds, count, parallel)
         return series + report(f"{DELAY_MS} ms of latency", late, ("≥ 3×", "≤ 0.5×"))
 
 
-def main(rounds: int, count: int, parallel: int) -> list[Series]:
+def main(rounds: int, items: int, parallel: int) -> list[Series]:
     with database() as found:
-        print(f"Medians of {rounds} rounds of {count:,} items each, in the same table; {parallel} calls at once.\n")
-        return measure(found, rounds, count, parallel)
+        print(f"Medians of {rounds} rounds of {items:,} items each, in the same table; {parallel} calls at once.\n")
+        return measure(found, rounds, items, parallel)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser, 9)
-    parser.add_argument("--items", type=int, default=2000)
-    parser.add_argument("--parallel", type=int, default=8, help="PERSIST_PARALLEL_WRITES")
-    options = parser.parse_args()
-    write(main(options.rounds, options.items, options.parallel), options.json)
+    command(__doc__, main, 9, items=2000, parallel=8)

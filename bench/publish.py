@@ -9,7 +9,6 @@ over the rounds. The handler's log lines for CloudWatch are written to /dev/null
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import importlib.util
@@ -23,7 +22,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from bench import ROOT
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio, row
 from bench.services import running
 from localstage.services import Endpoints
 
@@ -194,12 +193,11 @@ def report(seen: list[tuple[float, float, float]]) -> list[Series]:
         f"batch of {BATCH}, rate against bare publishes", (BATCH * each for each in bares), batches, "higher"
     )
     refusal = refused(2000)
-    print("| | bare pika, one confirm at a time | the whole handler | ratio | aim |")
-    print("| --- | --- | --- | --- | --- |")
-    print(f"| one event | {bare * 1e3:.2f} ms | {one * 1e3:.2f} ms | {time_of_one.median:.2f}× the time | ≤ 1.5× |")
+    head("bare pika, one confirm at a time", "the whole handler", "ratio", "aim")
+    row("one event", f"{bare * 1e3:.2f} ms", f"{one * 1e3:.2f} ms", f"{time_of_one.median:.2f}× the time", "≤ 1.5×")
     rates = f"{1 / bare:,.0f} events/s | {BATCH / batch:,.0f} events/s"
-    print(f"| batch of {BATCH} | {rates} | {rate_of_batch.median:.1f}× the rate | ≥ 6× |")
-    print(f"| one publish while the breaker is open | – | {refusal * 1e6:.0f} µs | – | microseconds |")
+    row(f"batch of {BATCH}", f"{rates}", f"{rate_of_batch.median:.1f}× the rate", "≥ 6×")
+    row("one publish while the breaker is open", "–", f"{refusal * 1e6:.0f} µs", "–", "microseconds")
     return [
         time_of_one,
         rate_of_batch,
@@ -217,8 +215,4 @@ async def main(rounds: int, calls: int) -> list[Series]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser, 9)
-    parser.add_argument("--calls", type=int, default=300)
-    options = parser.parse_args()
-    write(asyncio.run(main(options.rounds, options.calls)), options.json)
+    command(__doc__, main, 9, calls=300)

@@ -8,7 +8,6 @@ exchange, a PING of Redis over the same connection.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
 import time
@@ -17,7 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from statistics import median
 
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio, row
 from bench.services import running
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.rates.shared_counts import SharedCounts
@@ -123,10 +122,11 @@ def measure(shared: SharedCounts, ping: Callable[[], object], rounds: int) -> li
         found += (
             [Series("fullest window of bursts against the limit", (full,), "×", "lower")] if name == "slots" else []
         )
-    print("\n| sent | environments | admitted | fullest window |\n| --- | --- | --- | --- |")
+    print()
+    head("sent", "environments", "admitted", "fullest window")
     for factor, environments in itertools.product((0.5, 0.95, 1, 2, 5), (1, 4, 16)):
         admitted, most = admitted_rate(factor, environments, shared)
-        print(f"| {factor:g}× | {environments} | {admitted:.2f}× | {most:.2f}× |")
+        row(f"{factor:g}×", f"{environments}", f"{admitted:.2f}×", f"{most:.2f}×")
         where = f"sent {factor:g}× from {environments} environments"
         if factor == 1:
             found.append(Series(f"{where}: admitted rate against the limit", (admitted,), "×", "higher"))
@@ -143,7 +143,4 @@ async def main(rounds: int) -> list[Series]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser, 9)
-    options = parser.parse_args()
-    write(asyncio.run(main(options.rounds)), options.json)
+    command(__doc__, main, 9)

@@ -1,14 +1,15 @@
 """The common form of all benchmarks: what they measure, one number per round, printed as a table and written as JSON.
 
-A benchmark's ``main`` prints its table and returns its :class:`Series`; its command passes them to :func:`write`.
+A benchmark's ``main`` prints its table and returns its :class:`Series`; :func:`command` writes them.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -67,6 +68,32 @@ def add_options(parser: argparse.ArgumentParser, rounds: int) -> None:
     """Add ``--rounds`` and ``--json`` to the command of a benchmark."""
     parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds per number (default {rounds})")
     parser.add_argument("--json", type=Path, help="write every number of every round to this file")
+
+
+def command(doc: str, main: Callable[..., Any], rounds: int, **sizes: Any) -> None:
+    """The command of a benchmark: calls ``main`` with ``rounds`` and ``sizes``, each an option of the command.
+
+    ``main`` returns its series, also as a coroutine.
+    """
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    add_options(parser, rounds)
+    for name, value in sizes.items():
+        parser.add_argument(f"--{name}", type=type(value), default=value, help=f"default {value}")
+    options = vars(parser.parse_args())
+    path = options.pop("json")
+    found = main(**options)
+    write(asyncio.run(found) if asyncio.iscoroutine(found) else found, path)
+
+
+def row(*cells: str) -> None:
+    """Print a row of a Markdown table."""
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def head(*cells: str) -> None:
+    """Print the head of a Markdown table."""
+    row(*cells)
+    row(*["---"] * len(cells))
 
 
 def write(series: Sequence[Series], path: Path | None) -> None:

@@ -9,7 +9,6 @@ answer. The clock is set by the benchmark, so it needs no waiting for the next m
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
@@ -19,7 +18,7 @@ from typing import Any
 
 from bench.analytics.slots import slot_costs
 from bench.analytics.world import HOUR_START, MINUTE, ROOMS, SETTLE, TABLE, USERS, BenchWorld, Environment, messages
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import CHAT_KEY, fill
 from bench.services import database
 
@@ -35,8 +34,8 @@ LATER_WINDOWS = 10
 """Windows that are each a minute later: ten minutes complete a longer slot, which makes one of them slower."""
 
 
-def row(what: str, milliseconds: float, units: float, aim: str) -> None:
-    print(f"| {what} | {milliseconds:,.1f} ms | {units:,.1f} | {aim} |", flush=True)
+def show(what: str, milliseconds: float, units: float, aim: str) -> None:
+    row(what, f"{milliseconds:,.1f} ms", f"{units:,.1f}", aim)
 
 
 def repeat(ask: Callable[[], tuple[float, float, Any]], times: int) -> tuple[float, float, Any]:
@@ -66,24 +65,24 @@ def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list
     start, end = HOUR_START, HOUR_START + 60 * MINUTE
     world.clock.micros = end + (SETTLE + 1) * 1_000_000
     print(f"\n{count:,} messages over 60 minutes, {USERS:,} users, {ROOMS} rooms\n")
-    print("| one window over all 60 minutes | p50 | read units | aim |\n| --- | --- | --- | --- |")
+    head("one window over all 60 minutes", "p50", "read units", "aim")
     world.environment().ask(start, start + 1_000_000)  # warms up the emulator and this process
     seen = [hour_round(world, count, calls) for _ in range(rounds)]
     environment = seen[-1][0]
     found = []
     for number, (way, aim) in enumerate(HOUR_WAYS):
         found.append(figure(f"{count:,}: {way}", (each[number][0] for _, each in seen), "ms"))
-        row(way, found[-1].median, seen[-1][1][number][1], aim)
+        show(way, found[-1].median, seen[-1][1][number][1], aim)
     late = []
     for number in range(1, LATER_WINDOWS + 1):
         world.clock.micros += MINUTE
         late.append(environment.ask(start + number * MINUTE, end + number * MINUTE))
     later = figure(f"{count:,}: a window that is one minute later", (each[0] for each in late), "ms")
-    row("a window that is one minute later", later.median, late[-1][1], "≤ 80 ms" if count <= 200_000 else "≤ 250 ms")
+    show("a window that is one minute later", later.median, late[-1][1], "≤ 80 ms" if count <= 200_000 else "≤ 250 ms")
     slowest, units, _ = max(late, key=lambda each: each[0])
-    row("the slowest of ten such windows: ten minutes are merged into one slot", slowest, units, "–")
+    show("the slowest of ten such windows: ten minutes are merged into one slot", slowest, units, "–")
     live, units, _ = repeat(lambda: environment.ask(start + 30_000_000, world.clock.now()), max(3, calls // 10))
-    row("until now, from the middle of a minute: two live edges", live, units, "–")
+    show("until now, from the middle of a minute: two live edges", live, units, "–")
     plain, cold, again, other = (each.values for each in found)
     gain = statistics.median(plain) / statistics.median(again)
     print(f"\nScatter-gather takes {gain:,.0f}× as long as a repeated request (aim ≥ 100×).")
@@ -106,27 +105,28 @@ def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list
 def measure_day(world: BenchWorld, count: int, calls: int) -> None:
     start, end = DAY_START, DAY_START + 1440 * MINUTE
     print(f"\n{count:,} messages over 24 hours\n")
-    print("| one window over all 24 hours | p50 | read units | aim |\n| --- | --- | --- | --- |")
+    head("one window over all 24 hours", "p50", "read units", "aim")
     world.empty_cache()
     environment = world.environment()
     cold, units, answer = environment.ask(start, end)
     if answer["totalMessages"] != count:
         raise SystemExit(f"{answer['totalMessages']} is not {count}")
-    row("cold", cold, units, "–")
+    show("cold", cold, units, "–")
     again, units, _ = repeat(lambda: environment.ask(start, end), calls)
-    row("warm", again, units, "≤ 250 ms")
+    show("warm", again, units, "≤ 250 ms")
     other, units, _ = repeat(lambda: world.environment().ask(start, end), max(3, calls // 10))
-    row("warm, in a new environment", other, units, "≤ 250 ms")
+    show("warm, in a new environment", other, units, "≤ 250 ms")
     print(f"\nThe cache holds {world.cache_bytes() / 1e6:.1f} MB.")
 
 
-def main(sizes: list[int], day: int, calls: int, rounds: int) -> list[Series]:
+def main(rounds: int, sizes: str, day: int, calls: int) -> list[Series]:
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
     import headrace.analytics.routes  # noqa: F401 - early: the code may be edited during a long run
 
     found = slot_costs(rounds)
-    for case in [*sizes, None] if day else sizes:
+    counts: list[int | None] = [int(size) for size in sizes.split(",")]
+    for case in [*counts, None] if day else counts:
         with database(CACHE_ENDPOINT="127.0.0.1:1", POWERTOOLS_METRICS_DISABLED="true") as services:
             world = BenchWorld(services.port, services.cache_port)
             services.create_table(TABLE, indexes=("TimeIndex",))  # the only one that is read here
@@ -146,22 +146,5 @@ def main(sizes: list[int], day: int, calls: int, rounds: int) -> list[Series]:
     return found
 
 
-def _sizes(text: str) -> list[int]:
-    try:
-        return [int(size) for size in text.split(",") if size]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list such as 200000,1000000") from None
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m bench.analytics", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--sizes", type=_sizes, default="200000,1000000", help="messages over 60 minutes, separated by commas"
-    )
-    parser.add_argument(
-        "--day", type=int, default=1_000_000, help="messages over 24 hours; 0 leaves this measurement out"
-    )
-    parser.add_argument("--calls", type=int, default=40)
-    add_options(parser, 5)
-    options = parser.parse_args()
-    write(main(options.sizes, options.day, options.calls, options.rounds), options.json)
+    command(__doc__, main, 5, sizes="200000,1000000", day=1_000_000, calls=40)

@@ -9,7 +9,6 @@ separately.
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import time
@@ -22,7 +21,7 @@ import psutil
 
 from bench.analytics.world import empty_cache
 from bench.requests import answer_of, http_event
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio
 from bench.rows import fill
 from bench.services import database
 from loadtest.ads.click_size import validated
@@ -209,7 +208,7 @@ def measure(
     return seen
 
 
-def main(clicks: int, rides: int, rounds: int) -> list[Series]:
+def main(rounds: int, clicks: int, rides: int) -> list[Series]:
     import headrace.bootstrap  # noqa: F401 - sets what an environment sets
 
     with database(of_the_stage=True, POWERTOOLS_METRICS_DISABLED="true") as found:
@@ -220,8 +219,7 @@ def main(clicks: int, rides: int, rounds: int) -> list[Series]:
         fill_rides(rides)
         print(f"{clicks + rides:,} rows written in {time.monotonic() - began:.1f} s; {rounds} rounds\n")
         processes = {"function": psutil.Process(), "DynamoDB": found.process, "Redis": found.cache}
-        print("| asked first | ms | bare Query, ms | ratio | pages | rows | CPU of function · DynamoDB · Redis, ms |")
-        print("| --- | --- | --- | --- | --- | --- | --- |")
+        head("asked first", "ms", "bare Query, ms", "ratio", "pages", "rows", "CPU of function · DynamoDB · Redis, ms")
         series: list[Series] = []
         for what, ask_for, count in (
             ("top ads", top_ads, clicks),
@@ -245,9 +243,4 @@ def main(clicks: int, rides: int, rounds: int) -> list[Series]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clicks", type=int, default=62_000)
-    parser.add_argument("--rides", type=int, default=13_000)
-    add_options(parser, 5)
-    options = parser.parse_args()
-    write(main(options.clicks, options.rides, options.rounds), options.json)
+    command(__doc__, main, 5, clicks=62_000, rides=13_000)

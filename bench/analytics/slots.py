@@ -6,7 +6,6 @@ are medians of the rounds.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import time
@@ -16,7 +15,7 @@ import zlib
 from collections.abc import Callable
 from statistics import median
 
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio
 
 ROOMS, SHARDS = 20, 8
 
@@ -29,8 +28,8 @@ def slot_costs(rounds: int) -> list[Series]:
 
     chance = random.Random(3)
     seen: list[Series] = []
-    print("\n| users in a slot | in the cache | encode | decode | as JSON | decode | in memory | merge |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print()
+    head("users in a slot", "in the cache", "encode", "decode", "as JSON", "decode", "in memory", "merge")
     for users in (100, 10_000, 100_000, 1_000_000):
         counts = {str(uuid.UUID(int=chance.getrandbits(128))): 1 + chance.randrange(9) for _ in range(users)}
         rooms = {f"room-{number}": users // ROOMS for number in range(ROOMS)}
@@ -82,7 +81,4 @@ def _times(call: Callable[[], object], rounds: int) -> list[float]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser, 9)
-    options = parser.parse_args()
-    write(slot_costs(options.rounds), options.json)
+    command(__doc__, slot_costs, 9)

@@ -8,7 +8,6 @@ call. Numbers are medians of each round's p50; ratios are medians of the rounds'
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import time
@@ -18,7 +17,7 @@ from typing import Any
 
 from bench.history.rooms import TABLE, RoomAccesses, fill_rooms, message
 from bench.requests import http_event
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio, row
 from bench.services import Database, database
 
 SIZES = [1_000, 200_000]
@@ -169,8 +168,7 @@ def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
             both = p50s(case, calls)
             if turn:  # the first round warms up
                 seen[number].append(both)
-    print("| room | page | messages | bare Query | headrace | ratio | aim |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    head("room", "page", "messages", "bare Query", "headrace", "ratio", "aim")
     flat: dict[tuple[str, str], list[list[float]]] = {}
     found = []
     for number, case in enumerate(cases):
@@ -184,15 +182,17 @@ def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
             f"| {statistics.median(ours):.2f} ms | {against.median:.2f}× | {case.aim} |"
         )
         flat.setdefault((case.kind, case.page), []).append(ours)
-    print(f"\n| room | page | at {SIZES[1]:,} against {SIZES[0]:,} messages |\n| --- | --- | --- |")
+    print()
+    head("room", "page", f"at {SIZES[1]:,} against {SIZES[0]:,} messages")
     for (kind, page), (small, large) in flat.items():
         flatness = ratio(f"{kind}: {page}, time in the large room against the small one", large, small, "lower")
         found.append(flatness)
-        print(f"| {kind} | {page} | {flatness.median:.2f}× |")
+        row(f"{kind}", f"{page}", f"{flatness.median:.2f}×")
     return found
 
 
-def main(rounds: int, calls: int) -> list[Series]:
+def main(rounds: int, calls: int, messages: int) -> list[Series]:
+    SIZES[1] = messages
     with database(CURSOR_SECRET_ARN="bench") as found:
         began = time.monotonic()
         fill_rooms(found, SIZES)
@@ -202,10 +202,4 @@ def main(rounds: int, calls: int) -> list[Series]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m bench.history", description=__doc__.splitlines()[0])
-    add_options(parser, 9)
-    parser.add_argument("--calls", type=int, default=40)
-    parser.add_argument("--messages", type=int, default=SIZES[1], help="messages of the larger room")
-    options = parser.parse_args()
-    SIZES[1] = options.messages
-    write(main(options.rounds, options.calls), options.json)
+    command(__doc__, main, 9, calls=40, messages=SIZES[1])

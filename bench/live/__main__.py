@@ -5,32 +5,27 @@ Halfway, a tenth of the subscribers lose their connections. At the end every sub
 or fetched. Latency is the time from sending a message until a subscriber has it, for subscribers that kept their
 connection.
 
-Then boto3, urllib3 and push_live each post the same frame to the same connections, and the CPU of each in this process
+Then boto3 and push_live each post the same frame to the same connections, and the CPU of each in this process
 is measured. The CPU of push_live per frame is that of its processes during the run.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import statistics
-import sys
 import time
 import urllib.request
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Any
-from urllib.parse import urlsplit
 
 import boto3
 import psutil
-import urllib3
 from boto3.dynamodb.conditions import Key
 from botocore.credentials import Credentials
 
 from bench.live.run import STATE, Run, on_stage
-from bench.rounds import Series, add_options, figure, ratio, write
+from bench.rounds import Series, command, figure, head, ratio, row
 from loadtest.client.target import Target
 from localstage.template.attributes import ACCOUNT
 
@@ -59,7 +54,7 @@ def cpu_of(processes: list[psutil.Process]) -> float:
 
 
 def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int) -> list[list[float]]:
-    """Seconds of CPU per post and round: by boto3, by urllib3 with push_live's signatures, and by push_live itself."""
+    """Seconds of CPU per post and round: by boto3, and by push_live."""
     from headrace.core.times import SystemClock
     from headrace.live.push.api_gateway import ApiGatewayPusher
     from headrace.live.push.connection_pool import ConnectionPool
@@ -71,20 +66,10 @@ def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int)
     usual = boto3.client("apigatewaymanagementapi", endpoint_url=url, **CREDENTIALS)
     signer = Signer(url, "us-east-1", Credentials(ACCOUNT, "local"), SystemClock())
     pusher = ApiGatewayPusher(signer, ConnectionPool(Api(url)))
-    pool = urllib3.PoolManager()
-    host = url.removesuffix(urlsplit(url).path)
 
     def by_boto3() -> None:
         for connection in connections:
             usual.post_to_connection(ConnectionId=connection, Data=frame)
-
-    def by_urllib3() -> None:
-        hashed = sha256(frame).hexdigest()
-        for connection in connections:
-            first, *lines = signer.head(connection, hashed, len(frame)).decode().strip().split("\r\n")
-            headers = dict(line.split(": ", 1) for line in lines)
-            if pool.request("POST", host + first.split()[1], body=frame, headers=headers).status != 200:
-                raise SystemExit("a frame was refused")
 
     def by_push_live() -> None:
         results = pusher.deliver([Push(connection, [frame]) for connection in connections], 30)
@@ -92,7 +77,7 @@ def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int)
             raise SystemExit(f"not all frames were sent: {results}")
 
     calls = max(2, POSTS // len(connections) // rounds)
-    ways = (by_boto3, by_urllib3, by_push_live)
+    ways = (by_boto3, by_push_live)
     seen = [[cpu_per_post(way, len(connections), calls) for way in ways] for _ in range(rounds)]
     return [list(way) for way in zip(*seen, strict=True)]
 
@@ -119,77 +104,66 @@ def connection_ids(stage: dict[str, Any], room: str) -> list[str]:
     return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
 
 
-async def measure(target: Target, options: argparse.Namespace) -> bool:
+async def measure(target: Target, rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
+    """Send and push, then post; a message that is missing ends the benchmark."""
     stage = json.loads((STATE / "stage.json").read_text())
-    run = Run(target, options.subscribers)
-    for each in run.subscribers:
-        await each.rooms.__aenter__()
-    await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
-    tasks = [asyncio.create_task(each.listen()) for each in run.subscribers]
-    await run.send_messages(5, 2)  # without cold starts in the measurement
-    await run.wait_for_all(60)
-    warm = set(run.sent_at)
-    processes = workers(stage["pid"], "PushLive")
-    cpu, pushed, frames = cpu_of(processes), run.counted("pushed"), run.counted("frames")
-    run.sent_at.clear()
-    began = time.monotonic()
-    sending = asyncio.create_task(run.send_messages(options.rate, options.seconds))
-    await asyncio.sleep(options.seconds / 2)
-    await run.cut(options.subscribers // 10)
-    await sending
-    took = time.monotonic() - began
-    await run.wait_for_all(60)
-    cpu, pushed = cpu_of(processes) - cpu, run.counted("pushed") - pushed
-    frames = run.counted("frames") - frames
-    connections = await asyncio.to_thread(connection_ids, stage, run.room)
-    frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
-    per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, options.rounds)
-    found = report(run, len(warm), took, pushed, frames, cpu, per_post)
-    if not run.missing():
-        write(found, options.json)
-    for task in tasks:
-        task.cancel()
-    for each in run.subscribers:
-        await each.rooms.__aexit__(None, None, None)
-    return run.missing() == 0
+    run = Run(target, subscribers)
+    async with run.following():
+        await run.send_messages(5, 2)  # without cold starts in the measurement
+        await run.wait_for_all(60)
+        warm = set(run.sent_at)
+        processes = workers(stage["pid"], "PushLive")
+        cpu, pushed, frames = cpu_of(processes), run.counted("pushed"), run.counted("frames")
+        run.sent_at.clear()
+        began = time.monotonic()
+        sending = asyncio.create_task(run.send_messages(rate, seconds))
+        await asyncio.sleep(seconds / 2)
+        await run.cut(subscribers // 10)
+        await sending
+        took = time.monotonic() - began
+        await run.wait_for_all(60)
+        cpu, pushed = cpu_of(processes) - cpu, run.counted("pushed") - pushed
+        frames = run.counted("frames") - frames
+        connections = await asyncio.to_thread(connection_ids, stage, run.room)
+        frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
+        per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, rounds)
+        found = report(run, len(warm), took, pushed, frames, cpu, per_post)
+        if run.missing():
+            raise SystemExit("messages are missing")
+        return found
 
 
 def report(
     run: Run, warm: int, took: float, pushed: int, frames: int, cpu: float, per_post: list[list[float]]
 ) -> list[Series]:
     """Print the table; returns its numbers."""
-    usual, plain, ours = map(statistics.median, per_post)
-    against = ratio("CPU per post against boto3", per_post[2], per_post[0], "lower")
+    usual, ours = map(statistics.median, per_post)
+    against = ratio("CPU per post against boto3", per_post[1], per_post[0], "lower")
     latencies = run.latencies()
     p50, p99 = (latencies[int(len(latencies) * part)] * 1000 if latencies else 0.0 for part in (0.5, 0.99))
     subscribers, messages = len(run.subscribers), len(run.accepted) - warm
     print(f"{subscribers} subscribers, {messages} messages in {took:.0f} s; a tenth of them cut off halfway\n")
-    print("| | | aim |")
-    print("| --- | --- | --- |")
-    print(f"| messages missing at a subscriber | {run.missing()} of {subscribers * messages:,} | 0 |")
+    head("", "aim")
+    row("messages missing at a subscriber", f"{run.missing()} of {subscribers * messages:,}", "0")
     fetched, repeated = run.counted("fetched"), run.counted("repeated")
-    print(f"| items pushed · fetched for gaps · dropped as repeated | {pushed:,} · {fetched:,} · {repeated:,} | – |")
-    print(f"| send to subscriber, p50 | {p50:.0f} ms | ≤ 300 ms |")
-    print(f"| send to subscriber, p99 | {p99:.0f} ms | ≤ 1,500 ms |")
-    print(f"| messages delivered | {pushed / took:,.0f} /s, in {frames / took:,.0f} frames/s | – |")
-    print(f"| push_live in total, CPU per frame | {cpu / max(1, frames) * 1e6:.0f} µs | – |")
-    print(f"| one post by boto3's `post_to_connection`, CPU | {usual * 1e6:.0f} µs | – |")
-    print(f"| one post by urllib3 with the same signatures, CPU | {plain * 1e6:.0f} µs | – |")
-    print(f"| one post by push_live, CPU | {ours * 1e6:.0f} µs ({against.median:.2f}×) | < 1× |")
+    row("items pushed · fetched for gaps · dropped as repeated", f"{pushed:,} · {fetched:,} · {repeated:,}", "–")
+    row("send to subscriber, p50", f"{p50:.0f} ms", "≤ 300 ms")
+    row("send to subscriber, p99", f"{p99:.0f} ms", "≤ 1,500 ms")
+    row("messages delivered", f"{pushed / took:,.0f} /s, in {frames / took:,.0f} frames/s", "–")
+    row("push_live in total, CPU per frame", f"{cpu / max(1, frames) * 1e6:.0f} µs", "–")
+    row("one post by boto3's `post_to_connection`, CPU", f"{usual * 1e6:.0f} µs", "–")
+    row("one post by push_live, CPU", f"{ours * 1e6:.0f} µs ({against.median:.2f}×)", "< 1×")
     return [
         against,
-        ratio("CPU per post against urllib3", per_post[2], per_post[1], "lower"),
         figure("send to subscriber, p50", [p50], "ms"),
         figure("send to subscriber, p99", [p99], "ms"),
         figure("messages delivered", [pushed / took], "/s"),
     ]
 
 
+def main(rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
+    return on_stage(lambda target: measure(target, rounds, seconds, rate, subscribers))
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m bench.live", description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--rate", type=float, default=50)
-    parser.add_argument("--subscribers", type=int, default=100)
-    add_options(parser, 5)
-    options = parser.parse_args()
-    sys.exit(on_stage(lambda target: measure(target, options)))
+    command(__doc__, main, 5, seconds=60.0, rate=50.0, subscribers=100)

@@ -10,11 +10,9 @@ reading all it gets, and 100 events/s of 4 KB.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import multiprocessing
 import statistics
-import sys
 import time
 import uuid
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from multiprocessing.connection import Connection
 import aiohttp
 
 from bench.live.run import Run, on_stage
-from bench.rounds import Series, add_options, ratio, write
+from bench.rounds import Series, command, head, ratio, row
 from headrace.live.shares import CONNECTIONS_PER_ROOM as PER_USER
 from headrace.queues.names import live_queue
 from loadtest.client.target import Target
@@ -104,36 +102,29 @@ def flood(flood: Flood, parent: Connection) -> None:
     asyncio.run(flood.run(parent))
 
 
-async def measure(target: Target, options: argparse.Namespace) -> list[Series]:
+async def measure(target: Target, rounds: int, seconds: float, listeners: int) -> list[Series]:
+    """Send to the quiet room without and beside floods."""
     run = Run(target, SUBSCRIBERS)
-    for each in run.subscribers:
-        await each.rooms.__aenter__()
-    await asyncio.gather(*(each.rooms.follow(run.room) for each in run.subscribers))
-    tasks = [asyncio.create_task(each.listen()) for each in run.subscribers]
-    await run.send_messages(QUIET_RATE, 20)  # without cold starts in the measurement
-    print("| flood | listeners | median | p99 | worst | missing |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    quiet = await row("none", run, options, 0)
     series: list[Series] = []
-    users = max(1, -(-options.listeners // PER_USER))
-    for name, count in (("one user", 1), (f"{users} users", users)):
-        room = next(each for each in iter(_room, "") if live_queue(each) == live_queue(run.room))
-        here, there = multiprocessing.Pipe()
-        work = Flood(target, room, count, options.listeners)
-        process = multiprocessing.get_context("spawn").Process(target=flood, args=(work, there), daemon=True)
-        process.start()
-        there.close()  # so that recv() ends with the process
-        listeners = await asyncio.to_thread(here.recv)
-        await asyncio.sleep(3)
-        flooded = await row(name, run, options, listeners)
-        series.append(ratio(f"median beside a flood by {name}, against none", flooded, quiet, "lower"))
-        here.send("stop")
-        await asyncio.to_thread(process.join)
-        await asyncio.sleep(DRAIN_SECONDS)
-    for task in tasks:
-        task.cancel()
-    for each in run.subscribers:
-        await each.rooms.__aexit__(None, None, None)
+    async with run.following():
+        await run.send_messages(QUIET_RATE, 20)  # without cold starts in the measurement
+        head("flood", "listeners", "median", "p99", "worst", "missing")
+        quiet = await quiet_room("none", run, rounds, seconds, 0)
+        users = max(1, -(-listeners // PER_USER))
+        for name, count in (("one user", 1), (f"{users} users", users)):
+            room = next(each for each in iter(_room, "") if live_queue(each) == live_queue(run.room))
+            here, there = multiprocessing.Pipe()
+            work = Flood(target, room, count, listeners)
+            process = multiprocessing.get_context("spawn").Process(target=flood, args=(work, there), daemon=True)
+            process.start()
+            there.close()  # so that recv() ends with the process
+            admitted = await asyncio.to_thread(here.recv)
+            await asyncio.sleep(3)
+            flooded = await quiet_room(name, run, rounds, seconds, admitted)
+            series.append(ratio(f"median beside a flood by {name}, against none", flooded, quiet, "lower"))
+            here.send("stop")
+            await asyncio.to_thread(process.join)
+            await asyncio.sleep(DRAIN_SECONDS)
     return series
 
 
@@ -141,17 +132,17 @@ def _room() -> str:
     return f"flood-{uuid.uuid4().hex[:8]}"
 
 
-async def row(name: str, run: Run, options: argparse.Namespace, listeners: int) -> list[float]:
+async def quiet_room(name: str, run: Run, rounds: int, seconds: float, listeners: int) -> list[float]:
     """Send to the quiet room, print one row, and return the medians of equal parts of the time, one per round."""
     run.sent_at.clear()
-    await run.send_messages(QUIET_RATE, options.seconds)
+    await run.send_messages(QUIET_RATE, seconds)
     await run.wait_for_all(30)
     found = run.latencies() or [0.0]
     median, worst = statistics.median(found), found[-1]
     p99 = found[int(len(found) * 0.99)]
     times = " | ".join(f"{each * 1000:,.0f} ms" for each in (median, p99, worst))
-    print(f"| {name} | {listeners} | {times} | {run.missing()} |", flush=True)
-    return medians(run, options.rounds)
+    row(f"{name}", f"{listeners}", f"{times}", f"{run.missing()}")
+    return medians(run, rounds)
 
 
 def medians(run: Run, parts: int) -> list[float]:
@@ -169,15 +160,9 @@ def medians(run: Run, parts: int) -> list[float]:
     ]
 
 
+def main(rounds: int, seconds: float, listeners: int) -> list[Series]:
+    return on_stage(lambda target: measure(target, rounds, seconds, listeners))
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--listeners", type=int, default=900)
-    add_options(parser, 5)
-    options = parser.parse_args()
-
-    async def measured(target: Target) -> bool:
-        write(await measure(target, options), options.json)
-        return True
-
-    sys.exit(on_stage(measured))
+    command(__doc__, main, 5, seconds=20.0, listeners=900)

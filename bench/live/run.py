@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from bench import ROOT
+from bench.rounds import Series
 from headrace_client import Rooms, Unavailable
 from loadtest.client.stage_process import StageProcess, interruptible, localstage
 from loadtest.client.target import Target
@@ -40,6 +42,18 @@ class Run:
         self.subscribers = [Subscriber(self.client(f"subscriber-{number}")) for number in range(subscribers)]
         self.sent_at: dict[str, float] = {}
         self.accepted: set[str] = set()
+
+    @asynccontextmanager
+    async def following(self) -> AsyncIterator[None]:
+        """Let all subscribers follow the room."""
+        async with AsyncExitStack() as stack:
+            for each in self.subscribers:
+                await stack.enter_async_context(each.rooms)
+            await asyncio.gather(*(each.rooms.follow(self.room) for each in self.subscribers))
+            tasks = [asyncio.create_task(each.listen()) for each in self.subscribers]
+            yield
+            for task in tasks:
+                task.cancel()
 
     def client(self, user: str) -> Rooms:
         return Rooms(self.target.websocket_url, self.target.token_for(user, "chat:read", "chat:write"))
@@ -102,12 +116,12 @@ class Run:
         return sum(getattr(room, name) for each in self.subscribers for room in each.rooms.rooms.values())
 
 
-def on_stage(measure: Callable[[Target], Coroutine[None, None, bool]]) -> int:
-    """Start a stage, measure, and stop it; the exit code."""
+def on_stage(measure: Callable[[Target], Coroutine[None, None, list[Series]]]) -> list[Series]:
+    """Start a stage, measure, and stop it; returns what was measured."""
     command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
     process = StageProcess(lambda _line: None, command, STATE / "stage.json")
     with interruptible():
         try:
-            return 0 if asyncio.run(measure(process.start())) else 1
+            return asyncio.run(measure(process.start()))
         finally:
             process.close()

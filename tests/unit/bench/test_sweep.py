@@ -10,7 +10,7 @@ import pytest
 
 from bench.sweep.__main__ import means, messages_of, report
 from bench.sweep.grid import LOCAL, Setting, grid
-from bench.sweep.heat_map import PANELS, heat_map
+from bench.sweep.heat_map import write
 from bench.sweep.point import Point
 from loadtest.client.stage_template import write_template
 from localstage.core.model import StageModel
@@ -95,16 +95,14 @@ def test_a_scale_is_a_number_above_0() -> None:
             messages_of(scale)
 
 
-def test_the_heat_map_has_every_point_and_the_best_is_darkest() -> None:
+def test_the_heat_map_has_the_values_of_every_point(tmp_path: Path) -> None:
     points = [point(Setting(batch, window), 100.0 * batch) for batch in (5, 20) for window in (None, 0)]
-    drawn = ElementTree.fromstring(heat_map(points))
+    write(points, tmp_path / "sweep.svg")
+    drawn = ElementTree.parse(tmp_path / "sweep.svg")
     texts = [each.text or "" for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    fills = [each.attrib["fill"] for each in drawn.iter("{http://www.w3.org/2000/svg}rect")]
 
-    assert len(fills) == len(points) * len(PANELS)
-    assert {"batch 5, window unset", "batch 20, window 0", "queues 1, writers 8", "2,000"} <= set(texts)
-    assert fills[2] == fills[3] == "rgb(8,69,148)"
-    assert fills[0] == "rgb(222,235,247)"
+    assert {"batch 5, window unset", "batch 20, window 0", "queues 1, writers 8"} <= set(texts)
+    assert [texts.count(each) for each in ("500", "2,000", "10", "20")] == [2, 2, 4, 4]
 
 
 def test_each_value_of_a_setting_has_its_means() -> None:
