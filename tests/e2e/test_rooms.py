@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
@@ -175,37 +174,6 @@ def test_an_invalid_or_forbidden_request_is_refused_with_a_message(alice: Client
         assert answer["error"]["message"]
     assert send(alice, room, messageType="JOIN")[0] == 400
     assert [each["userId"] for each in ok(alice, "GET", f"/rooms/{room}/members")["items"]] == [alice.user]
-
-
-def test_joining_and_leaving_twice_changes_nothing(alice: Client, bob: Client) -> None:
-    """P3."""
-    room = unique("room")
-    created = ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
-    assert ok(alice, "PUT", f"/rooms/{room}", MEMBERS) == created
-
-    bring(alice, room, bob)
-    for method in ("PUT", "DELETE"):
-        first = ok(alice, method, member(room, bob.user))
-        assert [ok(alice, method, member(room, bob.user)) for _ in range(3)] == [first] * 3
-
-    alice.wait_for(room, 3)
-    time.sleep(0.5)
-    assert len(alice.room(room)) == 3
-
-
-def test_a_trusted_producer_imports_old_membership_intervals(platform: RunningStage, bob: Client) -> None:
-    """P8."""
-    producer = Client(platform, None, "events:write", "chat:read")
-    room, start, end = unique("channel"), "2009-05-01T10:00:00.000000Z", "2009-05-01T11:00:00.000000Z"
-    for _ in range(2):
-        ok(producer, "PUT", f"/rooms/{room}", {**MEMBERS, "createdAt": start})
-        ok(producer, "DELETE", member(room, bob.user), {"leftAt": end, "id": "leave-1"})
-        found = ok(producer, "PUT", member(room, bob.user), {"joinedAt": start, "id": "join-1", "username": "Bob"})
-
-    assert (found["joinedAt"], found["leftAt"], found["username"]) == (start, end, "Bob")
-    assert send(bob, room)[0] == 403
-    items = producer.wait_for(room, 3)
-    assert {("JOIN", start), ("LEAVE", end)} == {(item["messageType"], item["timestamp"]) for item in items}
 
 
 @pytest.mark.parametrize("name", IDS)
