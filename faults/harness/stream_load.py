@@ -90,7 +90,7 @@ class SkiTraffic:
 
     def check(self, api: HttpApi, sent: Sequence[Ride]) -> Answers:
         """Run all queries about the rides that were sent."""
-        return SkiQueries(api, self._season.only(sent)).run(lambda _: None)
+        return SkiQueries(api, self._season.only(sent)).run()
 
 
 class AdsTraffic:
@@ -123,7 +123,7 @@ class AdsTraffic:
 
     def check(self, api: HttpApi, sent: Sequence[Click]) -> Answers:
         """Run all queries about the clicks that were sent."""
-        return AdsQueries(api, self._campaign.only(sent)).run(lambda _: None)
+        return AdsQueries(api, self._campaign.only(sent)).run()
 
 
 class TrafficLoad:

@@ -3,84 +3,47 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from loadtest.ads.clicks import Campaign, Click, Counts, moment
 from loadtest.checker.findings import Findings, settled
-from loadtest.sending.threads import in_threads
+from loadtest.sending.queries import Queries
 from localstage.client.http_api import HttpApi
 
 CLIENTS = 8
-PATIENCE = 60.0
-"""Seconds until a count must be right: answers contain what was stored 10 s before, late clicks a little later."""
 SAMPLED_USERS = 300
 MOST_ADS = "10000"
 _NOT_COMPARED = "key"
 
 
-class AdsQueries:
-    """Queries ``campaign``, whose clicks were all accepted. Lost and unexpected clicks are found per ad.
+class AdsQueries(Queries):
+    """Queries ``campaign``, whose clicks were all accepted. Lost and unexpected clicks are found per ad."""
 
-    ``patience`` is how many seconds a count may take to be right; ``pause`` sleeps.
-    """
-
-    def __init__(
-        self,
-        api: HttpApi,
-        campaign: Campaign,
-        *,
-        patience: float = PATIENCE,
-        pause: Callable[[float], object] = time.sleep,
-    ) -> None:
-        self._api = api
+    def __init__(self, api: HttpApi, campaign: Campaign, **options: Any) -> None:
+        super().__init__(api, **options)
         self._campaign = campaign
-        self._patience = patience
-        self._pause = pause
         start, end = campaign.window
         self._window = {"from": moment(start), "to": moment(end)}
-        self.findings = Findings()
         users = sorted(campaign.by_user)
         self._users = random.Random(campaign.name).sample(users, min(SAMPLED_USERS, len(users)))
 
-    @property
-    def subjects(self) -> int:
-        """How many histories are read, how many ads are counted, and one for the top ads."""
-        return 2 * len(self._campaign.by_ad) + len(self._users) + 1
-
-    def run(self, advance: Callable[[int], object]) -> Findings:
-        """Run every query; call ``advance`` after each subject.
-
-        Raises:
-            HttpError: a query is not answered.
-        """
-        self.run_counts(advance)
-        return self.run_histories(advance)
-
-    def run_counts(self, advance: Callable[[int], object]) -> Findings:
+    def run_counts(self) -> Findings:
         """Run the queries about counts, whose answers have what was stored 10 s before."""
         queries = [self._top]
         queries += [partial(self._counts, ad, clicks) for ad, clicks in self._campaign.by_ad.items()]
-        self._ask(queries, advance)
+        self._ask(queries, CLIENTS)
         return self.findings
 
-    def run_histories(self, advance: Callable[[int], object]) -> Findings:
+    def run_histories(self) -> Findings:
         """Read the histories of ads and users, which finds lost and unexpected clicks."""
         queries = [partial(self._ad, ad, clicks) for ad, clicks in self._campaign.by_ad.items()]
         queries += [partial(self._user, user) for user in self._users]
-        self._ask(queries, advance)
+        self._ask(queries, CLIENTS)
         return self.findings
-
-    def _ask(self, queries: Sequence[Callable[[], None]], advance: Callable[[int], object]) -> None:
-        def ask(query: Callable[[], None]) -> None:
-            query()
-            advance(1)
-
-        in_threads(ask, queries, CLIENTS)
 
     def _ad(self, ad: str, clicks: Sequence[Click]) -> None:
         found = self._walk(f"/ads/{quote(ad, safe='')}/clicks")

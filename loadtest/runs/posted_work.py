@@ -7,33 +7,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 from loadtest.checker.durability_probe import DurabilityProbe, Look
-from loadtest.checker.findings import Findings as Answers
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.work import OPERATOR, Findings, Sent
 from loadtest.sending.delivery import CountedEvents, SentEvent
 from loadtest.sending.draining import NEWEST, await_readable, until_complete
+from loadtest.sending.queries import Queries
 from loadtest.sending.queue_depths import Lanes
 from localstage.client.http_api import HttpApi
 
 Event = TypeVar("Event", bound=SentEvent)
 SCOPE = "analytics:read"
-
-
-class Queries(Protocol):
-    """All questions about the events of a stream. The answers are compared with what was sent."""
-
-    def run_histories(self, advance: Any) -> Answers:
-        """Ask the questions that find lost and unexpected events."""
-        ...
-
-    def run_counts(self, advance: Any) -> Answers:
-        """Ask the questions about counts."""
-        ...
 
 
 class PostedWork(CountedEvents[Event], ABC):
@@ -90,7 +78,7 @@ class PostedWork(CountedEvents[Event], ABC):
             at = time.monotonic()
             self._probe.finish()
             with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
-                found = until_complete(lambda: self._queries(api).run_histories(lambda _: None), lanes.waiting)
+                found = until_complete(lambda: self._queries(api).run_histories(), lanes.waiting)
                 waiting = lanes.waiting_of(found.lost)
             wrong = (found.wrong if not self.unanswered else []) + (self._wrong_counts(api) if self._last else [])
         unchecked = f"answers: {self.unanswered} events have no answer, and may be stored" if self.unanswered else ""
@@ -110,7 +98,7 @@ class PostedWork(CountedEvents[Event], ABC):
         found = self._before._wrong_counts(api) if self._before is not None else []
         if not self.all_accepted or self.unanswered:
             return found
-        return found + self._queries(api).run_counts(lambda _: None).wrong
+        return found + self._queries(api).run_counts().wrong
 
     def close(self) -> None:
         """Close the reader's connection."""

@@ -3,84 +3,47 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from loadtest.checker.findings import Findings, settled
-from loadtest.sending.threads import in_threads
+from loadtest.sending.queries import Queries
 from loadtest.ski.rides import SEASON, ResortDay, Ride, Season
 from localstage.client.http_api import HttpApi
 
 CLIENTS = 16
-PATIENCE = 60.0
-"""Seconds until a resort's day must be complete: answers contain what was stored 20 s before."""
 SAMPLED_SKIERS = 300
 """Skiers for whom every query runs. For all others only the lifts of every day are compared."""
 SAMPLED_LIFTS = 5
 
 
-class SkiQueries:
-    """Queries ``season``, whose rides were all accepted. Lost and unexpected rides are found per skier.
+class SkiQueries(Queries):
+    """Queries ``season``, whose rides were all accepted. Lost and unexpected rides are found per skier."""
 
-    ``patience`` is how many seconds a resort's day may take to be complete; ``pause`` sleeps.
-    """
-
-    def __init__(
-        self,
-        api: HttpApi,
-        season: Season,
-        *,
-        patience: float = PATIENCE,
-        pause: Callable[[float], object] = time.sleep,
-    ) -> None:
-        self._api = api
+    def __init__(self, api: HttpApi, season: Season, **options: Any) -> None:
+        super().__init__(api, **options)
         self._season = season
-        self._patience = patience
-        self._pause = pause
-        self.findings = Findings()
         self._days = season.by_day()
         self._skiers = season.by_skier()
         chance = random.Random(season.name)
         self._sample = set(chance.sample(sorted(self._skiers), min(SAMPLED_SKIERS, len(self._skiers))))
 
-    @property
-    def subjects(self) -> int:
-        """How many resorts, days and skiers are queried."""
-        return len(self._season.resorts) + len(self._days) + len(self._skiers)
-
-    def run(self, advance: Callable[[int], object]) -> Findings:
-        """Run every query; call ``advance`` after each subject.
-
-        Raises:
-            HttpError: a query is not answered.
-        """
-        self.run_counts(advance)
-        return self.run_histories(advance)
-
-    def run_counts(self, advance: Callable[[int], object]) -> Findings:
+    def run_counts(self) -> Findings:
         """Run the queries about resorts and their days, whose answers have what was stored 20 s before."""
         listed = {each["resortID"] for each in self._api.get("/resorts")["resorts"]}
         self.findings.check("resorts", "", listed.issuperset(self._season.resorts), True)
 
         # Two days at a time: the first query of a day reads the whole day from the table.
-        self._ask([partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2, advance)
-        self._ask([partial(self._resort, resort) for resort in self._season.resorts], CLIENTS, advance)
+        self._ask([partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2)
+        self._ask([partial(self._resort, resort) for resort in self._season.resorts], CLIENTS)
         return self.findings
 
-    def run_histories(self, advance: Callable[[int], object]) -> Findings:
+    def run_histories(self) -> Findings:
         """Run the queries about skiers, which find lost and unexpected rides."""
-        self._ask([partial(self._skier, skier, rides) for skier, rides in self._skiers.items()], CLIENTS, advance)
+        self._ask([partial(self._skier, skier, rides) for skier, rides in self._skiers.items()], CLIENTS)
         return self.findings
-
-    def _ask(self, queries: Sequence[Callable[[], None]], clients: int, advance: Callable[[int], object]) -> None:
-        def ask(query: Callable[[], None]) -> None:
-            query()
-            advance(1)
-
-        in_threads(ask, queries, clients)
 
     def _resort(self, resort: int) -> None:
         found = self._api.get(f"/resorts/{resort}/seasons")

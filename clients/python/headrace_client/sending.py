@@ -86,6 +86,7 @@ def with_id_and_time(event: Event) -> Event:
 
 Step = float | list[Event]
 """What a sender does next: it waits for so many seconds, or posts these events."""
+Steps = Generator[Step, list[Result] | None, list[Sent]]
 
 
 class SendLoop:
@@ -109,8 +110,8 @@ class SendLoop:
         self._clock = clock
         self.pace = Pace(self._settings, uniform)
 
-    def steps(self, given: Sequence[Event]) -> Generator[Step, list[Result], list[Sent]]:
-        """Yield each step; after events it needs their results. The generator returns one :class:`Sent` per event."""
+    def steps(self, given: Sequence[Event]) -> Steps:
+        """Yield each step; after events it takes their results. Return one :class:`Sent` per event."""
         events = [self._identify(event) for event in given]
         began = self._clock()
         done: dict[int, Sent] = {}
@@ -121,7 +122,7 @@ class SendLoop:
                 yield delay
             batch = self._next_batch(events, left)
             self.pace.sent(len(batch), self._clock())
-            results = yield [events[index] for index in batch]
+            results = (yield [events[index] for index in batch]) or []
             seconds = self._clock() - began
             settled = {
                 index: _sent(events[index], result, seconds)
@@ -191,24 +192,23 @@ class Sender:
         without progress.
         """
         async with self._lock:
-            steps, results = self._loop.steps(events), None
-            while True:
-                try:
-                    step = next(steps) if results is None else steps.send(results)
-                except StopIteration as ended:
-                    return list(ended.value)
+            steps = self._loop.steps(events)
+            step, sent = _advance(steps, None)
+            while step is not None:
                 results = None
                 if isinstance(step, float):
                     await self._sleep(step)
-                    continue
-                try:
-                    results = await self._transport.post(step)
-                except (Unavailable, Refused) as error:
-                    results = _failed(error, len(step))
+                else:
+                    try:
+                        results = await self._transport.post(step)
+                    except (Unavailable, Refused) as error:
+                        results = _failed(error, len(step))
+                step, sent = _advance(steps, results)
+            return sent
 
 
 class BlockingTransport(Limits, Protocol):
-    """A :class:`Transport` for threads or greenlets. It has no ``open`` and no ``close``."""
+    """A :class:`Transport` for threads or greenlets."""
 
     def post(self, events: Sequence[Event]) -> list[Result]:
         """Send ``events``, as :meth:`Transport.post`."""
@@ -232,20 +232,19 @@ class BlockingSender:
 
     def send(self, events: Sequence[Event]) -> list[Sent]:
         """Send ``events``, as :meth:`Sender.send`."""
-        steps, results = self._loop.steps(events), None
-        while True:
-            try:
-                step = next(steps) if results is None else steps.send(results)
-            except StopIteration as ended:
-                return list(ended.value)
+        steps = self._loop.steps(events)
+        step, sent = _advance(steps, None)
+        while step is not None:
             results = None
             if isinstance(step, float):
                 self._sleep(step)
-                continue
-            try:
-                results = self._transport.post(step)
-            except (Unavailable, Refused) as error:
-                results = _failed(error, len(step))
+            else:
+                try:
+                    results = self._transport.post(step)
+                except (Unavailable, Refused) as error:
+                    results = _failed(error, len(step))
+            step, sent = _advance(steps, results)
+        return sent
 
 
 def over_http(
@@ -267,6 +266,14 @@ def over_websocket(
 ) -> Sender:
     """A sender over one WebSocket, which is opened again after each end. ``token`` is called for each connection."""
     return Sender(SocketTransport(url, token, connection or ConnectionSettings()), settings)
+
+
+def _advance(steps: Steps, results: list[Result] | None) -> tuple[Step | None, list[Sent]]:
+    """The next step after the ``results`` of the last one; without a next step the result of each event."""
+    try:
+        return steps.send(results), []
+    except StopIteration as ended:
+        return None, list(ended.value)
 
 
 def _failed(error: Unavailable | Refused, count: int) -> list[Result]:

@@ -46,7 +46,7 @@ def _answer(counts: Counts) -> dict[str, Any]:
 
 
 def findings_of(clicks: Sequence[Click]) -> Findings:
-    return AdsQueries(Stage(clicks), CAMPAIGN, patience=0).run(lambda _: None)  # type: ignore[arg-type]
+    return AdsQueries(Stage(clicks), CAMPAIGN, patience=0).run()  # type: ignore[arg-type]
 
 
 def test_a_stage_that_stores_every_click_passes() -> None:
@@ -82,7 +82,7 @@ def test_clicks_out_of_order_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     hot = CAMPAIGN.top()[0][0]
     monkeypatch.setattr(stage, "walk", lambda path: reversed(list(Stage.walk(stage, path))))
 
-    findings = AdsQueries(stage, CAMPAIGN, patience=0).run(lambda _: None)  # type: ignore[arg-type]
+    findings = AdsQueries(stage, CAMPAIGN, patience=0).run()  # type: ignore[arg-type]
 
     assert (findings.lost, findings.unexpected) == (0, 0)
     assert any(wrong.startswith(f"history of an ad {hot}:") for wrong in findings.wrong)

@@ -16,23 +16,24 @@ from loadtest.measured.measurements import Measurements
 from loadtest.runs import posted_work
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
+from loadtest.sending import queries
 from loadtest.sending.draining import until_complete
 
 
-class Queries:
+class Queries(queries.Queries):
     """Answers with the events that are ``stored``."""
 
     def __init__(self, stored: set[str], accepted: Sequence[str]) -> None:
         self._stored = stored
         self._accepted = accepted
 
-    def run_histories(self, _: Any) -> Findings:
+    def run_histories(self) -> Findings:
         findings = Findings()
         findings.account(Counter(self._stored), Counter(self._accepted))
         findings.check("history", "", self._stored, set(self._accepted))
         return findings
 
-    def run_counts(self, _: Any) -> Findings:
+    def run_counts(self) -> Findings:
         findings = Findings()
         findings.check("count", "", len(self._stored), len(self._accepted))
         return findings
