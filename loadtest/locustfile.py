@@ -22,7 +22,6 @@ from locust.env import Environment
 from locust.runners import MasterRunner, WorkerRunner
 
 from loadtest.client.target import Target
-from loadtest.report.page import write
 from loadtest.runs.phase_run import PhaseRun, failed_part
 from loadtest.runs.phases import INTERRUPT, PHASE, RESULT, Phases
 from loadtest.runs.place import Place
@@ -114,6 +113,9 @@ class Session:
         self.recording.wait()
 
     def _end(self, result: RunResult) -> None:
+        # Imported at the end: matplotlib takes a second to import, and memory of the load generator.
+        from loadtest.report.page import write
+
         path = result.write(Path(self.options.results), self.recording.finish())
         paths, failed = [path], ""
         try:
