@@ -25,7 +25,7 @@ from headrace.streams.chat.stream import UNCHECKED
 COOLDOWN_SECONDS = 5.0
 """Seconds without reads after a table was unavailable."""
 CHECK_SECONDS = 0.5
-"""Seconds after which a request reads no further rows. Rights that are still unknown are checked before storing."""
+"""Seconds after which a request reads no further rows. Rights that are unknown by then are checked before storing."""
 
 CLOCK_SKEW = SECOND
 """Microseconds that the clock of a join may be ahead of the clock of an acceptance."""
@@ -68,25 +68,10 @@ class RoomGate:
             return [None] * len(events)
         at = times.iso(now)
         rights = self._rights(caller, asked, trusted, at)
-        outcomes: list[UserError | None] = []
         for each in events:
-            room_id = each.event["roomId"]
-            intervals = rights.get(room_id, ALWAYS)
-            if intervals is None:
+            if rights.get(each.event["roomId"], ALWAYS) is None:
                 each.event[UNCHECKED] = at
-            if intervals is MISSING:
-                outcomes.append(no_room(room_id))
-            else:
-                outcomes.append(None if intervals is None or intervals is ALWAYS else refusal(intervals, each.event))
-        return outcomes
-
-    def _created(self, room_id: str, caller: Caller, at: str, deadline: float) -> Room | None:
-        """The room that a first message creates, unless it is too late for that."""
-        is_late = self._monotonic() >= deadline
-        return None if is_late else self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
-
-    def _creates(self, room_id: str, trusted: bool) -> bool:
-        return may_create(room_id, trusted or self._by_first_message)
+        return [refusal(rights.get(each.event["roomId"], ALWAYS), each.event) for each in events]
 
     def _needs_check(self, room_id: str, trusted: bool) -> bool:
         room = self._rooms.cached(room_id)
@@ -101,18 +86,18 @@ class RoomGate:
             return rights
         try:
             members = []
-            for room_id, found in self._rooms.get_many(room_ids).items():
-                if found is None and not self._creates(room_id, trusted):
+            for room_id, room in self._rooms.get_many(room_ids).items():
+                if room is None and not may_create(room_id, trusted or self._by_first_message):
                     rights[room_id] = MISSING
-                    continue
-                room = found or self._created(room_id, caller, at, deadline)
+                elif room is None and self._monotonic() < deadline:
+                    room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
                 if room is not None and room.kind == OPEN:
                     rights[room_id] = ALWAYS
                 elif room is not None and not trusted:
                     members.append((caller.subject, room_id))
             if members and self._monotonic() < deadline:
-                for (_, room_id), membership in self._memberships.get_many(members).items():
-                    rights[room_id] = membership.intervals
+                found = self._memberships.get_many(members)
+                rights |= {room_id: membership.intervals for (_, room_id), membership in found.items()}
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
                 self._cooldown.start()
@@ -125,8 +110,15 @@ def may_create(room_id: str, by_first_message: bool) -> bool:
     return by_first_message and not keys.is_reserved_room(room_id)
 
 
-def refusal(intervals: Intervals, event: Mapping[str, Any]) -> Forbidden | None:
-    """Why a user with these membership ``intervals`` may not write ``event`` to its room now, or ``None``."""
+def refusal(intervals: Intervals | None, event: Mapping[str, Any]) -> UserError | None:
+    """Why a user with these membership ``intervals`` may not write ``event`` to its room now, or ``None``.
+
+    Intervals that could not be read (``None``) refuse nothing: the right is checked before the event is stored.
+    """
+    if intervals is None or intervals is ALWAYS:
+        return None
+    if intervals is MISSING:
+        return no_room(event["roomId"])
     if not intervals or intervals[-1].left_at is not None:
         return not_in_room(event["roomId"])
     if is_outside(intervals, event["timestamp"]):
