@@ -175,8 +175,8 @@ class RoomMessagePage(MessagePage):
     position: str
 
 
-_FIELDS = "roomId messageId timestamp userId username message messageType memberId memberName"
-ITEM_FIELDS = tuple(_FIELDS.split())
+ITEM_FIELDS = tuple(name for name in MessageItem.__annotations__ if name != "key")
+"""Attributes of a row that clients see under the same names."""
 
 
 def item_of(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from headrace.core.errors import InvalidCursor, InvalidRequest, NotFound
 from headrace.streams.chat.messages.positions import OVERLAP, position
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change
-from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import Room
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row
@@ -243,15 +242,3 @@ def test_epoch_milliseconds_are_times_in_a_query_too() -> None:
     request = read(PageRequest, {"from": "1763719258722", "limit": "200"})
 
     assert request == PageRequest(limit=200, start="2025-11-21T10:00:58.722000Z")
-
-
-@pytest.mark.parametrize("room", ["", "a#b", "x" * 129, "new\nline"])
-def test_a_path_id_that_could_not_be_a_key_is_refused(room: str) -> None:
-    with pytest.raises(InvalidRequest) as refusal:
-        read(RoomPath, {"roomId": room})
-
-    assert refusal.value.details[0].field == "roomId"
-
-
-def test_a_path_id_in_another_normal_form_is_the_same_room() -> None:
-    assert read(RoomPath, {"roomId": "cafe\u0301"}) == read(RoomPath, {"roomId": "caf\u00e9"})

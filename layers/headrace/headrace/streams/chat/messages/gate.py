@@ -41,7 +41,8 @@ MISSING: Intervals = (Interval("", ""),)
 class RoomGate:
     """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
 
-    Without ``by_first_message``, only messages of trusted senders do. No message creates a room with a reserved id.
+    Without ``by_first_message``, only a trusted sender's message creates one. No message creates a room with a reserved
+    id.
     An open room in the cache costs a dict lookup. Any other room costs one consistent read per request.
     """
 

@@ -61,7 +61,7 @@ class RoomAccess:
         return ReadScope(intervals)
 
     def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
-        """:meth:`read_scope` of several rooms, read together; ``None`` where that is forbidden."""
+        """The :meth:`read_scope` of each room, or ``None`` if the caller may not read it. Costs two reads in all."""
         rooms = self._rooms.get_many(room_ids)
         closed = [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
         memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])

@@ -15,7 +15,7 @@ from headrace.streams.chat.rooms.memberships import Change, EventKind, Membershi
 from headrace.streams.chat.stream import CHAT, Acceptor
 
 REPEAT = 5 * times.MINUTE
-"""Microseconds in which a repeated request publishes its message again. The first one may have ended before that."""
+"""For so many microseconds, a repeated request publishes its message again: the first request may have ended early."""
 _NEVER = 253_402_300_799
 _SENDER = Caller("#memberships", "memberships", frozenset({EVENTS_WRITE}), _NEVER)
 """The sender of these messages. No token has this subject, so no client can overwrite them."""

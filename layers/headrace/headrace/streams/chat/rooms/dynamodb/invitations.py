@@ -43,7 +43,7 @@ class DynamoInvitations:
         return self._table.update_if(condition, key, "ADD rooms :rooms", values)
 
     def _recount(self, invitation: Invitation) -> bool:
-        """Take rooms out of the count whose invitations are gone: their deletion may have been interrupted."""
+        """Stop counting rooms without an invitation: a deletion was interrupted. Returns whether there were any."""
         user_id, inviter = invitation.user_id, invitation.invited_by
         row = self._table.get(_inviter_key(user_id, inviter)) or {}
         if "blockedAt" in row:
@@ -94,7 +94,7 @@ class DynamoInvitations:
         return found, _id(rows[-1]) if more and rows else None
 
     def _open(self, user_id: str, inviter: str, rooms: Iterable[str]) -> list[Invitation]:
-        """The invitations of one inviter to ``rooms`` that are open; unread ones count as open."""
+        """The open invitations of one inviter to ``rooms``. A row that cannot be read now counts as open."""
         rows, unread = self._table.get_many([_key(user_id, room_id) for room_id in rooms])
         found = [each for each in map(_invitation, rows) if each.invited_by == inviter]
         return found + [Invitation(user_id, _id(key), inviter, "", "member") for key in unread]
