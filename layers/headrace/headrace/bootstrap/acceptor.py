@@ -1,13 +1,9 @@
-"""Builds the path of events from clients to the broker.
-
-The gates of a stream are imported where they are built: not every function that publishes has them.
-"""
+"""Builds the path of events from clients to the broker."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import breaker_status, clock, impatient, rate_limiter, retry_lane, secrets
@@ -22,10 +18,13 @@ from headrace.runtime.settings import (
     ResortSettings,
     RoomGateSettings,
 )
-
-if TYPE_CHECKING:
-    from headrace.streams.chat.messages.gate import RoomGate
-    from headrace.streams.ski.dynamodb import DynamoResorts
+from headrace.streams.ads.addresses import AddressHasher
+from headrace.streams.chat.messages.gate import RoomGate
+from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.rooms import CachedRooms
+from headrace.streams.ski.dynamodb import DynamoResorts
+from headrace.streams.ski.gate import SeasonGate
 
 
 @functools.cache
@@ -37,20 +36,12 @@ def frame_acceptor() -> Acceptor:
 @functools.cache
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
-    from headrace.streams.ads.addresses import AddressHasher
-    from headrace.streams.ski.gate import SeasonGate
-
     hasher = AddressHasher(secrets(), AddressSettings.read().address_secret_arn)
     return acceptor({"chat": room_gate(), "ski": SeasonGate(resorts)}, rate_limiter(), hasher.hashed)
 
 
 def room_gate() -> RoomGate:
     """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
-    from headrace.streams.chat.messages.gate import RoomGate
-    from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
-    from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-    from headrace.streams.chat.rooms.rooms import CachedRooms
-
     settings, dynamodb = RoomGateSettings.read(), impatient("dynamodb")
     rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))
     memberships = DynamoMemberships(dynamodb, settings.memberships_table)
@@ -60,8 +51,6 @@ def room_gate() -> RoomGate:
 @functools.cache
 def resorts() -> DynamoResorts:
     """The resorts and their seasons: a ride is refused if its resort does not have its season."""
-    from headrace.streams.ski.dynamodb import DynamoResorts
-
     return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
 
 

