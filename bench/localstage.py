@@ -14,7 +14,6 @@ import shutil
 import statistics
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Coroutine, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -127,15 +126,6 @@ async def frames(url: str, seconds: float) -> float:
         return sum(await asyncio.gather(*(one(session) for _ in range(CONNECTIONS)))) / seconds
 
 
-def cold_start(stage: Target, code: Path) -> float:
-    """Milliseconds from request to answer after an edit, which ends every environment of the function."""
-    code.write_text(code.read_text() + "\n")
-    time.sleep(1.0)
-    began = time.perf_counter()
-    urllib.request.urlopen(f"{stage.http_url}/echo", timeout=30).read()
-    return (time.perf_counter() - began) * 1000
-
-
 def turns(load: Load, ours: str, bare: str, rounds: int, seconds: float) -> tuple[list[float], list[float]]:
     """The rates of both in each round, one after the other."""
     pairs = [(uvloop.run(load(ours, seconds)), uvloop.run(load(bare, seconds))) for _ in range(rounds)]
@@ -156,9 +146,7 @@ def main(rounds: int, seconds: float) -> list[Series]:
             found += [figure(what, rates, "/s"), against]
             medians = f"{statistics.median(rates):,.0f} | {statistics.median(limits):,.0f}"
             row(f"{what}", f"{medians}", f"{against.median:.2f}×")
-        colds = [cold_start(stage, Path(name) / "echo/functions/echo/app.py") for _ in range(rounds)]
-    print(f"cold start: {statistics.median(colds):.0f} ms")
-    return [*found, figure("cold start", colds, "ms")]
+    return found
 
 
 if __name__ == "__main__":

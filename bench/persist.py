@@ -102,7 +102,7 @@ def report(
 def measure(found: Database, rounds: int, count: int, parallel: int) -> list[Series]:
     found.create_table(TABLE)
     with delayed(found.port, DELAY_MS / 1000) as slow:
-        head("", "batch_writer()", "headrace", "ratio", "aim")
+        head("", "", "batch_writer()", "headrace", "ratio", "aim")
         series = report("without latency", compare(found.url, rounds, count, parallel), ("–", "≤ 0.5×"))
         late = compare(f"http://127.0.0.1:{slow}", rounds, count, parallel)
         return series + report(f"{DELAY_MS} ms of latency", late, ("≥ 3×", "≤ 0.5×"))

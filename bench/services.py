@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import psutil
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -53,12 +52,10 @@ async def running() -> AsyncIterator[Endpoints]:
 
 @dataclass(frozen=True)
 class Database:
-    """A dynalite with its process, and a Redis with its process; both are empty."""
+    """A dynalite and a Redis, by their ports; both are empty."""
 
     port: int
-    process: psutil.Process
     cache_port: int
-    cache: psutil.Process
 
     @property
     def url(self) -> str:
@@ -70,23 +67,8 @@ class Database:
         return client("dynamodb", self.port)
 
     def create_table(self, name: str, indexes: Collection[str] | None = None) -> str:
-        """Create the table ``name`` of ``template.yaml``, with all its indexes or these; returns its name."""
-        path = ROOT / "template.yaml"
-        found = parse(path.read_text(), path)["Resources"][f"{name}Table"]["Properties"]
-        kept = [
-            {key: each[key] for key in ("IndexName", "KeySchema", "Projection")}
-            for each in found.get("GlobalSecondaryIndexes", ())
-            if indexes is None or each["IndexName"] in indexes
-        ]
-        keys = {key["AttributeName"] for each in [found, *kept] for key in each["KeySchema"]}
-        self.client().create_table(
-            TableName=name,
-            BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[each for each in found["AttributeDefinitions"] if each["AttributeName"] in keys],
-            KeySchema=found["KeySchema"],
-            **({"GlobalSecondaryIndexes": kept} if kept else {}),
-        )
-        return name
+        """Create a table of ``template.yaml``; returns its name."""
+        return create_table(self.client(), name, indexes)
 
 
 def client(service: str, port: int) -> Any:
@@ -100,6 +82,26 @@ def client(service: str, port: int) -> Any:
         aws_secret_access_key="local",
         config=Config(retries={"total_max_attempts": 1}, read_timeout=60, max_pool_connections=8),
     )
+
+
+def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = None) -> str:
+    """Create the table ``name`` of ``template.yaml``, with all its indexes or these; returns its name."""
+    path = ROOT / "template.yaml"
+    found = parse(path.read_text(), path)["Resources"][f"{name}Table"]["Properties"]
+    kept = [
+        {key: each[key] for key in ("IndexName", "KeySchema", "Projection")}
+        for each in found.get("GlobalSecondaryIndexes", ())
+        if indexes is None or each["IndexName"] in indexes
+    ]
+    keys = {key["AttributeName"] for each in [found, *kept] for key in each["KeySchema"]}
+    dynamodb.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[each for each in found["AttributeDefinitions"] if each["AttributeName"] in keys],
+        KeySchema=found["KeySchema"],
+        **({"GlobalSecondaryIndexes": kept} if kept else {}),
+    )
+    return name
 
 
 @contextmanager
@@ -144,10 +146,10 @@ def database(*, of_the_stage: bool = False, **variables: str) -> Iterator[Databa
         ]
         with (
             _process([*dynalite, "--createTableMs", "0"], environment) as process,
-            _process(redis, {}) as cache,
+            _process(redis, {}),
         ):
             _wait(port, process)
-            yield Database(port, process, cache_port, cache)
+            yield Database(port, cache_port)
 
 
 def _free_port() -> int:
@@ -157,9 +159,13 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _process(command: list[str | Path], variables: dict[str, str]) -> Iterator[psutil.Popen]:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = psutil.Popen([str(part) for part in command], env=os.environ | variables, **quiet)
+def _process(command: list[str | Path], variables: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        env=os.environ | variables,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         yield process
     finally:
@@ -167,7 +173,7 @@ def _process(command: list[str | Path], variables: dict[str, str]) -> Iterator[p
         process.wait()
 
 
-def _wait(port: int, process: psutil.Popen) -> None:
+def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
     """Wait until the dynalite answers."""
     while True:
         try:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.analytics.slots import slot_costs
 from bench.analytics.world import HOUR_START, MINUTE, ROOMS, SETTLE, TABLE, USERS, BenchWorld, Environment, messages
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import CHAT_KEY, fill
@@ -79,14 +78,9 @@ def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list
         late.append(environment.ask(start + number * MINUTE, end + number * MINUTE))
     later = figure(f"{count:,}: a window that is one minute later", (each[0] for each in late), "ms")
     show("a window that is one minute later", later.median, late[-1][1], "≤ 80 ms" if count <= 200_000 else "≤ 250 ms")
-    slowest, units, _ = max(late, key=lambda each: each[0])
-    show("the slowest of ten such windows: ten minutes are merged into one slot", slowest, units, "–")
-    live, units, _ = repeat(lambda: environment.ask(start + 30_000_000, world.clock.now()), max(3, calls // 10))
-    show("until now, from the middle of a minute: two live edges", live, units, "–")
     plain, cold, again, other = (each.values for each in found)
     gain = statistics.median(plain) / statistics.median(again)
     print(f"\nScatter-gather takes {gain:,.0f}× as long as a repeated request (aim ≥ 100×).")
-    print(f"The cache holds {world.cache_bytes() / 1e6:.1f} MB.")
     return [
         *found,
         later,
@@ -116,7 +110,6 @@ def measure_day(world: BenchWorld, count: int, calls: int) -> None:
     show("warm", again, units, "≤ 250 ms")
     other, units, _ = repeat(lambda: world.environment().ask(start, end), max(3, calls // 10))
     show("warm, in a new environment", other, units, "≤ 250 ms")
-    print(f"\nThe cache holds {world.cache_bytes() / 1e6:.1f} MB.")
 
 
 def main(rounds: int, sizes: str, day: int, calls: int) -> list[Series]:
@@ -124,7 +117,7 @@ def main(rounds: int, sizes: str, day: int, calls: int) -> list[Series]:
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
     import headrace.analytics.routes  # noqa: F401 - early: the code may be edited during a long run
 
-    found = slot_costs(rounds)
+    found: list[Series] = []
     counts: list[int | None] = [int(size) for size in sizes.split(",")]
     for case in [*counts, None] if day else counts:
         with database(CACHE_ENDPOINT="127.0.0.1:1", POWERTOOLS_METRICS_DISABLED="true") as services:

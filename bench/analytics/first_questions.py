@@ -3,8 +3,7 @@
 The top ads of 62,000 clicks of a minute, and the rides per hour of a resort's day with 13,000 rides: the sizes of the
 demos. Starts the stage's DynamoDB emulator on disk, and Redis. The question is asked through the route's whole function
 with open connections; the cache and the memory of the function are emptied before each round. The peer reads the same
-pages with boto3's Query, in as many threads, and uses no row. CPU is counted for this process, the emulator and Redis
-separately.
+pages with boto3's Query, in as many threads, and uses no row.
 """
 
 from __future__ import annotations
@@ -17,11 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-import psutil
-
 from bench.analytics.world import empty_cache
 from bench.requests import answer_of, http_event
-from bench.rounds import Series, command, figure, head, ratio
+from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import fill
 from bench.services import database
 from loadtest.ads.click_size import validated
@@ -56,15 +53,6 @@ class Traffic:
         dynamodb.meta.events.register("provide-client-params.dynamodb.Query", counted)
         dynamodb.meta.events.register("after-call.dynamodb.Query", answered)
         return dynamodb
-
-
-@dataclass
-class Rounds:
-    """Seconds of each round, ours and the peer's, and CPU seconds by process."""
-
-    seconds: list[float] = field(default_factory=list)
-    bare: list[float] = field(default_factory=list)
-    cpus: dict[str, list[float]] = field(default_factory=dict)
 
 
 def key_of(stream: Any) -> tuple[str, str]:
@@ -189,22 +177,16 @@ def bare(database: Any, queries: list[dict[str, Any]]) -> Callable[[], None]:
     return read
 
 
-def measure(
-    ask: Ask, read: Callable[[], None], empty: Callable[[], None], processes: dict[str, psutil.Process], rounds: int
-) -> Rounds:
-    """Ask ``rounds`` times, each time with an empty cache, and ``read`` the same pages after it."""
-    seen = Rounds(cpus={name: [] for name in processes})
+def measure(ask: Ask, read: Callable[[], None], empty: Callable[[], None], rounds: int) -> list[tuple[float, float]]:
+    """Milliseconds of each round: to ask with an empty cache, and to ``read`` the same pages after it."""
+    seen = []
     for _ in range(rounds):
         empty()
-        before = {name: sum(process.cpu_times()[:2]) for name, process in processes.items()}
         began = time.perf_counter()
         ask()
-        seen.seconds.append(time.perf_counter() - began)
-        for name, process in processes.items():
-            seen.cpus[name].append(sum(process.cpu_times()[:2]) - before[name])
-        began = time.perf_counter()
+        asked = time.perf_counter()
         read()
-        seen.bare.append(time.perf_counter() - began)
+        seen.append((1000 * (asked - began), 1000 * (time.perf_counter() - asked)))
     return seen
 
 
@@ -218,8 +200,7 @@ def main(rounds: int, clicks: int, rides: int) -> list[Series]:
         fill_clicks(clicks)
         fill_rides(rides)
         print(f"{clicks + rides:,} rows written in {time.monotonic() - began:.1f} s; {rounds} rounds\n")
-        processes = {"function": psutil.Process(), "DynamoDB": found.process, "Redis": found.cache}
-        head("asked first", "ms", "bare Query, ms", "ratio", "pages", "rows", "CPU of function · DynamoDB · Redis, ms")
+        head("asked first", "ms", "bare Query, ms", "ratio", "pages", "rows")
         series: list[Series] = []
         for what, ask_for, count in (
             ("top ads", top_ads, clicks),
@@ -228,16 +209,11 @@ def main(rounds: int, clicks: int, rides: int) -> list[Series]:
             traffic = Traffic()
             ask = ask_for(count, found.cache_port, traffic)
             read = bare(found.client(), list(traffic.queries))
-            rows, pages = traffic.rows, len(traffic.queries)
-            seen = measure(ask, read, lambda: empty_cache(found.cache_port), processes, rounds)
-            times, peer = ([1000 * each for each in seconds] for seconds in (seen.seconds, seen.bare))
+            pages, rows = str(len(traffic.queries)), f"{traffic.rows:,}"
+            times, peer = zip(*measure(ask, read, lambda: empty_cache(found.cache_port), rounds), strict=True)
             against = ratio(f"{what} / bare Query", times, peer, "lower")
-            spent = " · ".join(f"{1000 * statistics.median(each):.0f}" for each in seen.cpus.values())
-            print(
-                f"| {what} | {statistics.median(times):.0f} | {statistics.median(peer):.0f} | {against.median:.2f}× "
-                f"| {pages} | {rows:,} | {spent} |",
-                flush=True,
-            )
+            medians = [f"{statistics.median(each):.0f}" for each in (times, peer)]
+            row(what, *medians, f"{against.median:.2f}×", pages, rows)
             series += [figure(what, times, "ms"), against]
         return series
 

@@ -105,13 +105,6 @@ class BenchWorld:
         """Empty the cache."""
         empty_cache(self.cache_port)
 
-    def cache_bytes(self) -> int:
-        """The size of the cached data in bytes."""
-        from redis import Redis
-
-        with Redis(port=self.cache_port) as cache:
-            return int(cache.info("memory")["used_memory_dataset"])
-
     def scatter_gather(self, start: int, end: int) -> tuple[float, float, int]:
         """Count a window with Query calls; returns milliseconds, read units and the total."""
         from headrace.core import keys, times

@@ -6,7 +6,7 @@ or fetched. Latency is the time from sending a message until a subscriber has it
 connection.
 
 Then boto3 and push_live each post the same frame to the same connections, and the CPU of each in this process
-is measured. The CPU of push_live per frame is that of its processes during the run.
+is measured.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from collections.abc import Callable
 from typing import Any
 
 import boto3
-import psutil
 from boto3.dynamodb.conditions import Key
 from botocore.credentials import Credentials
 
@@ -35,22 +34,6 @@ CREDENTIALS: dict[str, Any] = {
     "aws_secret_access_key": "local",
     "region_name": "us-east-1",
 }
-
-
-def workers(stage: int, function: str) -> list[psutil.Process]:
-    """The processes that run a function of a stage."""
-    found = []
-    for process in psutil.Process(stage).children(recursive=True):
-        try:
-            if function in process.environ().get("AWS_LAMBDA_FUNCTION_NAME", ""):
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
-def cpu_of(processes: list[psutil.Process]) -> float:
-    return sum(float(times.user + times.system) for times in (each.cpu_times() for each in processes))
 
 
 def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int) -> list[list[float]]:
@@ -112,8 +95,7 @@ async def measure(target: Target, rounds: int, seconds: float, rate: float, subs
         await run.send_messages(5, 2)  # without cold starts in the measurement
         await run.wait_for_all(60)
         warm = set(run.sent_at)
-        processes = workers(stage["pid"], "PushLive")
-        cpu, pushed, frames = cpu_of(processes), run.counted("pushed"), run.counted("frames")
+        pushed = run.counted("pushed")
         run.sent_at.clear()
         began = time.monotonic()
         sending = asyncio.create_task(run.send_messages(rate, seconds))
@@ -122,20 +104,17 @@ async def measure(target: Target, rounds: int, seconds: float, rate: float, subs
         await sending
         took = time.monotonic() - began
         await run.wait_for_all(60)
-        cpu, pushed = cpu_of(processes) - cpu, run.counted("pushed") - pushed
-        frames = run.counted("frames") - frames
+        pushed = run.counted("pushed") - pushed
         connections = await asyncio.to_thread(connection_ids, stage, run.room)
         frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
         per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, rounds)
-        found = report(run, len(warm), took, pushed, frames, cpu, per_post)
+        found = report(run, len(warm), took, pushed, per_post)
         if run.missing():
             raise SystemExit("messages are missing")
         return found
 
 
-def report(
-    run: Run, warm: int, took: float, pushed: int, frames: int, cpu: float, per_post: list[list[float]]
-) -> list[Series]:
+def report(run: Run, warm: int, took: float, pushed: int, per_post: list[list[float]]) -> list[Series]:
     """Print the table; returns its numbers."""
     usual, ours = map(statistics.median, per_post)
     against = ratio("CPU per post against boto3", per_post[1], per_post[0], "lower")
@@ -143,14 +122,13 @@ def report(
     p50, p99 = (latencies[int(len(latencies) * part)] * 1000 if latencies else 0.0 for part in (0.5, 0.99))
     subscribers, messages = len(run.subscribers), len(run.accepted) - warm
     print(f"{subscribers} subscribers, {messages} messages in {took:.0f} s; a tenth of them cut off halfway\n")
-    head("", "aim")
+    head("", "", "aim")
     row("messages missing at a subscriber", f"{run.missing()} of {subscribers * messages:,}", "0")
     fetched, repeated = run.counted("fetched"), run.counted("repeated")
     row("items pushed · fetched for gaps · dropped as repeated", f"{pushed:,} · {fetched:,} · {repeated:,}", "–")
     row("send to subscriber, p50", f"{p50:.0f} ms", "≤ 300 ms")
     row("send to subscriber, p99", f"{p99:.0f} ms", "≤ 1,500 ms")
-    row("messages delivered", f"{pushed / took:,.0f} /s, in {frames / took:,.0f} frames/s", "–")
-    row("push_live in total, CPU per frame", f"{cpu / max(1, frames) * 1e6:.0f} µs", "–")
+    row("messages delivered", f"{pushed / took:,.0f} /s", "–")
     row("one post by boto3's `post_to_connection`, CPU", f"{usual * 1e6:.0f} µs", "–")
     row("one post by push_live, CPU", f"{ours * 1e6:.0f} µs ({against.median:.2f}×)", "< 1×")
     return [

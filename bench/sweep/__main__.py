@@ -13,9 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 
-from rich.console import Console
-from rich.table import Table
-
+from bench.rounds import head, row
 from bench.suite import commit, facts
 from bench.sweep import heat_map
 from bench.sweep.grid import FORMS, Setting, grid, window_text
@@ -94,33 +92,23 @@ def report(points: Sequence[Point], settings: Sequence[Setting], messages: int, 
     about = {"commit": commit(), "machine": facts(), "messages": messages, "partial": partial}
     path.write_text(json.dumps({**about, "points": [point.message() for point in points]}, indent=1), encoding="utf-8")
     heat_map.write(points, path.with_suffix(".svg"))
-    console = Console(width=max(Console().width, 110))
-    console.print(table(points))
+    table(points)
     print("\n".join(means(points)))
     if partial:
         print(f"partial: {len(points)} of {len(settings)} points")
     print(f"lost={sum(point.lost for point in points)}\n{path}\n{path.with_suffix('.svg')}", flush=True)
 
 
-def table(points: Sequence[Point]) -> Table:
-    """All points; the durable latencies in ms."""
-    made = Table(box=None, pad_edge=False)
-    for title in ("batch", "window", "queues", "writers", "stored/s", "durable p50", "p99", "singles p50", "p99"):
-        made.add_column(title, justify="right")
-    for title in ("calls", "lost"):
-        made.add_column(title, justify="right")
+def table(points: Sequence[Point]) -> None:
+    """Print all points; the durable latencies in ms."""
+    head("batch", "window", "queues", "writers", "stored/s", "p50", "p99", "singles p50", "p99", "calls", "lost")
     for point in points:
         setting = point.setting
         latencies = (point.full_p50, point.full_p99, point.single_p50, point.single_p99)
-        made.add_row(
+        row(
             *(str(setting.batch), window_text(setting.window), str(setting.queues), str(setting.writers)),
-            f"{point.stored_per_second:,.0f}",
-            *(f"{each:,.0f}" for each in latencies),
-            f"{point.calls:,}",
-            str(point.lost),
-            style="" if point.whole else "bold red",
+            *(f"{each:,.0f}" for each in (point.stored_per_second, *latencies, point.calls, point.lost)),
         )
-    return made
 
 
 def means(points: Sequence[Point]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.sweep.__main__ import means, messages_of, report
+from bench.sweep.__main__ import means, report
 from bench.sweep.grid import LOCAL, Setting, grid
 from bench.sweep.heat_map import write
 from bench.sweep.point import Point
@@ -51,11 +51,6 @@ def test_the_local_setting_is_that_of_the_template(tmp_path: Path) -> None:
     assert setting_of(model(template, tmp_path / "state")) == LOCAL
 
 
-def test_a_text_that_left_the_template_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"template\.yaml does not contain 'NoSuchLine: 1'"):
-        write_template(tmp_path, [("  NoSuchLine: 1\n", "")], {})
-
-
 def test_without_options_at_most_24_points_vary_all_four_settings() -> None:
     settings = grid({})
 
@@ -66,11 +61,8 @@ def test_without_options_at_most_24_points_vary_all_four_settings() -> None:
         assert len({getattr(each, name) for each in settings}) > 1
 
 
-def test_one_list_alone_leaves_the_others_as_they_are() -> None:
+def test_given_lists_are_combined_and_the_others_stay_as_they_are() -> None:
     assert grid({"queues": "1,2,4", "batches": ""}) == [Setting(queues=1), Setting(queues=2), Setting(queues=4)]
-
-
-def test_lists_are_combined() -> None:
     assert grid({"windows": "unset, 1", "writers": "4,4"}) == [Setting(window=None, writers=4), Setting(200, 1, 1, 4)]
 
 
@@ -86,13 +78,6 @@ def test_lists_are_combined() -> None:
 def test_a_wrong_list_is_refused_with_its_form(options: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         grid(options)
-
-
-def test_a_scale_is_a_number_above_0() -> None:
-    assert messages_of("0.5") == 5_000
-    for scale in ("0", "much", "inf", "nan"):
-        with pytest.raises(ValueError, match="SCALE is a number above 0"):
-            messages_of(scale)
 
 
 def test_the_heat_map_has_the_values_of_every_point(tmp_path: Path) -> None:
