@@ -196,7 +196,8 @@ def persist_queue(request: pytest.FixtureRequest) -> Iterator[PersistQueue]:
     rabbit.control("delete_vhost", "queues")
 
 
-def test_a_message_returned_too_often_is_parked(persist_queue: PersistQueue) -> None:
+def test_a_message_returned_too_often_is_parked_and_not_lost(persist_queue: PersistQueue) -> None:
+    """Fault 8: queues that drop, with no dead-letter exchange."""
     persist_queue.publish("crash record")
 
     assert [persist_queue.deliver_and_give_back() for _ in range(LIMIT + 1)] == [["crash record"]] * (LIMIT + 1)

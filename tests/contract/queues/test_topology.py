@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from pika import BasicProperties, BlockingConnection, URLParameters
+from pika import BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
@@ -144,24 +144,6 @@ def test_a_queue_without_at_least_once_dead_lettering_is_reported(vhost: str, ch
 
     assert "queue persist.0" in report.declared
     assert "x-dead-letter-strategy" in report.differs[0]
-
-
-def test_a_message_redelivered_too_often_is_parked_and_not_lost(vhost: str, channel: BlockingChannel) -> None:
-    """Fault 8: queues that drop, with no dead-letter exchange."""
-    declare(settings(vhost), SECRETS, delivery_limit=3)
-    channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"poison", BasicProperties(delivery_mode=2))
-
-    deliveries = 0
-    for method, _, _ in channel.consume("persist.0", inactivity_timeout=2):
-        if method is None:
-            break
-        deliveries += 1
-        channel.basic_reject(method.delivery_tag, requeue=True)
-    channel.cancel()
-
-    assert deliveries == 4
-    parked = next(body for _, _, body in channel.consume(PARKED_QUEUE, auto_ack=True, inactivity_timeout=20))
-    assert parked == b"poison"
 
 
 def test_live_copies_expire_and_a_full_queue_drops_the_oldest(

@@ -140,28 +140,6 @@ def test_an_older_broker_shows_its_tags_as_a_text(api: FakeApi, secrets: MemoryS
     assert ensure_users(SETTINGS, secrets) == []
 
 
-def test_a_changed_secret_becomes_the_password(api: FakeApi, secrets: MemorySecrets) -> None:
-    ensure_users(SETTINGS, secrets)
-    api.look()
-
-    secrets.values["consumer"] = json.dumps({"username": "consumer", "password": "another"})
-    ensure_users(SETTINGS, secrets)
-
-    assert api.look() == ["users/consumer"]
-    assert ensure_users(SETTINGS, secrets) == []
-
-
-@pytest.mark.parametrize("changed", [{"configure": ".*"}, {"write": ""}, {"read": ".*"}])
-def test_changed_permissions_are_repaired(api: FakeApi, secrets: MemorySecrets, changed: dict[str, str]) -> None:
-    ensure_users(SETTINGS, secrets)
-    api.look()
-
-    api.objects["permissions", "chat", "publisher"] |= changed
-
-    assert ensure_users(SETTINGS, secrets) == ["user publisher has its permissions again"]
-    assert api.look() == ["permissions/chat/publisher"]
-
-
 @pytest.mark.parametrize("role", ["publisher", "consumer"])
 @pytest.mark.parametrize("name", ROLES)
 def test_no_two_secrets_may_name_the_same_user(api: FakeApi, secrets: MemorySecrets, role: str, name: str) -> None:
