@@ -68,26 +68,6 @@ def test_a_message_is_unread_until_marked_and_moves_its_room_to_the_top(alice: C
     assert (listed(alice)[first]["unread"], listed(alice)[second]["unread"]) == (0, 1)
 
 
-def test_conversations_are_paged_in_the_order_of_their_activity(alice: Client, bob: Client) -> None:
-    rooms = [shared_room(alice, bob) for _ in range(3)]
-    for number, room in enumerate((rooms[1], rooms[2], rooms[0])):
-        ok(bob, "POST", "/messages/batch", {"events": [message(room, timestamp=now(seconds=2 + 2 * number))]})
-    order = [rooms[0], rooms[2], rooms[1]]
-    until(lambda: [item["roomId"] for item in conversations(alice)["items"]], lambda found: found == order)
-
-    seen, query = [], {"limit": "1"}
-    while True:
-        page = conversations(alice, **query)
-        seen += [item["roomId"] for item in page["items"]]
-        if not page["hasMore"]:
-            break
-        query["before"] = page["next"]
-
-    assert seen == order
-    status, body, _ = bob.http("GET", f"/users/{bob.user}/rooms", before=query["before"])
-    assert (status, body["error"]["code"]) == (400, "invalid_cursor")
-
-
 def test_p12_a_removed_member_sees_the_last_message_of_their_interval(alice: Client, bob: Client) -> None:
     room = shared_room(alice, bob)
     say(bob, room, "for alice")
