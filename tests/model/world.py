@@ -74,7 +74,7 @@ class World:
         """Start new processes, with nothing in memory."""
         lane = self.mortal(self.lane)
         publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, None, self)
-        self.writer = GuardedStore(self.mortal(self.store), BREAKERS, None, self)
+        self.writer = GuardedStore(self.mortal(self.store), BREAKERS, None, self.monotonic)
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
         late = LateEvents(self.mortal(self.cache), self.clock, SETTLE)
         self.persister = Persister(

@@ -194,7 +194,6 @@ EXPENSIVE: dict[str, AbstractSet[str]] = {
     "requests": set(),
     **dict.fromkeys(UNUSED, frozenset()),
     "pika": PUBLISHING | {"declare_topology", "read_status", "return_parked", "send_probes"},
-    "interlock": PUBLISHING | {"persist_events", "read_status"},
     "cryptography": PAGING | VERIFYING,
     "jwt": VERIFYING,
 }

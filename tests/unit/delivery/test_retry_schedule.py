@@ -70,7 +70,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
     write_path, breaking = WritePath(), BreakerSettings()
     clock = FixedClock(CLOCK.now())
     lane = MemoryRetryLane(clock)
-    store = GuardedStore(write_path.store, breaking, None, Seconds(clock))
+    store = GuardedStore(write_path.store, breaking, None, lambda: clock.now() / SECOND)
     persister = Persister(store, lane, {"chat": TABLE}, clock)
     event = CHAT.accept(message(), sender()).event
     lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])
@@ -91,16 +91,6 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
 
     assert len(lane.dead.messages) == dead
     assert len(write_path.rows()) == 1 - dead
-
-
-class Seconds:
-    """A clock for breakers."""
-
-    def __init__(self, clock: FixedClock) -> None:
-        self._clock = clock
-
-    def monotonic(self) -> float:
-        return self._clock.now() / SECOND
 
 
 @pytest.mark.parametrize("first_pause", [1, 15, 900])

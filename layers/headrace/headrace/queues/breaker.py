@@ -7,9 +7,8 @@ full, only its own events go to the retry lane. The half-open breaker lets one r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from interlock.protocols import Clock
+import time
+from collections.abc import Callable, Sequence
 
 from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishUnconfirmed
 from headrace.queues.ports import Outcome, Outgoing, Publisher
@@ -28,10 +27,10 @@ class GuardedPublisher:
         publisher: Publisher,
         settings: BreakerSettings,
         on_state: OnState | None = None,
-        clock: Clock | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._publisher = publisher
-        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_unavailable, on_state, clock)
+        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_unavailable, on_state, monotonic)
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         if not messages:

@@ -7,12 +7,11 @@ through (half open), which closes it or opens it again. In a new environment a t
 
 from __future__ import annotations
 
-import math
+import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from typing import Generic, Literal, TypeVar
-
-from interlock import CircuitBreaker, CircuitOpenError, Config
-from interlock.protocols import Clock
 
 from headrace.runtime.settings import BreakerSettings
 
@@ -21,7 +20,7 @@ State = Literal["closed", "open", "half_open"]
 
 CLOSED: State = "closed"
 OPEN: State = "open"
-
+HALF_OPEN: State = "half_open"
 
 OnState = Callable[[str, State], object]
 """Is called with a breaker's name and state: after each call while it is not closed, and once when it has closed."""
@@ -39,49 +38,76 @@ class Breaker(Generic[T]):
         settings: BreakerSettings,
         is_failure: Callable[[T], bool],
         on_state: OnState | None = None,
-        clock: Clock | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        window = settings.breaker_window
         self.name = name
-        self._breaker = CircuitBreaker(name=name, config=_config(settings), classifier=_Judge(is_failure), clock=clock)
+        self._failure_percent = settings.breaker_failure_percent
+        self._probe_seconds = settings.breaker_probe_seconds
+        self._least = min(window, max(2, window // 3))
+        self._is_failure = is_failure
         self._on_state = on_state
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._failed: deque[bool] = deque(maxlen=window)
+        """Whether each of the latest calls failed, since the breaker closed."""
+        self._state: State = CLOSED
+        self._changes = 0
+        self._opened_at = 0.0
         self._last_state: State = CLOSED
 
     @property
     def state(self) -> State:
         """The current state. After ``probe_seconds``, ``open`` lasts until the next call."""
-        return self._breaker.state.value  # type: ignore[return-value]  # other states are only set by hand
+        return self._state
 
     def call(self, attempt: Callable[[], T]) -> T | None:
         """The result of ``attempt``; ``None`` if it was not called because the breaker is open."""
         try:
-            return self._breaker.call_sync(attempt)
-        except CircuitOpenError:
-            return None
+            began = self._begin()
+            return None if began is None else self._try(attempt, began)
         finally:
-            state = self.state
-            if self._on_state is not None and (state != CLOSED or self._last_state != CLOSED):
-                self._last_state = state
-                self._on_state(self.name, state)
+            self._report()
 
+    def _begin(self) -> int | None:
+        """How often the state had changed when the call was let through; ``None`` if it is refused."""
+        with self._lock:
+            if self._state == OPEN and self._monotonic() - self._opened_at >= self._probe_seconds:
+                self._enter(HALF_OPEN)
+                return self._changes
+            return self._changes if self._state == CLOSED else None
 
-class _Judge(Generic[T]):
-    def __init__(self, is_failure: Callable[[T], bool]) -> None:
-        self._is_failure = is_failure
+    def _try(self, attempt: Callable[[], T], began: int) -> T:
+        failed = True
+        try:
+            result = attempt()
+            failed = self._is_failure(result)
+        finally:
+            self._end(began, failed=failed)
+        return result
 
-    def is_failure(self, *, result: object, exception: Exception | None) -> bool:
-        return exception is not None or self._is_failure(result)  # type: ignore[arg-type]  # a T
+    def _end(self, began: int, *, failed: bool) -> None:
+        with self._lock:
+            if began != self._changes:
+                # The breaker opened during the call, which says nothing about the service as it is now.
+                return
+            if self._state == HALF_OPEN:
+                self._enter(OPEN if failed else CLOSED)
+                return
+            self._failed.append(failed)
+            calls = len(self._failed)
+            if calls >= self._least and 100 * sum(self._failed) > self._failure_percent * calls:
+                self._enter(OPEN)
 
+    def _enter(self, state: State) -> None:
+        self._state = state
+        self._changes += 1
+        self._failed.clear()
+        if state == OPEN:
+            self._opened_at = self._monotonic()
 
-def _config(settings: BreakerSettings) -> Config:
-    window = settings.breaker_window
-    return Config(
-        # The library opens at the threshold; the setting means above it.
-        failure_rate_threshold=math.nextafter(settings.breaker_failure_percent / 100, 1.0),
-        window_size=window,
-        minimum_number_of_calls=min(window, max(2, window // 3)),
-        wait_duration_in_open=settings.breaker_probe_seconds,
-        permitted_calls_in_half_open=1,
-        max_concurrent_probes=1,
-        # Calls have their own time limits; a slow one that succeeds is a success.
-        slow_call_duration_threshold=math.inf,
-    )
+    def _report(self) -> None:
+        state = self._state
+        if self._on_state is not None and (state != CLOSED or self._last_state != CLOSED):
+            self._last_state = state
+            self._on_state(self.name, state)

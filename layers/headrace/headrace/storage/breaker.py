@@ -7,9 +7,8 @@ refuses as invalid are not failures either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from interlock.protocols import Clock
+import time
+from collections.abc import Callable, Sequence
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
@@ -24,12 +23,16 @@ class GuardedStore:
     """A :class:`~headrace.storage.ports.Store` that fails at once while the table's breaker is open."""
 
     def __init__(
-        self, store: Store, settings: BreakerSettings, on_state: OnState | None = None, clock: Clock | None = None
+        self,
+        store: Store,
+        settings: BreakerSettings,
+        on_state: OnState | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._settings = settings
         self._on_state = on_state
-        self._clock = clock
+        self._monotonic = monotonic
         self._breakers: dict[str, TableBreaker] = {}
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
@@ -44,7 +47,8 @@ class GuardedStore:
         """The breaker of one table."""
         known = self._breakers.get(table)
         if known is None:
-            made: TableBreaker = Breaker(f"table {table}", self._settings, is_unavailable, self._on_state, self._clock)
+            name = f"table {table}"
+            made: TableBreaker = Breaker(name, self._settings, is_unavailable, self._on_state, self._monotonic)
             known = self._breakers.setdefault(table, made)
         return known
 
