@@ -40,7 +40,8 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 PRODUCTS = {
     "boto3": {"runtime"},
-    "botocore": {"runtime", "live/push"},
+    "botocore": {"runtime", "storage/dynamodb", "live/push"},
+    "urllib3": {"storage/dynamodb"},
     "pika": {"queues/rabbitmq"},
     "redis": {"storage"},
 }

@@ -13,6 +13,7 @@ import boto3
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.utils import get_environ_proxies
 
 from headrace.core.errors import ConfigurationError
 
@@ -99,6 +100,16 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         user_agent=USER_AGENT,
     )
     return session().client(service, config=config)  # type: ignore[call-overload]  # any service
+
+
+def has_proxy(client: AwsClient) -> bool:
+    """Whether the requests of ``client`` go through a proxy."""
+    return bool(client.meta.config.proxies or get_environ_proxies(client.meta.endpoint_url))
+
+
+def ca_bundle() -> str | None:
+    """The file of certificates that boto3 trusts, if one is set."""
+    return session()._session.get_config_variable("ca_bundle")  # type: ignore[no-any-return]
 
 
 def call(operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A non-blocking HTTP connection that is kept: sends a request and reads its response."""
+"""A non-blocking HTTP connection that is kept: sends a request and reads the status of its response."""
 
 from __future__ import annotations
 
@@ -34,11 +34,6 @@ class Target:
         self._addresses: list[Any] = []
         self._known_until = float("-inf")
         self._turn = itertools.count()
-
-    @property
-    def addresses(self) -> int:
-        """How many addresses the host has; 0 before the first connection."""
-        return len(self._addresses)
 
     def connect(self) -> socket.socket:
         """A socket with a pending connection, to each address of the host in turn.
@@ -81,10 +76,6 @@ class HttpConnection:
         self._in = bytearray()
         self.is_open = False
         """Whether it is connected, with TLS if the URL is https."""
-        self.head = b""
-        """The status line and the headers of the last response, in lower case; every line ends with CR and LF."""
-        self.body = b""
-        """The body of the last response."""
         self.waits_for = EVENT_WRITE
         self.used = False
         """Whether it had a response before: then the other side may have closed it before the next request."""
@@ -147,11 +138,6 @@ class HttpConnection:
             self._socket.do_handshake()
         self.is_open = True
 
-    @property
-    def has_received(self) -> bool:
-        """Whether a part of the response to the last request has arrived."""
-        return bool(self._in)
-
     def _status(self) -> int | None:
         while True:
             end = self._in.find(b"\r\n\r\n")
@@ -166,56 +152,23 @@ class HttpConnection:
             if status >= 200:
                 break
             del self._in[: end + 4]  # 1xx: the response follows
-        chunked = header(head, b"transfer-encoding") == b"chunked"
-        length = None if chunked else _content_length(head)
-        body = _chunked_body(self._in, end + 4) if chunked else self._in[end + 4 : end + 4 + (length or 0)]
-        if body is None or len(body) < (length or 0):
+        length = _content_length(head)
+        if len(self._in) - end - 4 < (length or 0):
             return None
-        framed = chunked or length is not None or status in (204, 304)
-        self.keeps = framed and b"\r\nconnection: close\r\n" not in head
-        self.head, self.body = head, bytes(body)
+        # A body in chunks has no length: the connection is closed instead of read to the end of the response.
+        self.keeps = (length is not None or status in (204, 304)) and b"\r\nconnection: close\r\n" not in head
         return status
-
-    def forget(self) -> None:
-        """Release the memory of the last response, which may be megabytes."""
-        self.head = self.body = b""
-        self._in = bytearray()
 
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()
 
 
-def header(head: bytes, name: bytes) -> bytes | None:
-    """The value of the header ``name`` in the ``head`` of a response, both in lower case; ``None`` without it."""
-    at = head.find(b"\r\n" + name + b":")
-    return None if at < 0 else head[at + len(name) + 3 : head.index(b"\r\n", at + 2)].strip()
-
-
 def _content_length(head: bytes) -> int | None:
-    value = header(head, b"content-length")
-    if value is not None and not value.isdigit():
+    at = head.find(b"\r\ncontent-length:")
+    if at < 0:
+        return None
+    value = head[at + 17 : head.index(b"\r\n", at + 2)].strip()
+    if not value.isdigit():
         raise ConnectionAbortedError("not an HTTP response")
-    return None if value is None else int(value)
-
-
-def _chunked_body(received: bytearray, at: int) -> bytearray | None:
-    """The body that begins at ``at`` in chunks (RFC 9112, section 7.1); ``None`` while it is incomplete.
-
-    AWS's examples of these services have a Content-Length. HTTP lets a server choose.
-    """
-    body = bytearray()
-    while (end := received.find(b"\r\n", at)) >= 0:
-        size = _chunk_size(bytes(received[at:end]))
-        if not size:  # the last chunk; trailers and an empty line follow
-            return body if received.find(b"\r\n\r\n", end) >= 0 else None
-        at = end + 2 + size + 2
-        body += received[end + 2 : at - 2]
-    return None
-
-
-def _chunk_size(line: bytes) -> int:
-    digits = line.partition(b";")[0].strip()
-    if not digits or digits.strip(b"0123456789abcdefABCDEF"):
-        raise ConnectionAbortedError("not an HTTP response")
-    return int(digits, 16)
+    return int(value)

@@ -17,6 +17,7 @@ from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AwsClient, AwsError, call, client, is_throttling
 from headrace.runtime.parallel import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT
+from headrace.storage.dynamodb.direct import DirectCalls
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
 CHUNK_BYTES = 16 * 1024 * 1024
@@ -42,12 +43,13 @@ class DynamoStore:
 
     def __init__(self, dynamodb: AwsClient, parallel: int = 8, retry_seconds: float = 3.0) -> None:
         self._dynamodb = dynamodb
+        self._direct = DirectCalls(dynamodb)
         self._parallel = Parallel(parallel, "store")
         self._retry_seconds = retry_seconds
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
         rows, keys = one_of_each(table, items)
-        writes = _Writes(self._dynamodb, table, time.monotonic() + self._retry_seconds)
+        writes = _Writes(self._direct, table, time.monotonic() + self._retry_seconds)
         failures: dict[Key, Failure] = {}
         if table.insert_only:
             # Writes share the deadline of the lookups: later ones could replace a row that was written in between.

@@ -1,0 +1,76 @@
+"""Hot calls leave boto3's way, and every other call of the same client keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.core.items import from_wire, to_wire
+from headrace.runtime.aws import AwsError, NoAnswer, call, client
+from headrace.storage.dynamodb.direct import DirectCalls
+from tests.contract.emulators import sdk
+from tests.worlds.ports import free_port
+
+TABLE = "Direct"
+ROW = {"roomId": "кухня", "count": 7}
+QUERY: dict[str, Any] = {
+    "TableName": TABLE,
+    "KeyConditionExpression": "roomId = :room",
+    "ExpressionAttributeValues": {":room": {"S": "кухня"}},
+}
+
+
+@pytest.fixture
+def table(aws: str) -> Iterator[str]:
+    dynamodb = sdk("dynamodb")
+    dynamodb.create_table(
+        TableName=TABLE,
+        KeySchema=[{"AttributeName": "roomId", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "roomId", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    yield aws
+    dynamodb.delete_table(TableName=TABLE)
+
+
+@pytest.mark.usefixtures("table")
+def test_users_of_one_client_get_the_same_rows() -> None:
+    plain = client("dynamodb")
+    direct, other = DirectCalls(plain), DirectCalls(plain)
+    written = call(direct.batch_write_item, RequestItems={TABLE: [{"PutRequest": {"Item": to_wire(ROW)}}]})
+
+    found = [call(each.query, **QUERY)["Items"] for each in (direct, other, plain)]
+
+    assert written["UnprocessedItems"] == {}
+    assert [[from_wire(row) for row in rows] for rows in found] == [[ROW]] * 3
+
+
+@pytest.mark.usefixtures("table")
+def test_a_refusal_has_its_code() -> None:
+    with pytest.raises(AwsError) as raised:
+        call(DirectCalls(client("dynamodb")).query, **QUERY | {"TableName": "Nowhere"})
+
+    assert raised.value.code == "ResourceNotFoundException"
+
+
+@pytest.mark.usefixtures("table")
+def test_a_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("NO_PROXY", "")
+    behind = DirectCalls(client("dynamodb", attempts=1))
+
+    with pytest.raises(NoAnswer) as raised:
+        call(behind.query, **QUERY)
+
+    assert raised.value.code == "ProxyConnectionError"
+
+
+def test_an_endpoint_that_does_not_answer_is_no_answer(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
+
+    with pytest.raises(NoAnswer) as raised:
+        call(DirectCalls(client("dynamodb", attempts=1)).query, **QUERY)
+
+    assert raised.value.code in {"ConnectTimeoutError", "ConnectionClosedError"}
