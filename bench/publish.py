@@ -48,7 +48,6 @@ def prepare(endpoints: Endpoints) -> Handler:
         BROKER_SECRET_ARN=secret["ARN"],
         RETRY_QUEUE_URL=boto3.client("sqs").create_queue(QueueName="retry")["QueueUrl"],
         CACHE_ENDPOINT=endpoints.cache_endpoint,
-        CACHE_TLS="false",
         EVENT_RATE="100000",  # so that the sender is counted, and never refused
         ROOMS_TABLE=create_table(dynamodb, "Rooms"),
         MEMBERSHIPS_TABLE=create_table(dynamodb, "Memberships"),

@@ -137,7 +137,7 @@ def measure(shared: SharedCounts, ping: Callable[[], object], rounds: int) -> li
 
 async def main(rounds: int) -> list[Series]:
     async with running() as endpoints:
-        cache = CacheSettings(cache_endpoint=endpoints.cache_endpoint, cache_tls=False)
+        cache = CacheSettings(cache_endpoint=endpoints.cache_endpoint)
         bare = connect(cache, 5.0)
         return await asyncio.to_thread(measure, SharedCounts(RedisCache.of(cache)), bare.ping, rounds)
 

@@ -37,7 +37,7 @@ class Budget:
         found = parameters.values(document["Parameters"], overrides)
         return cls(
             first_pause or int(found["RetryFirstPauseSeconds"]),
-            int(found["RetryVisibilitySeconds"]),
+            int(document["Resources"]["RetryQueue"]["Properties"]["VisibilityTimeout"]),
             float(document["Globals"]["Function"]["Environment"]["Variables"]["BREAKER_PROBE_SECONDS"]),
         )
 

@@ -44,11 +44,9 @@ _ROUTES = {
     "ManageRooms": "GET /rooms/kitchen",
     "ReadAds": "GET /ads/top",
     "ReadAnalytics": "GET /analytics/window",
-    "ReadConversations": "GET /users/alice/rooms",
-    "ReadRoom": "GET /rooms/kitchen/messages",
+    "ReadChat": "GET /rooms/kitchen/messages",
     "ReadSki": "GET /resorts",
     "ReadStatus": "GET /status",
-    "ReadUser": "GET /users/alice/messages",
     "ReceiveHttp": "POST /messages/batch",
     "ReturnParked": "GET /parked",
 }

@@ -25,9 +25,9 @@ _HOURS = {
     "2025-11-21T10": f"{_NOW - timedelta(hours=1):%Y-%m-%dT%H}",
     "2025-11-21T09": f"{_NOW - timedelta(hours=2):%Y-%m-%dT%H}",
 }
-_FIRST = ("manage_rooms.create", "manage_rooms.join", "open_connection", "read_ski.season")
-_LAST = ("close_connection", "manage_rooms.leave")
-_NEEDS_OTHERS = ("read_conversations.list",)
+_FIRST = ("manage_rooms.create", "manage_rooms.join", "track_connections.open", "read_ski.season")
+_LAST = ("track_connections.close", "manage_rooms.leave")
+_NEEDS_OTHERS = ("read_chat.list",)
 
 
 @dataclass(frozen=True)

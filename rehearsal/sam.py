@@ -92,12 +92,11 @@ class Sam:
         """The parameters of a stage in samconfig.toml, with what this machine needs instead, and ``more``."""
         with (self._folder / "samconfig.toml").open("rb") as file:
             found = tomllib.load(file)[stage]["deploy"]["parameters"]["parameter_overrides"]
-        # Each deployment is another release. The Redis of this machine has no TLS.
+        # Each deployment is another release.
         values = {
             **found,
             "Release": f"{self._deployments:010}-rehearsal",
             "Architecture": architecture(),
-            "CacheTls": "false",
             **more,
         }
         return ["--parameter-overrides", *(f"{name}={value}" for name, value in values.items())]

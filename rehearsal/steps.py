@@ -26,7 +26,7 @@ _RUNTIME_REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
 OWN_ISSUER = {"JwtIssuer": "https://issuer.example.com/tenant", "JwtAudience": "headrace"}
 WITHOUT_BROKER = "headrace-staging"
 
-# A statement that open_connection needs, and one that looks like it.
+# A statement that track_connections needs, and one that looks like it.
 RIGHT = "{Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt ConnectionsTable.Arn}"
 WRONG = "{Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt RoomsTable.Arn}"
 
@@ -104,10 +104,10 @@ class Rehearsal:
     async def change_a_parameter(self) -> None:
         """Update dev with another level of logs; the version that the HTTP API calls must have it."""
         await self.deploy("dev", LogLevel="ERROR")
-        function = await asyncio.to_thread(self.account.function, "headrace-dev", "ReadRoom")
+        function = await asyncio.to_thread(self.account.function, "headrace-dev", "ReadChat")
         level = await asyncio.to_thread(self.account.variable, function, "POWERTOOLS_LOG_LEVEL")
         if level != "ERROR":
-            raise RehearsalError(f"ReadRoom: POWERTOOLS_LOG_LEVEL is {level!r} after the update, expected 'ERROR'")
+            raise RehearsalError(f"ReadChat: POWERTOOLS_LOG_LEVEL is {level!r} after the update, expected 'ERROR'")
 
     async def notice_a_wrong_right(self) -> None:
         """Update dev with a wrong IAM statement; the event of its function must fail."""
@@ -116,13 +116,13 @@ class Rehearsal:
         # With a parameter, since the emulator sees no change in another resource's name alone.
         await self.deploy("dev", LogLevel="WARN")
         try:
-            await self.send_events("dev", "open_connection")
+            await self.send_events("dev", "track_connections.open")
         except RehearsalError as error:
             if "IAM denied dynamodb:PutItem" not in str(error):
                 raise
             self._say("         a wrong IAM statement was noticed, as it must be")
         else:
-            raise RehearsalError("open_connection answered as expected without its right to dynamodb:PutItem")
+            raise RehearsalError("track_connections answered as expected without its right to dynamodb:PutItem")
 
     async def roll_back_without_a_broker(self) -> None:
         """Deploy staging, whose broker does not answer; the stack must roll back and leave nothing."""

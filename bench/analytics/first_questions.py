@@ -163,7 +163,7 @@ def _cache(port: int) -> Any:
     from headrace.runtime.settings import CacheSettings
     from headrace.storage.redis import RedisCache, connect
 
-    settings = CacheSettings(cache_endpoint=f"127.0.0.1:{port}", cache_tls=False)
+    settings = CacheSettings(cache_endpoint=f"127.0.0.1:{port}")
     return RedisCache(lambda: connect(settings, 5.0))
 
 

@@ -48,7 +48,7 @@ class Environment:
         from headrace.storage.redis import RedisCache, connect
         from headrace.streams.chat.stream import CHAT
 
-        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}", cache_tls=False)
+        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}")
         # A long timeout: other work on this machine must not turn a hit into a miss.
         cache = RedisCache(lambda: connect(settings, 5.0))
         reader = DynamoColumns(columns_client(SHARDS))

@@ -38,7 +38,7 @@ IN_THE_RUNTIME = ("awslambdaric", "boto3", "botocore", "dateutil", "jmespath", "
 AIM, AIM_MB = 0.5, 40
 DUTIES = {
     "authorize": ("authorize_connection",),
-    "connect": ("close_connection", "open_connection", "renew_connection"),
+    "connect": ("renew_connection", "track_connections"),
     "operate": (
         "check_health",
         "declare_topology",
@@ -50,7 +50,7 @@ DUTIES = {
     "persist": ("persist_events",),
     "publish": ("manage_invitations", "manage_rooms", "receive_frame", "receive_http"),
     "push": ("push_live",),
-    "read": ("read_ads", "read_analytics", "read_conversations", "read_frame", "read_room", "read_ski", "read_user"),
+    "read": ("read_ads", "read_analytics", "read_chat", "read_frame", "read_ski"),
 }
 """The functions of each duty, by the name of its peer in ``peers``."""
 MEASURE = """

@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from bench.history.rooms import TABLE, RoomAccesses, fill_rooms, message
@@ -54,7 +55,7 @@ class Pages:
         from headrace.streams.chat.messages.history import History
 
         self._database = found.client()
-        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{found.cache_port}", cache_tls=False)
+        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{found.cache_port}")
         # A long timeout: other work on this machine must not turn a hit into a miss.
         self._cache = RedisCache(lambda: connect(settings, 5.0))
         self._newest = NewestPageCache(self._cache, SystemClock())
@@ -79,7 +80,7 @@ class Pages:
         )
 
     def ours(self, kind: str, size: int, query: dict[str, str]) -> Call:
-        """The whole function read_room for one request."""
+        """The whole function read_chat for one request."""
         from headrace.api.router import HttpRouter, Route
         from headrace.core.caller import CHAT_READ
         from headrace.core.times import SystemClock
@@ -88,8 +89,9 @@ class Pages:
         from headrace.streams.chat.rooms.requests import RoomPath
 
         event = http_event("GET /rooms/{roomId}/messages", "chat:read", query, {"roomId": f"room-{size}"})
+        chat = SimpleNamespace(history=self._histories[kind])
         route = Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=RoomPageRequest)
-        answer = HttpRouter({event["routeKey"]: route}, lambda: self._histories[kind], SystemClock())
+        answer = HttpRouter({event["routeKey"]: route}, lambda: chat, SystemClock())
         return lambda: answer(event)
 
     def forget_requests(self, size: int) -> Call:

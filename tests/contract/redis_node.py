@@ -22,7 +22,7 @@ class RedisNode:
         self._log = folder / "redis.log"
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
-        self.settings = CacheSettings(cache_endpoint=f"127.0.0.1:{self._port}", cache_tls=False)
+        self.settings = CacheSettings(cache_endpoint=f"127.0.0.1:{self._port}")
 
     def start(self) -> None:
         if self._process is not None:

@@ -34,7 +34,7 @@ class Permission(NamedTuple):
 
 
 class TemplateStack:
-    """Resources by logical id, after AWS's own translation; alarms are those of the nested stack."""
+    """Resources by logical id, after AWS's own translation; alarms also from the nested stack."""
 
     def __init__(self, state_dir: Path) -> None:
         document = translate(TEMPLATE, {}, "us-east-1", state_dir).document
@@ -52,10 +52,9 @@ class TemplateStack:
         monitoring = self.resources["Monitoring"]["Properties"]
         path = ROOT / monitoring["TemplateURL"]
         self.monitoring: dict[str, Any] = parse(path.read_text(), path)
-        self.alarms: dict[str, Any] = {
+        self.alarms: dict[str, Any] = self.of_type("AWS::CloudWatch::Alarm") | {
             name: _substitute(one["Properties"], monitoring["Parameters"])
             for name, one in self.monitoring["Resources"].items()
-            if one["Type"] == "AWS::CloudWatch::Alarm"
         }
 
     def of_type(self, type_: str) -> dict[str, Any]:

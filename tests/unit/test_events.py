@@ -14,7 +14,7 @@ from headrace.streams.chat.stream import CHAT
 from tests.unit.template_stack import ROOT, TemplateStack
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))
-HTTP = ["receive_http.single", "receive_http.batch", "read_room", "read_user", "check_health"]
+HTTP = ["receive_http.single", "receive_http.batch", "read_chat.room", "read_chat.user", "check_health"]
 
 
 def read(name: str) -> Any:
@@ -55,13 +55,13 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "read_ads.stats",
         "read_ads.top",
         "read_ads.user",
-        "read_room",
-        "read_user",
+        "read_chat.room",
+        "read_chat.user",
         "read_analytics.window",
         "read_analytics.active_users",
         "read_analytics.series",
-        "read_conversations.list",
-        "read_conversations.read",
+        "read_chat.list",
+        "read_chat.mark",
         "check_health",
         "read_status",
         "manage_dead_letters.list",

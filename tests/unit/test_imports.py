@@ -183,10 +183,8 @@ PAGING = {
     "manage_invitations",
     "manage_rooms",
     "read_ads",
-    "read_conversations",
+    "read_chat",
     "read_frame",
-    "read_room",
-    "read_user",
 }
 VERIFYING = {"authorize_connection", "renew_connection"}
 EXPENSIVE: dict[str, AbstractSet[str]] = {

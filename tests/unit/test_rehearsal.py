@@ -17,7 +17,7 @@ from tests.unit.template_stack import ROOT, TemplateStack
 def case(folder: Path, expected: object) -> Case:
     path = folder / "expected.json"
     path.write_text(json.dumps(expected))
-    return Case("read_room", "ReadRoom", b"{}", path)
+    return Case("read_chat.room", "ReadChat", b"{}", path)
 
 
 def test_every_event_has_an_expected_answer() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 from tools.stack_reference.markdown import bullets, code, page, paragraph, sentence, template
 
 INTRO = """
-`templates/monitoring.yaml` defines the CloudWatch alarms of a stage. For example, `DeadLettersAlarm` is on while the
+`templates/monitoring.yaml` defines the CloudWatch alarms of a stage, and `template.yaml` the one that stops a
+deployment. For example, `DeadLettersAlarm` is on while the
 dead lane holds a record. With the parameter [`AlarmTopicArn`](parameters.md#alarmtopicarn) they notify an SNS topic.
 The [runbook](../how-to/runbook.md) says what to do about each.
 """
@@ -56,12 +57,13 @@ def _condition(alarm: dict[str, Any]) -> str:
 def render() -> str:
     """The page."""
     blocks = [paragraph(INTRO)]
-    for name, resource in template("templates/monitoring.yaml")["Resources"].items():
-        alarm = resource["Properties"]
+    resources = template("templates/monitoring.yaml")["Resources"] | template()["Resources"]
+    alarms = {name: one["Properties"] for name, one in resources.items() if one["Type"] == "AWS::CloudWatch::Alarm"}
+    for name, alarm in alarms.items():
         facts = [
             ("Metric", _metrics(alarm)),
             ("On when", _condition(alarm)),
             ("Missing data", "also sets the alarm" if alarm["TreatMissingData"] == "breaching" else ""),
         ]
         blocks.append(f"## {code(name)}\n\n{paragraph(sentence(alarm['AlarmDescription']))}\n\n{bullets(facts)}")
-    return page("Alarms", "templates/monitoring.yaml", *blocks)
+    return page("Alarms", "templates/monitoring.yaml and template.yaml", *blocks)

@@ -40,19 +40,13 @@ def render() -> str:
     """The page."""
     document, stages = template(), _stages()
     parameters = document["Parameters"]
-    blocks = [paragraph(INTRO)]
-    groups = document["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
-    assert sorted(name for group in groups for name in group["Parameters"]) == sorted(parameters)
-    for group in groups:
-        names = group["Parameters"]
-        rows = [
-            [code(name), code(parameters[name]["Default"])]
-            + [code(stages[stage][name]) if name in stages[stage] else "" for stage in STAGES]
-            for name in names
-        ]
-        blocks += [f"## {group['Label']['default']}", table(["parameter", "default", *STAGES], rows)]
-        for name in names:
-            parameter = parameters[name]
-            facts = [("Type", parameter["Type"]), ("Accepted", _accepted(parameter))]
-            blocks.append(f"### `{name}`\n\n{paragraph(sentence(parameter['Description']))}\n\n{bullets(facts)}")
+    rows = [
+        [code(name), code(parameter["Default"])]
+        + [code(stages[stage][name]) if name in stages[stage] else "" for stage in STAGES]
+        for name, parameter in parameters.items()
+    ]
+    blocks = [paragraph(INTRO), table(["parameter", "default", *STAGES], rows)]
+    for name, parameter in parameters.items():
+        facts = [("Type", parameter["Type"]), ("Accepted", _accepted(parameter))]
+        blocks.append(f"## `{name}`\n\n{paragraph(sentence(parameter['Description']))}\n\n{bullets(facts)}")
     return page("Parameters", "template.yaml and samconfig.toml", *blocks)

@@ -89,7 +89,7 @@ async def cache_settings(tmp_path: Path) -> AsyncIterator[CacheSettings]:
     )
     try:
         await redis.start()
-        yield CacheSettings(cache_endpoint=redis.endpoint, cache_tls=False)
+        yield CacheSettings(cache_endpoint=redis.endpoint)
     finally:
         await redis.stop()
         await guardian.stop()
@@ -117,7 +117,7 @@ async def test_a_written_breaker_status_is_readable_and_expires(
 
 
 def test_an_unreachable_breaker_status_is_an_error() -> None:
-    nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}", cache_tls=False)
+    nowhere = CacheSettings(cache_endpoint=f"127.0.0.1:{free_port()}")
 
     with pytest.raises(CacheUnavailable):
         read_breaker_status(lambda: RedisCache.of(nowhere), SystemClock())

@@ -21,12 +21,12 @@ from tests.worlds.senders import NOW
 
 
 class Handshakes:
-    """open_connection with connections in memory."""
+    """track_connections with connections in memory."""
 
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.connections = MemoryConnections(self.clock)
-        self.router = ConnectionRouter(routes_of("open_connection"), lambda: self.connections, self.clock)
+        self.router = ConnectionRouter(routes_of("track_connections"), lambda: self.connections, self.clock)
         self.opened = 0
 
     def open(self, user: str = "alice", scope: str = "chat:read") -> dict[str, Any]:

@@ -64,9 +64,9 @@ def test_a_bad_value_names_the_variable_and_the_accepted_form(variable: str, val
 
 
 def test_a_streams_table_is_read_from_the_variables_that_the_stream_names() -> None:
-    table = table_settings(STREAM, {"CHAT_TABLE": "t", "CHAT_DAYS": "7", "TIME_WRITE_SHARDS": "3"})
+    table = table_settings(STREAM, {"CHAT_TABLE": "t", "CHAT_DAYS": "7"})
 
-    assert (table.table, table.retention_days, table.time_write_shards) == ("t", 7, 3)
+    assert (table.table, table.retention_days) == ("t", 7)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,3 @@ def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.Monke
 def test_an_endpoint_is_a_host_and_a_port(endpoint: str) -> None:
     with pytest.raises(ConfigurationError, match="CACHE_ENDPOINT"):
         CacheSettings.read({"CACHE_ENDPOINT": endpoint})
-
-
-def test_reading_covers_every_shard_that_is_written() -> None:
-    with pytest.raises(ConfigurationError, match="TIME_READ_SHARDS"):
-        table_settings(STREAM, {"CHAT_TABLE": "t", "TIME_WRITE_SHARDS": "16", "TIME_READ_SHARDS": "8"})

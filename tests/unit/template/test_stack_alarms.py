@@ -32,23 +32,6 @@ def test_parked_messages_are_counted_and_raise_an_alarm(template_stack: Template
     assert (alarm["MetricName"], alarm["Threshold"], alarm["Period"]) == ("ParkedMessages", 0, 300)
 
 
-def test_a_refused_token_is_subtracted_from_the_errors_of_its_alarm(template_stack: TemplateStack) -> None:
-    """The authorizer raises to refuse, so Lambda counts each refusal as an error."""
-    (name,) = [name for name, alarm in template_stack.alarms.items() if "'AuthorizeConnection'" in str(alarm)]
-    metrics = {one["Id"]: one for one in template_stack.alarms[name]["Metrics"]}
-
-    assert metrics["refused"]["MetricStat"]["Metric"]["MetricName"] == "ConnectRefused"
-    assert metrics["refusals"]["Expression"] == "-1 * refused"
-    assert "refusals]" in metrics["errors"]["Expression"]
-
-
-def test_refusals_that_are_counted_late_set_no_alarm(template_stack: TemplateStack) -> None:
-    """A refusal's error may be in one period and its subtraction in the next, or not yet there."""
-    alarm = template_stack.alarms["ConnectErrorsAlarm"]
-
-    assert (alarm["EvaluationPeriods"], alarm.get("DatapointsToAlarm", 2)) == (2, 2)
-
-
 def branches(metrics: list[dict[str, Any]], chosen: int) -> list[dict[str, Any]]:
     """The metrics of an alarm for a cluster (1) or for a single node (2)."""
     return [one["Fn::If"][chosen] if "Fn::If" in one else one for one in metrics]
@@ -60,7 +43,6 @@ def branches(metrics: list[dict[str, Any]], chosen: int) -> list[dict[str, Any]]
         ("BrokerMemoryAlarm", "MAX(RabbitMQMemUsed)"),
         ("BrokerDiskAlarm", "MIN(RabbitMQDiskFree)"),
         ("BrokerConnectionsAlarm", "MAX(ConnectionCount)"),
-        ("BrokerCpuAlarm", "MAX(SystemCpuUtilization)"),
     ],
 )
 def test_an_alarm_on_a_cluster_looks_at_its_worst_node(template_stack: TemplateStack, name: str, worst: str) -> None:
@@ -88,42 +70,14 @@ def test_an_alarm_has_at_most_one_metrics_insights_query(template_stack: Templat
         assert not queries or periods == {60}
 
 
-def test_throttled_writes_of_every_table_and_index_set_an_alarm(template_stack: TemplateStack) -> None:
-    """An index counts its throttled writes alone."""
-    watched = [
-        [each["Value"] for each in one["MetricStat"]["Metric"]["Dimensions"]]
-        for name in ("EventWritesThrottledAlarm", "RoomWritesThrottledAlarm")
-        for one in template_stack.alarms[name]["Metrics"]
-        if "MetricStat" in one
-    ]
-    tables = template_stack.of_type("AWS::DynamoDB::Table")
-    expected = [[{"Ref": name}] for name in tables] + [
-        [{"Ref": name}, index["IndexName"]]
-        for name, table in tables.items()
-        for index in table.get("GlobalSecondaryIndexes", [])
-    ]
-
-    assert sorted(map(str, watched)) == sorted(map(str, expected))
-
-
 def test_throttling_that_lasts_sets_an_alarm_although_no_record_grows_old(template_stack: TemplateStack) -> None:
-    """A throttled record is sent again as a new one, also after a throttled read, which no alarm of a table counts."""
+    """A throttled record is sent again as a new one."""
     alarm = template_stack.alarms["ThrottledRecordsAlarm"]
     aged = template_stack.alarms["RetryAgeAlarm"]
 
     assert (alarm["Namespace"], alarm["MetricName"], alarm["Threshold"]) == ("Headrace", "Throttled", 0)
     assert [each["Name"] for each in alarm["Dimensions"]] == ["service"], "it is written without other dimensions"
     assert alarm["Period"] * alarm["EvaluationPeriods"] == aged["Threshold"]
-
-
-def test_refused_events_for_want_of_environments_set_an_alarm(template_stack: TemplateStack) -> None:
-    """Lambda counts them in Throttles, and not in Errors."""
-    metrics = [one["MetricStat"]["Metric"] for one in template_stack.alarms["ReceiveThrottlesAlarm"]["Metrics"][1:]]
-
-    assert {one["MetricName"] for one in metrics} == {"Throttles"}
-    assert [one["Dimensions"][0]["Value"] for one in metrics] == [
-        {"Ref": name} for name in ("ReceiveFrame", "ReceiveHttp", "ManageRooms")
-    ]
 
 
 def test_a_stopped_mapping_sets_an_alarm_and_a_restarting_one_does_not(template_stack: TemplateStack) -> None:
@@ -144,13 +98,6 @@ def test_the_stack_passes_every_parameter_of_the_nested_template(template_stack:
     assert passed.keys() == template_stack.monitoring["Parameters"].keys()
 
 
-def test_every_function_has_an_alarm_for_its_errors(template_stack: TemplateStack) -> None:
-    """Except send_probes: its failures are missing probes, which have an alarm."""
-    watched = {name for name in template_stack.folders if str({"Ref": name}) in str(template_stack.alarms)}
-
-    assert watched == template_stack.folders.keys() - {"SendProbes"}
-
-
 def test_every_alarm_notifies_the_topic_when_it_starts_and_ends(template_stack: TemplateStack) -> None:
     topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
 
@@ -164,3 +111,21 @@ def test_the_runbook_has_a_section_for_every_alarm_and_for_no_other(template_sta
 
     assert sections.keys() == template_stack.alarms.keys()
     assert [name for name, text in sections.items() if "**See:**" not in text or "**Do:**" not in text] == []
+
+
+def test_errors_of_every_function_set_an_alarm(template_stack: TemplateStack) -> None:
+    """API Gateway counts those behind its APIs. Failures of send_probes are missing probes, which have an alarm."""
+    watched = {name for name in template_stack.folders if str({"Ref": name}) in str(template_stack.alarms)}
+    api, stage = {"Ref": "WebSocketApi"}, {"Ref": "StageName"}
+    behind_apis = {
+        ("HttpErrorsAlarm", "5xx"): [{"Name": "ApiId", "Value": {"Ref": "HttpApi"}}],
+        ("WebSocketErrorsAlarm", "ExecutionError"): [
+            {"Name": "ApiId", "Value": api},
+            {"Name": "Stage", "Value": stage},
+        ],
+    }
+
+    for (alarm, name), dimensions in behind_apis.items():
+        found = [one["MetricStat"]["Metric"] for one in template_stack.alarms[alarm]["Metrics"] if "MetricStat" in one]
+        assert {"Namespace": "AWS/ApiGateway", "MetricName": name, "Dimensions": dimensions} in found
+    assert {"DeclareTopology", "PersistEvents", "PushLive"} <= watched

@@ -125,7 +125,7 @@ def test_every_route_that_takes_batches_has_the_limits_of_batches(template_stack
     paths = template_stack.resources["HttpApi"]["Properties"]["Body"]["paths"]
     settings = template_stack.resources["HttpApiApiGatewayDefaultStage"]["Properties"]["RouteSettings"]
 
-    limits = {"ThrottlingRateLimit": {"Ref": "HttpBatchRate"}, "ThrottlingBurstLimit": {"Ref": "HttpBatchBurst"}}
+    limits = {"ThrottlingRateLimit": {"Ref": "BatchRate"}, "ThrottlingBurstLimit": {"Ref": "BatchRate"}}
     batches = {key: limit for key, limit in settings.items() if key != "GET /health"}
     assert batches == {f"POST {path}": limits for path in paths if path.endswith("/batch")}
 
@@ -139,4 +139,4 @@ def test_callers_without_a_token_cannot_use_up_the_health_route(template_stack: 
 
 
 def test_six_slow_requests_of_one_user_do_not_use_up_room_management(template_stack: TemplateStack) -> None:
-    assert template_stack.parameters["ManageRoomsConcurrency"]["Default"] == 20
+    assert template_stack.resources["ManageRooms"]["Properties"]["ReservedConcurrentExecutions"] == 20

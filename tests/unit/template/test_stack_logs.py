@@ -22,7 +22,7 @@ def test_stages_where_memory_is_tuned_log_lambdas_reports(
     template_stack: TemplateStack, stage: str, shown: bool
 ) -> None:
     values = parameters.values(template_stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
-    logging = template_stack.resources["ReadRoom"]["Properties"]["LoggingConfig"]
+    logging = template_stack.resources["ReadChat"]["Properties"]["LoggingConfig"]
 
     assert logging["SystemLogLevel"] == {"Fn::If": ["IsProd", "WARN", "INFO"]}
     assert (values["StageName"] != "prod") == shown

@@ -4,9 +4,8 @@ from tests.unit.template_stack import TemplateStack
 
 OUTSIDE_THE_VPC = {
     "AuthorizeConnection",
-    "OpenConnection",
+    "TrackConnections",
     "RenewConnection",
-    "CloseConnection",
     "ManageDeadLetters",
     "PushLive",
 }
@@ -60,13 +59,13 @@ def test_s3_takes_only_answers_to_cloudformation_in_this_region(template_stack: 
     assert values == {"Region": {"Fn::Join": ["", {"Fn::Split": ["-", {"Ref": "AWS::Region"}]}]}}
 
 
-def test_zones_are_named_together_or_chosen_by_position(template_stack: TemplateStack) -> None:
+def test_zones_are_named_in_a_list_or_chosen_by_position(template_stack: TemplateStack) -> None:
     for number, zone in enumerate("ABC"):
         subnet = template_stack.resources[f"Subnet{zone}"]["Properties"]
-        by_position = {"Fn::Select": [number, {"Fn::GetAZs": ""}]}
+        named, by_position = {"Fn::Split": [",", {"Ref": "Zones"}]}, {"Fn::GetAZs": ""}
+        select = [{"Fn::Select": [number, zones]} for zones in (named, by_position)]
 
-        assert subnet["AvailabilityZone"] == {"Fn::If": ["NamesZones", {"Ref": f"Zone{zone}"}, by_position]}
-        assert template_stack.parameters[f"Zone{zone}"]["Default"] == ""
+        assert subnet["AvailabilityZone"] == {"Fn::If": ["NamesZones", *select]}
 
 
 def test_only_prod_pays_for_endpoints_in_two_zones(template_stack: TemplateStack) -> None:

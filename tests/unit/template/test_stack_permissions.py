@@ -33,11 +33,11 @@ def test_every_function_has_its_own_role(template_stack: TemplateStack) -> None:
     assert set(roles.values()) == {1}
 
 
-def test_a_function_writes_to_its_own_log_group_and_no_other(template_stack: TemplateStack) -> None:
-    """SAM's roles may write to every log group: each function's own policy denies the others."""
+def test_a_function_writes_to_the_log_group_of_functions_and_no_other(template_stack: TemplateStack) -> None:
+    """SAM's roles may write to every log group: a policy denies the others."""
+    arn = json.dumps({"Fn::GetAtt": ["FunctionLogs", "Arn"]})
     for function in template_stack.folders:
-        group = template_stack.resources[function]["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
-        arn = json.dumps({"Fn::GetAtt": [group, "Arn"]})
+        assert template_stack.resources[function]["Properties"]["LoggingConfig"]["LogGroup"] == {"Ref": "FunctionLogs"}
         logs = {one for one in template_stack.permissions(function) if one.action.startswith("logs:")}
 
         assert logs == {(action, arn, "null") for action in ("logs:CreateLogStream", "logs:PutLogEvents")}
@@ -121,7 +121,7 @@ def test_only_manage_rooms_may_change_memberships(template_stack: TemplateStack)
     """P12: sending functions can create an open room, and change no existing room or membership."""
     for action in ("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"):
         may = template_stack.may(action, "MembershipsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
-        assert may <= {"ReadConversationsRole", "ManageInvitationsRole"}
+        assert may <= {"ReadChatRole", "ManageInvitationsRole"}
     may = template_stack.may("dynamodb:UpdateItem", "RoomsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
     assert may == {"PersistEventsRole"}
 
@@ -154,7 +154,7 @@ def test_functions_that_read_probes_can_read_no_other_messages(template_stack: T
 @pytest.mark.parametrize(
     ("role", "table", "attributes"),
     [
-        ("ReadConversationsRole", "MembershipsTable", ["userId", "roomId", "readTo"]),
+        ("ReadChatRole", "MembershipsTable", ["userId", "roomId", "readTo"]),
         ("PersistEventsRole", "RoomsTable", ["roomId", "lastKey"]),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_dead_record_outlives_the_retry_lane(template_stack: TemplateStack) ->
 def test_a_retried_record_stays_hidden_for_six_timeouts(template_stack: TemplateStack) -> None:
     timeout = template_stack.resources["PersistEvents"]["Properties"]["Timeout"]
 
-    assert template_stack.parameters["RetryVisibilitySeconds"]["MinValue"] >= 6 * timeout
+    assert template_stack.resources["RetryQueue"]["Properties"]["VisibilityTimeout"] >= 6 * timeout
 
 
 def test_persist_events_times_out_before_its_broker_mapping(template_stack: TemplateStack) -> None:

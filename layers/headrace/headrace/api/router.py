@@ -1,7 +1,7 @@
 """Routes as data, and the one wrapper around every HTTP route and every WebSocket action.
 
     ROUTES = {"GET /rooms/{roomId}/messages": Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=PageRequest)}
-    handler = HttpRouter(ROUTES, room_history, clock, scope_prefix)
+    handler = HttpRouter(ROUTES, reading, clock, scope_prefix)
 
 A router finds the route, sets the correlation id of all log lines, finds the caller, checks scope, expiry and the
 caller's limit, parses path, query and body, calls the route's function, measures, counts, maps errors to answers and

@@ -9,7 +9,7 @@ from headrace.analytics.routes import StreamAnalytics
 from headrace.analytics.scanner import PARALLEL_READS, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.bootstrap.shared import cache, clock
-from headrace.core.stream import Stream
+from headrace.core.stream import TIME_SHARDS, Stream
 from headrace.runtime.settings import table_settings
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 
@@ -28,5 +28,5 @@ def analytics_of(stream: Stream) -> Analytics:
     table = table_settings(stream)
     # A client with a connection for each read, for which the shared client's pool is too small.
     reader = DynamoColumns(columns_client(PARALLEL_READS))
-    scanner = Scanner(reader, table.table, table.time_read_shards, clock())
+    scanner = Scanner(reader, table.table, TIME_SHARDS.read, clock())
     return Analytics(scanner, cache(), clock(), SETTLE_SECONDS)

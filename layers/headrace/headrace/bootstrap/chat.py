@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headrace.streams.chat.live.subscriptions import Subscriptions
     from headrace.streams.chat.messages.conversations import Conversations
     from headrace.streams.chat.messages.history import History
+    from headrace.streams.chat.messages.routes import ChatReading
     from headrace.streams.chat.rooms.routes import RoomServices
 
 
@@ -61,22 +62,21 @@ def access() -> RoomAccess:
 
 
 @functools.cache
-def room_history() -> History:
-    """The history of rooms, with their newest pages in the cache."""
-    return _history(NewestPageCache(cache(), clock()))
-
-
-@functools.cache
-def user_history() -> History:
-    """The history of users; nothing of it is cached."""
-    return _history(None)
-
-
-def _history(newest: NewestPageCache | None) -> History:
+def history() -> History:
+    """The history of rooms and users, with the newest pages of rooms in the cache."""
     from headrace.streams.chat.messages.history import History
     from headrace.streams.chat.stream import CHAT
 
+    newest = NewestPageCache(cache(), clock())
     return History(range_reader(), cursors(), table_settings(CHAT).table, clock(), access(), newest)
+
+
+@functools.cache
+def reading() -> ChatReading:
+    """History and conversations."""
+    from headrace.streams.chat.messages.routes import ChatReading
+
+    return ChatReading(history(), conversations())
 
 
 @functools.cache
@@ -102,7 +102,7 @@ def subscriptions() -> Subscriptions:
     """Subscriptions of connections to rooms."""
     from headrace.streams.chat.live.subscriptions import Subscriptions
 
-    return Subscriptions(connections(), subscriber_hints(), access(), room_history())
+    return Subscriptions(connections(), subscriber_hints(), access(), history())
 
 
 @functools.cache

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableSettings:
-    """One stream's table: its name, the days that rows are kept (0: forever), and the shards of its time index."""
-
-    table: str
-    retention_days: int = 0
-    time_write_shards: int = 8
-    time_read_shards: int = 8
-
-
 @dataclass(frozen=True, slots=True)
 class ValidatedEvent:
     """A valid event with its id. ``key`` is equal for equal events; ``receipt`` is part of the response."""
@@ -65,12 +55,27 @@ class Shards:
             raise ValueError("events in the shards beyond would be missing from every answer")
 
 
+TIME_SHARDS = Shards(write=8, read=8)
+"""Shards of a time index that declares none; each takes 1,000 writes/s.
+
+Raise ``read`` first, and never lower it below a number that rows were written with: docs/explanation/analytics.md.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSettings:
+    """One stream's table: its name, and the days that rows are kept (0: forever)."""
+
+    table: str
+    retention_days: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Index:
     """A secondary index; a ``sharded`` one has a time shard as its partition key.
 
-    Without ``shards``, TIME_WRITE_SHARDS and TIME_READ_SHARDS apply. An index ``of`` an attribute spreads the rows of
-    each of its values over its ``shards`` (``keys.shard_of``). A ``sparse`` one has only rows with its ``sort_key``.
+    Without ``shards``, it has :data:`TIME_SHARDS`. An index ``of`` an attribute spreads the rows of each of its values
+    over its ``shards`` (``keys.shard_of``). A ``sparse`` one has only rows with its ``sort_key``.
     """
 
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from headrace.core.stream import Stream, TableSettings
 from headrace.runtime.environment import AmqpUrl, CommaList, HostAndPort, PrivateUrl, Settings
@@ -156,9 +156,7 @@ class CacheSettings(Settings):
     """Where the cache is."""
 
     cache_endpoint: HostAndPort
-    """Address of the cache; a user and a password are percent-encoded."""
-    cache_tls: bool = True
-    """Whether connections to the cache use TLS."""
+    """Address of the cache, called with TLS except on this machine; a user and a password are percent-encoded."""
 
 
 class HealthSettings(RetryLaneSettings, CacheSettings):
@@ -227,19 +225,6 @@ class _TableVariables(Settings):
     """Table of the stream ``{stream}``."""
     retention_days: int = Field(default=0, ge=0, le=36500)
     """Days that events of the stream ``{stream}`` are kept."""
-    # Reads may cover more shards than writes fill, while the number of shards is lowered.
-    time_write_shards: int = Field(default=8, ge=1, le=1000)
-    """Shards of each time index that writes fill."""
-    time_read_shards: int = Field(default=8, ge=1, le=1000, description="a whole number from TIME_WRITE_SHARDS to 1000")
-    """Shards of each time index that queries read."""
-
-    @field_validator("time_read_shards")
-    @classmethod
-    def _reads_every_written_shard(cls, shards: int, info: ValidationInfo) -> int:
-        # Events in the shards beyond would be missing from every answer.
-        if shards < info.data.get("time_write_shards", 1):
-            raise ValueError("below TIME_WRITE_SHARDS")
-        return shards
 
 
 def table_settings(stream: Stream, environ: Mapping[str, str] | None = None) -> TableSettings:

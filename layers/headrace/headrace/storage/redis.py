@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from headrace.core.errors import CacheUnavailable
+from headrace.core.urls import LOOPBACK
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.settings import CacheSettings
 from headrace.storage.cache import Command, milliseconds
@@ -108,7 +109,7 @@ def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
         "port": endpoint.port,
         "username": unquote(endpoint.username or "") or None,
         "password": unquote(endpoint.password or "") or None,
-        "ssl": settings.cache_tls,
+        "ssl": endpoint.hostname not in LOOPBACK,
         "socket_timeout": seconds,
         "socket_connect_timeout": seconds,
         "retry": Retry(NoBackoff(), 0),

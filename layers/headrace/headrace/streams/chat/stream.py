@@ -26,7 +26,7 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item
 from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
-from headrace.core.stream import AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
+from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
 from headrace.core.validation import incoming, stamped
 from headrace.runtime.observability import Meter
 
@@ -128,7 +128,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "messageType": message.message_type,
         "messageId": message.message_id,
         "timestamp": message.timestamp,
-        "bucketId": keys.bucket_id(message.message_id, table.time_write_shards),
+        "bucketId": keys.bucket_id(message.message_id, TIME_SHARDS.write),
     }
     if message.member_id is not None:
         row |= {"memberId": message.member_id, "memberName": message.member_name or message.member_id}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -84,23 +85,29 @@ class ReadMark(TypedDict):
     readTo: str
 
 
-def read_room(history: History, request: Request[RoomPath, RoomPageRequest, None]) -> str:
+@dataclass(frozen=True)
+class ChatReading:
+    """What the routes that read chat use."""
+
+    history: History
+    conversations: Conversations
+
+
+def read_room(chat: ChatReading, request: Request[RoomPath, RoomPageRequest, None]) -> str:
     """Read a page of a room's messages."""
-    return history.room(request.caller, request.path.room_id, request.query, request.query.since).text()
+    return chat.history.room(request.caller, request.path.room_id, request.query, request.query.since).text()
 
 
-def read_user(history: History, request: Request[UserPath, PageRequest, None]) -> str:
+def read_user(chat: ChatReading, request: Request[UserPath, PageRequest, None]) -> str:
     """Read a page of a user's messages, in all rooms that the caller may read."""
-    return history.user(request.caller, request.path.user_id, request.query).text()
+    return chat.history.user(request.caller, request.path.user_id, request.query).text()
 
 
-def list_conversations(
-    conversations: Conversations, request: Request[UserPath, ConversationsQuery, None]
-) -> dict[str, Any]:
+def list_conversations(chat: ChatReading, request: Request[UserPath, ConversationsQuery, None]) -> dict[str, Any]:
     """List the rooms that the caller is or was in, newest activity first, with unread counts."""
-    return conversations.page(request.caller, request.path.user_id, request.query)
+    return chat.conversations.page(request.caller, request.path.user_id, request.query)
 
 
-def mark_read(conversations: Conversations, request: Request[RoomPath, None, ReadMarkBody]) -> dict[str, Any]:
+def mark_read(chat: ChatReading, request: Request[RoomPath, None, ReadMarkBody]) -> dict[str, Any]:
     """Move the caller's read mark in a room forward."""
-    return conversations.mark_read(request.caller, request.path.room_id, request.body.up_to)
+    return chat.conversations.mark_read(request.caller, request.path.room_id, request.body.up_to)

@@ -1,0 +1,17 @@
+"""$connect stores the connection and chooses its subprotocol; $disconnect deletes it.
+
+API Gateway calls $disconnect best effort, so rows also expire.
+"""
+
+from headrace.api.rates.rate_limiter import CONNECTIONS
+from headrace.api.router import Route
+from headrace.bootstrap.api import connection_api
+from headrace.bootstrap.live import connections
+from headrace.live.connection_routes import close_connection, open_connection
+
+ROUTES = {
+    "$connect": Route(open_connection, limit=CONNECTIONS),
+    "$disconnect": Route(close_connection, scopes=None),
+}
+
+handler = connection_api(ROUTES, connections)
