@@ -38,7 +38,10 @@ def test_a_run_goes_on_when_its_stage_starts_again_and_nothing_is_lost(
     command = [sys.executable, "-m", "loadtest.load", *options]
     environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(killed_stage.state_dir)}
     with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as run:
-        time.sleep(8)
+        assert run.stdout is not None
+        while "sending" not in run.stdout.readline():
+            assert run.poll() is None
+        time.sleep(3)  # all users are connected, and send
         killed_stage.stop(signal.SIGKILL)
         again = RunningStage(
             killed_stage.state_dir, TEMPLATE, "--http-port", ports[0], "--websocket-port", ports[1]
