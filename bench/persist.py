@@ -45,12 +45,12 @@ def batch_writer(url: str) -> Write:
 
 def store(url: str, parallel: int) -> Write:
     """A function that writes with the store of persist_events, behind its breaker."""
-    from headrace.runtime.settings import BreakerSettings
+    from headrace.runtime.breaker import BreakerRule
     from headrace.storage.breaker import GuardedStore
     from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
-    guarded = GuardedStore(DynamoStore(writing_client(parallel), parallel), BreakerSettings())
+    guarded = GuardedStore(DynamoStore(writing_client(parallel), parallel), BreakerRule())
     return lambda items: put(guarded, TABLE, CHAT_KEY, items)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.delivery import retry_schedule
+from headrace.runtime.breaker import BreakerRule
 from localstage.core.errors import TemplateError
 from localstage.template import parameters
 from localstage.template.document import parse
@@ -38,7 +39,7 @@ class Budget:
         return cls(
             first_pause or int(found["RetryFirstPauseSeconds"]),
             int(document["Resources"]["RetryQueue"]["Properties"]["VisibilityTimeout"]),
-            float(document["Globals"]["Function"]["Environment"]["Variables"]["BREAKER_PROBE_SECONDS"]),
+            BreakerRule().probe_seconds,
         )
 
     @property

@@ -97,7 +97,7 @@ class Base(RuleBasedStateMachine):
     def drain(self) -> None:
         """End all failures and deliver until all lanes are empty."""
         self.world.heal()
-        self.world.clock.advance(BREAKERS.breaker_probe_seconds)
+        self.world.clock.advance(BREAKERS.probe_seconds)
         for _ in range(ROUNDS):
             while self.world.broker.parked:
                 self.world.unpark()

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.runtime.breaker import Breaker, State
-from headrace.runtime.settings import BreakerSettings
+from headrace.runtime.breaker import Breaker, BreakerRule, State
 
 PROBE_SECONDS = 10.0
 EXAMPLES = 200
@@ -87,9 +86,7 @@ class Player:
 
     def __init__(self, percent: int, window: int) -> None:
         self.model = Model(percent, window)
-        settings = BreakerSettings(
-            breaker_failure_percent=percent, breaker_window=window, breaker_probe_seconds=PROBE_SECONDS
-        )
+        settings = BreakerRule(failure_percent=percent, window=window, probe_seconds=PROBE_SECONDS)
         self.breaker: Breaker[bool] = Breaker("b", settings, lambda worked: not worked, None, lambda: self.model.now)
         self.probing = False
 

@@ -20,8 +20,8 @@ from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outgoing, RetryRecord
 from headrace.queues.sqs.codec import to_text
+from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.observability import Meter
-from headrace.runtime.settings import BreakerSettings
 from headrace.storage.breaker import GuardedStore
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message, QueuedMessage
@@ -40,7 +40,7 @@ PAUSES = (15, 60, 240, 900)
 RETRY_BATCH_SIZE = 1
 """The batch size of the retry mapping, as in the template."""
 RATE = 1000
-BREAKERS = BreakerSettings()
+BREAKERS = BreakerRule()
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ def test_packages_and_modules_of_the_layer_stay_small() -> None:
 def test_only_one_module_reads_the_environment() -> None:
     reading = [path for path in MODULES if "os.environ" in path.read_text().split('"""', 2)[-1]]
 
-    assert reading == [LAYER / "runtime" / "environment.py"]
+    assert reading == [LAYER / "runtime" / "settings.py"]
 
 
 PUBLISHING = {"manage_rooms", "receive_frame", "receive_http"}

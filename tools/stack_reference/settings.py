@@ -13,7 +13,7 @@ from typing import Any, Literal, get_origin
 from pydantic.fields import FieldInfo
 
 from headrace.runtime import settings
-from headrace.runtime.environment import Settings, accepted_form
+from headrace.runtime.settings import Settings, accepted_form
 from headrace.streams.registry import STREAMS
 from tools.stack_reference.markdown import bullets, code, markdown, page, paragraph, sentence, template
 
@@ -29,8 +29,8 @@ LIBRARIES = {
 }
 """The variables of the template that libraries read."""
 INTRO = """
-Every function reads its settings from environment variables when it starts. For example, `BREAKER_WINDOW=20` makes the
-circuit breakers judge by the latest 20 calls. `template.yaml` sets the variables: those of `Globals` for all functions,
+Every function reads its settings from environment variables when it starts. For example, `EVENT_RATE=50` refuses what
+a user sends above 50 events per second. `template.yaml` sets the variables: those of `Globals` for all functions,
 the others per function. A variable that is missing or invalid makes the function answer every request with an error and
 log a `ConfigurationError` that names the variable and its accepted form. An empty variable counts as missing.
 """

@@ -18,7 +18,8 @@ from headrace.queues.names import persist_queue
 from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
-from headrace.runtime.settings import BreakerSettings, BrokerSettings, CacheSettings, EnvironmentSettings
+from headrace.runtime.breaker import BreakerRule
+from headrace.runtime.settings import BrokerSettings, CacheSettings, EnvironmentSettings
 from headrace.storage import redis
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
@@ -32,7 +33,7 @@ from tests.contract.rabbit import Rabbit
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
-BREAKER = BreakerSettings(breaker_window=10, breaker_probe_seconds=0.5)
+BREAKER = BreakerRule(window=10, probe_seconds=0.5)
 MESSAGE = Outgoing(persist_queue(0), b"hello", "c-1")
 
 

@@ -12,7 +12,7 @@ from headrace.core.times import SECOND
 from headrace.delivery import retry_schedule
 from headrace.delivery.persister import Persister
 from headrace.queues.ports import RetryRecord
-from headrace.runtime.settings import BreakerSettings
+from headrace.runtime.breaker import BreakerRule
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.ports import Table
 from headrace.streams.chat.stream import CHAT
@@ -50,7 +50,7 @@ def test_the_docs_state_the_computed_budget(page: str) -> None:
     assert f"an outage shorter than {budget.outage} leaves the dead lane empty" in " ".join(
         text.replace("**", "").split()
     )
-    assert f"{budget.probe_seconds:g} s (`BREAKER_PROBE_SECONDS`)" in text
+    assert f"refuse for another {budget.probe_seconds:g} s" in text
 
 
 def test_the_template_describes_the_computed_budget(template_stack: TemplateStack) -> None:
@@ -67,14 +67,14 @@ def test_a_record_is_dead_at_once_after_its_last_try() -> None:
 @pytest.mark.parametrize(("longer", "dead"), [(-1, 0), (1, 1)])
 def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer: int, dead: int) -> None:
     """P6 in the worst case: it begins with a record's first try, and ends just after the breaker's probe."""
-    write_path, breaking = WritePath(), BreakerSettings()
+    write_path, breaking = WritePath(), BreakerRule()
     clock = FixedClock(CLOCK.now())
     lane = MemoryRetryLane(clock)
     store = GuardedStore(write_path.store, breaking, None, lambda: clock.now() / SECOND)
     persister = Persister(store, lane, {"chat": TABLE}, clock)
     event = CHAT.accept(message(), sender()).event
     lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])
-    end = retry_schedule.outage_seconds(15, breaking.breaker_probe_seconds) + longer
+    end = retry_schedule.outage_seconds(15, breaking.probe_seconds) + longer
     moments = [0, 15, 75, 315, end - 0.001, end, 1215]
 
     for before, moment in zip([0, *moments], moments, strict=False):

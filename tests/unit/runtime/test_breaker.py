@@ -17,11 +17,10 @@ from headrace.core.errors import (
 )
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outcome, Outgoing
-from headrace.runtime.breaker import Breaker, State
-from headrace.runtime.settings import BreakerSettings
+from headrace.runtime.breaker import Breaker, BreakerRule, State
 from tests.fakes.queues import MemoryPublisher
 
-SETTINGS = BreakerSettings(breaker_failure_percent=50, breaker_window=10, breaker_probe_seconds=10)
+SETTINGS = BreakerRule(failure_percent=50, window=10, probe_seconds=10)
 MESSAGE = Outgoing("persist.0", b"{}", "c-1")
 
 
@@ -48,7 +47,7 @@ class States:
 class Broker:
     """A publisher behind a breaker, and the memory broker behind that."""
 
-    def __init__(self, settings: BreakerSettings = SETTINGS) -> None:
+    def __init__(self, settings: BreakerRule = SETTINGS) -> None:
         self.time = Time()
         self.seen = States()
         self.memory = MemoryPublisher(["persist.0"])
@@ -229,7 +228,7 @@ def test_an_exception_is_a_failure_and_passes_through() -> None:
 @pytest.mark.parametrize("percent", range(1, 100))
 @pytest.mark.parametrize("window", [1, 2, 7, 100])
 def test_a_breaker_opens_above_its_percentage_and_not_at_it(percent: int, window: int) -> None:
-    settings = BreakerSettings(breaker_failure_percent=percent, breaker_window=window)
+    settings = BreakerRule(failure_percent=percent, window=window)
     breaker: Breaker[bool] = Breaker("b", settings, lambda ok: not ok)
     failures = window * percent // 100
 

@@ -36,9 +36,6 @@ SHARED = {
     "CONNECTION_RATE",
     "TRUSTED_EVENT_RATE",
     "EVENT_RATE_OFF_PERCENT",
-    "BREAKER_FAILURE_PERCENT",
-    "BREAKER_WINDOW",
-    "BREAKER_PROBE_SECONDS",
 }
 # The other variables of each function.
 VARIABLES = {

@@ -11,13 +11,8 @@ from headrace.core.sender import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gate
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
-from headrace.runtime.settings import (
-    AddressSettings,
-    BreakerSettings,
-    BrokerSettings,
-    ResortSettings,
-    RoomGateSettings,
-)
+from headrace.runtime.breaker import BreakerRule
+from headrace.runtime.settings import AddressSettings, BrokerSettings, ResortSettings, RoomGateSettings
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
@@ -59,5 +54,5 @@ def acceptor(
 ) -> Acceptor:
     """Accepts events; ``gates``, by stream name, refuse events that their sender may not write."""
     settings = BrokerSettings.read()
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerSettings.read(), breaker_status().seen)
+    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerRule(), breaker_status().seen)
     return Acceptor(publisher, retry_lane(), settings.persist_queues, clock(), gates, limiter, hash_address)

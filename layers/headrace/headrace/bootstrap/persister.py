@@ -12,6 +12,7 @@ from headrace.live.dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.queues.ports import LivePublisher
 from headrace.runtime.aws import client
+from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
     BrokerSettings,
     ConnectionSettings,
@@ -46,7 +47,7 @@ def persister() -> Persister:
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     parallel = settings.persist_parallel_writes
     store = DynamoStore(writing_client(parallel), parallel)
-    guarded = GuardedStore(store, settings, breaker_status().seen)
+    guarded = GuardedStore(store, BreakerRule(), breaker_status().seen)
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     check = MessageCheck(rooms, memberships, clock(), by_first_message=room_settings.rooms_by_first_message)
     activity = DynamoRoomActivity(

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishUnconfirmed
 from headrace.queues.ports import Outcome, Outgoing, Publisher
-from headrace.runtime.breaker import Breaker, OnState
-from headrace.runtime.settings import BreakerSettings
+from headrace.runtime.breaker import Breaker, BreakerRule, OnState
 
 NAME = "broker"
 UNAVAILABLE = (ConnectionLost, PublisherBlocked, PublishUnconfirmed)
@@ -25,12 +24,12 @@ class GuardedPublisher:
     def __init__(
         self,
         publisher: Publisher,
-        settings: BreakerSettings,
+        rule: BreakerRule,
         on_state: OnState | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._publisher = publisher
-        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, settings, is_unavailable, on_state, monotonic)
+        self.breaker: Breaker[list[Outcome]] = Breaker(NAME, rule, is_unavailable, on_state, monotonic)
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         if not messages:

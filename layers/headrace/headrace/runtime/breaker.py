@@ -11,9 +11,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
-
-from headrace.runtime.settings import BreakerSettings
 
 T = TypeVar("T")
 State = Literal["closed", "open", "half_open"]
@@ -26,6 +25,18 @@ OnState = Callable[[str, State], object]
 """Is called with a breaker's name and state: after each call while it is not closed, and once when it has closed."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class BreakerRule:
+    """When a breaker opens, and when it tries again: ``probe_seconds`` later.
+
+    To leave the dead lane empty, an outage must be shorter than the retry budget by these seconds.
+    """
+
+    failure_percent: int = 50
+    window: int = 10
+    probe_seconds: float = 10.0
+
+
 class Breaker(Generic[T]):
     """A breaker around calls that return a ``T``; ``is_failure`` decides which results are failures. Thread-safe.
 
@@ -35,15 +46,15 @@ class Breaker(Generic[T]):
     def __init__(
         self,
         name: str,
-        settings: BreakerSettings,
+        rule: BreakerRule,
         is_failure: Callable[[T], bool],
         on_state: OnState | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        window = settings.breaker_window
+        window = rule.window
         self.name = name
-        self._failure_percent = settings.breaker_failure_percent
-        self._probe_seconds = settings.breaker_probe_seconds
+        self._failure_percent = rule.failure_percent
+        self._probe_seconds = rule.probe_seconds
         self._least = min(window, max(2, window // 3))
         self._is_failure = is_failure
         self._on_state = on_state

@@ -1,18 +1,85 @@
-"""The settings of the functions, which the builders read once per cold start.
+"""The settings of the functions, which the builders read once per cold start; no other module reads variables.
 
 `make reference` writes the docstring after each field to docs/reference/settings.md.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self, get_args
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
+from headrace.core.errors import ConfigurationError
 from headrace.core.stream import Stream, TableSettings
-from headrace.runtime.environment import AmqpUrl, CommaList, HostAndPort, PrivateUrl, Settings
 
+
+class Settings(BaseModel):
+    """Base of all settings. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``.
+
+    The ``description`` of a field is the accepted form that errors quote; a number or a flag needs none. A model is
+    compiled when it is first read, so that a function pays only for its own.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None, renamed: Mapping[str, str] | None = None) -> Self:
+        """The settings that ``environ`` (``os.environ`` when ``None``) holds; an empty variable counts as unset.
+
+        ``renamed`` has the variables of fields whose variable has another name than the field.
+
+        Raises:
+            ConfigurationError: names the first variable that is missing or wrong, and its accepted form.
+        """
+        source: Mapping[str, str] = os.environ if environ is None else environ
+        names = {name: name.upper() for name in cls.model_fields} | dict(renamed or {})
+        given = {name: source[variable] for name, variable in names.items() if source.get(variable)}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            name = str(error.errors(include_url=False, include_input=False)[0]["loc"][0])
+        state = "is not of its accepted form" if name in given else "is missing"
+        form = accepted_form(cls.model_fields[name])
+        raise ConfigurationError(f"the variable {names[name]} {state}; it must be {form}")
+
+
+def accepted_form(field: FieldInfo) -> str:
+    """The values that a variable may have, as errors and the reference say it."""
+    if field.description is not None:
+        return field.description
+    if field.annotation is bool:
+        return "true or false"
+    if values := get_args(field.annotation):
+        return " or ".join([", ".join(values[:-1]), values[-1]])
+    bounds: dict[str, Any] = {}
+    for each in field.metadata:
+        bounds |= {name: getattr(each, name) for name in ("gt", "ge", "le") if hasattr(each, name)}
+    least = f"from {bounds['ge']} to" if "ge" in bounds else f"above {bounds['gt']}, up to"
+    return f"{'a whole number' if field.annotation is int else 'a number'} {least} {bounds['le']}"
+
+
+def _parts(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _host_and_port(text: str) -> str:
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or not parts.port or parts.netloc != text:
+        raise ValueError("not host:port")
+    return text
+
+
+CommaList = BeforeValidator(_parts)
+AmqpUrl = Annotated[str, Field(pattern=r"^amqps?://[^@/]+(/.*)?$")]
+"""An AMQP URL without credentials."""
+PrivateUrl = Annotated[str, Field(pattern=r"^(https://[^@/]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)(/.*)?$")]
+"""A URL without credentials: https, or http on this machine."""
+HostAndPort = Annotated[str, AfterValidator(_host_and_port), Field(description="host:port, or user:password@host:port")]
+"""With or without credentials."""
 AmqpUrls = Annotated[
     tuple[AmqpUrl, ...],
     CommaList,
@@ -71,17 +138,6 @@ class DeadLaneSettings(Settings):
     """Queue of the dead lane."""
 
 
-class BreakerSettings(Settings):
-    """When the breakers around the broker and around tables open, and when they try again."""
-
-    breaker_failure_percent: int = Field(default=50, ge=1, le=99)
-    """A breaker opens when more than this share of the latest calls failed."""
-    breaker_window: int = Field(default=10, ge=1, le=1000)
-    """Number of latest calls that a breaker judges by."""
-    breaker_probe_seconds: float = Field(default=10, gt=0, le=600)
-    """Time that an open breaker refuses calls before it lets one through."""
-
-
 class RateSettings(Settings):
     """How many events/s and requests/s one caller may send: a user, or a trusted producer. 0: no limit."""
 
@@ -112,7 +168,7 @@ class EnvironmentSettings(Settings):
     """Log stream of the environment, which identifies it. Lambda sets it."""
 
 
-class PersistSettings(RetryLaneSettings, BreakerSettings):
+class PersistSettings(RetryLaneSettings):
     """For persist_events; tables are named per stream by :func:`table_settings`."""
 
     persist_parallel_writes: int = Field(default=8, ge=1, le=64)

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.runtime.breaker import Breaker, OnState
-from headrace.runtime.settings import BreakerSettings
+from headrace.runtime.breaker import Breaker, BreakerRule, OnState
 from headrace.storage.ports import Failure, Store, Table
 
 TableBreaker = Breaker[list[Failure | None]]
@@ -25,12 +24,12 @@ class GuardedStore:
     def __init__(
         self,
         store: Store,
-        settings: BreakerSettings,
+        rule: BreakerRule,
         on_state: OnState | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
-        self._settings = settings
+        self._rule = rule
         self._on_state = on_state
         self._monotonic = monotonic
         self._breakers: dict[str, TableBreaker] = {}
@@ -48,7 +47,7 @@ class GuardedStore:
         known = self._breakers.get(table)
         if known is None:
             name = f"table {table}"
-            made: TableBreaker = Breaker(name, self._settings, is_unavailable, self._on_state, self._monotonic)
+            made: TableBreaker = Breaker(name, self._rule, is_unavailable, self._on_state, self._monotonic)
             known = self._breakers.setdefault(table, made)
         return known
 
