@@ -45,7 +45,8 @@ class RabbitLivePublisher:
         if self._cooldown.is_active:
             return ConnectionLost("the broker was unavailable a moment ago")
         try:
-            self._keeper.credentials()  # the first read of the secret takes none of the time to connect
+            if self._keeper.channel is None:
+                self._keeper.credentials()  # reading the secret takes none of the time to connect
             channel = self._keeper.ready(time.monotonic() + CONNECT_SECONDS)
             channel.cast(messages, time.monotonic() + SEND_SECONDS)
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:

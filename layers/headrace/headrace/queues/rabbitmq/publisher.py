@@ -91,7 +91,8 @@ class RabbitPublisher:
         outcomes: list[Outcome] = [_NOT_SENT] * len(messages)
         pending = list(range(len(messages)))
         try:
-            self._keeper.credentials()
+            if self._keeper.channel is None:
+                self._keeper.credentials()  # read before the clock starts: the budget is the broker's
             start = time.monotonic()
             for share in (FIRST_TRY, 1.0):
                 channel = self._keeper.ready(start + self._budget)
