@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pika import BlockingConnection, URLParameters
@@ -186,9 +187,9 @@ def test_a_changed_password_is_read_from_the_secret_again(broker: Rabbit) -> Non
 class SlowSecrets(MemorySecrets):
     """A read takes longer than a connection may."""
 
-    def _read(self, arn: str) -> str:
+    def get_secret_value(self, **asked: Any) -> dict[str, Any]:
         time.sleep(1.2 * CONNECT_SECONDS)
-        return super()._read(arn)
+        return super().get_secret_value(**asked)
 
 
 def test_reading_the_secret_does_not_count_as_connection_time(broker: Rabbit) -> None:
