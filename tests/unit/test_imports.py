@@ -41,7 +41,6 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 PRODUCTS = {
     "boto3": {"runtime"},
     "botocore": {"runtime", "storage/dynamodb", "live/push"},
-    "urllib3": {"storage/dynamodb"},
     "pika": {"queues/rabbitmq"},
     "redis": {"storage"},
 }

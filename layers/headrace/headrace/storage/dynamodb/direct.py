@@ -1,4 +1,4 @@
-"""Sends the hot calls of a client, Query and BatchWriteItem, over a pool of urllib3, and decodes their answers.
+"""Sends the hot calls of a client, Query and BatchWriteItem, over kept connections, and decodes their answers.
 
 boto3 still serializes, signs and retries them. Between, it would take several times the CPU to send a request and to
 parse rows that are decoded again. The event ``before-send`` is botocore's documented place for another way to send.
@@ -7,15 +7,19 @@ parse rows that are decoded again. The event ``before-send`` is botocore's docum
 from __future__ import annotations
 
 import json
+import select
+import socket
+import ssl
 import threading
+from collections import deque
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
 from botocore import exceptions
 from botocore.awsrequest import AWSResponse
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Timeout
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, ReadTimeoutError
 
 from headrace.runtime.aws import AwsClient, ca_bundle, has_proxy
 
@@ -28,7 +32,7 @@ class DirectCalls:
     def __init__(self, client: AwsClient) -> None:
         self._client = client
         self._url = client.meta.endpoint_url
-        self._pool = _pool(self._url, client.meta.config)
+        self._connections = _Connections(self._url, client.meta.config)
         self._call = _Call()
         if not has_proxy(client):
             client.meta.events.register("before-send.dynamodb.Query", self._send)
@@ -54,15 +58,12 @@ class DirectCalls:
         if not self._call.is_direct:  # the client has other users
             return None
         try:
-            got = self._pool.urlopen(request.method, "/", request.body, request.headers, decode_content=False)
-            body = got.data
+            got, body = self._connections.exchange(_encoded(request))
             if got.status == OK:
                 self._call.answer, body = json.loads(body), b"{}"
-        except ConnectTimeoutError as error:
-            raise exceptions.ConnectTimeoutError(endpoint_url=self._url, error=error) from error
-        except ReadTimeoutError as error:
+        except TimeoutError as error:
             raise exceptions.ReadTimeoutError(endpoint_url=self._url, error=error) from error
-        except (HTTPError, ValueError) as error:
+        except (OSError, HTTPException, ValueError) as error:
             raise exceptions.ConnectionClosedError(endpoint_url=self._url, error=error) from error
         # The checksum is that of the body which is decoded above.
         headers: Any = {name: value for name, value in got.headers.items() if name.lower() != "x-amz-crc32"}
@@ -83,11 +84,66 @@ class _Body(BytesIO):
         return [self.read()]
 
 
-def _pool(url: str, config: Any) -> HTTPConnectionPool:
-    """Connections to the endpoint ``url``, with the timeouts and the size that a client's ``config`` says."""
-    parts = urlsplit(url)
-    timeout = Timeout(connect=config.connect_timeout, read=config.read_timeout)
-    options: dict[str, Any] = {"timeout": timeout, "maxsize": config.max_pool_connections, "retries": False}
-    if parts.scheme == "https":
-        return HTTPSConnectionPool(str(parts.hostname), parts.port, ca_certs=ca_bundle(), **options)
-    return HTTPConnectionPool(str(parts.hostname), parts.port, **options)
+def _encoded(request: Any) -> bytes:
+    """The bytes of a signed request, for one send: http.client would send the head and the body apart."""
+    lines = [f"POST / HTTP/1.1\r\nHost: {urlsplit(request.url).netloc}"]
+    lines += [
+        f"{name}: {value.decode() if isinstance(value, bytes) else value}" for name, value in request.headers.items()
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + request.body
+
+
+class _Connections:
+    """Kept connections to the endpoint ``url``, with the timeouts and the number that a client's ``config`` says."""
+
+    def __init__(self, url: str, config: Any) -> None:
+        parts = urlsplit(url)
+        self._host = str(parts.hostname)
+        self._port = parts.port
+        self._context = ssl.create_default_context(cafile=ca_bundle()) if parts.scheme == "https" else None
+        self._config = config
+        self._idle: deque[HTTPConnection] = deque()
+
+    def exchange(self, request: bytes) -> tuple[HTTPResponse, bytes]:
+        """The response to ``request``, and the body of the response.
+
+        Raises:
+            OSError, HTTPException: there is no complete response in time.
+        """
+        connection = self._connection()
+        try:
+            connection.sock.sendall(request)
+            response = HTTPResponse(connection.sock, method="POST")
+            response.begin()
+            body = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        if response.will_close or len(self._idle) >= self._config.max_pool_connections:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        return response, body
+
+    def _connection(self) -> HTTPConnection:
+        while self._idle:
+            with suppress(IndexError):  # another thread took it
+                connection = self._idle.pop()
+                if not _is_readable(connection.sock):  # it is when the other side has closed it
+                    return connection
+                connection.close()
+        seconds = self._config.connect_timeout
+        connection = (
+            HTTPSConnection(self._host, self._port, timeout=seconds, context=self._context)
+            if self._context
+            else HTTPConnection(self._host, self._port, timeout=seconds)
+        )
+        connection.connect()
+        connection.sock.settimeout(self._config.read_timeout)
+        return connection
+
+
+def _is_readable(sock: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))
