@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from aws_lambda_powertools.utilities.parameters import GetParameterError, SecretsProvider
-
 from headrace.core.errors import ConfigurationError, SecretsUnavailable
 from headrace.runtime.aws import AwsClient, aws_error, client
 
@@ -30,7 +28,7 @@ class Secrets:
 
     def __init__(self, make_client: Callable[[], AwsClient] = lambda: client("secretsmanager")) -> None:
         self._make_client = make_client
-        self._provider: SecretsProvider | None = None
+        self._provider: Any = None
 
     def text(self, arn: str, *, fresh: bool = False) -> str:
         """The secret's string, as it was read first; ``fresh`` reads it again.
@@ -52,6 +50,9 @@ class Secrets:
         return found
 
     def _read(self, arn: str, seconds: int, *, fresh: bool, **version: Any) -> str:
+        # Imported here: it costs a cold start 10 ms, and the functions of connections read no secret.
+        from aws_lambda_powertools.utilities.parameters import GetParameterError, SecretsProvider
+
         if self._provider is None:
             self._provider = SecretsProvider(boto3_client=self._make_client())
         try:

@@ -11,6 +11,7 @@ import select
 import socket
 import ssl
 import threading
+import weakref
 from collections import deque
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -87,10 +88,9 @@ class _Body(BytesIO):
 def _encoded(request: Any) -> bytes:
     """The bytes of a signed request, for one send: http.client would send the head and the body apart."""
     lines = [f"POST / HTTP/1.1\r\nHost: {urlsplit(request.url).netloc}"]
-    lines += [
-        f"{name}: {value.decode() if isinstance(value, bytes) else value}" for name, value in request.headers.items()
-    ]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + request.body
+    for name, value in request.headers.items():
+        lines.append(f"{name}: {value.decode() if isinstance(value, bytes) else value}")
+    return "\r\n".join([*lines, "\r\n"]).encode() + bytes(request.body)
 
 
 class _Connections:
@@ -103,6 +103,7 @@ class _Connections:
         self._context = ssl.create_default_context(cafile=ca_bundle()) if parts.scheme == "https" else None
         self._config = config
         self._idle: deque[HTTPConnection] = deque()
+        weakref.finalize(self, _close, self._idle)
 
     def exchange(self, request: bytes) -> tuple[HTTPResponse, bytes]:
         """The response to ``request``, and the body of the response.
@@ -141,6 +142,11 @@ class _Connections:
         connection.connect()
         connection.sock.settimeout(self._config.read_timeout)
         return connection
+
+
+def _close(connections: deque[HTTPConnection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _is_readable(sock: socket.socket) -> bool:
