@@ -26,7 +26,7 @@ def in_room(events: list[tuple[float, int]], second: float) -> bool:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(STEPS, max_size=40), st.integers(1, 3))
+@given(st.lists(STEPS, min_size=10, max_size=40), st.integers(1, 3))
 def test_every_list_equals_the_result_of_a_full_scan(steps: list[tuple[str, str, str, int]], limit: int) -> None:
     world = ConversationWorld()
     for room, kind in ROOMS.items():
