@@ -1,8 +1,10 @@
 # Headrace. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: deploy backup restore copy-rows restore-drill rehearse rehearsal sam-test dead-letters redrive discard parked retry-budget trace doctor cost faults help setup run demo up token status logs kill reset test lint format validate unit reference reference-examples docs model contract e2e test-api load report shapes sweep bench bench-check bench-cold invoke lock clean
+.PHONY: $(shell awk -F: '/^[a-z0-9-]+:.*[\#][\#] / { print $$1 }' $(firstword $(MAKEFILE_LIST)))
 SHELL := /bin/sh
 PY := .venv/bin/python
+# Tests in two processes; those of one file share their broker or stage.
+IN_TWO := $(PY) -m pytest -q -n 2 --dist loadfile
 STAGE := $(PY) -m localstage
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
 REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(STREAM),--stream "$$STREAM") $(if $(RIDES),--rides "$$RIDES") $(if $(SECONDS),--seconds '$(SECONDS)')
@@ -11,14 +13,23 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV FIRST_PAUSE SCENARIO SEED EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS TABLE AT FROM SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES ID HTTP_URL WS_URL TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 help: ## list the targets
-	@echo "Headrace: make TARGET [VARIABLE=value]"; echo
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { \
-	  n = index($$2, "   ["); text = n ? substr($$2, 1, n - 1) : $$2; printf "  %-18s %s\n", $$1, text; \
-	  if (n) printf "  %-18s   %s\n", "", substr($$2, n + 3) }' $(MAKEFILE_LIST)
+	@echo "Headrace: make TARGET [VARIABLE=value]"
+	@awk 'function wrap(lead, text,   n, i, words, line) { \
+	    n = split(text, words, " "); line = lead; \
+	    for (i = 1; i <= n; i++) { \
+	      if (length(line " " words[i]) > 100) { print line; line = sprintf("%21s", "") } \
+	      line = line " " words[i] } \
+	    print line } \
+	  /^##@ / { print "\n" substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { name = $$0; sub(/:.*/, "", name); sub(/^[^#]*## /, ""); \
+	    n = index($$0, "   ["); wrap(sprintf("  %-18s", name), n ? substr($$0, 1, n - 1) : $$0); \
+	    if (n) wrap(sprintf("%21s", ""), substr($$0, n + 3)) }' $(MAKEFILE_LIST)
+
+##@ Start
 
 setup: ## make .venv from the lock files (every other target does this first)
 	@localstage/setup.sh
@@ -26,7 +37,7 @@ setup: ## make .venv from the lock files (every other target does this first)
 run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## start a stage, send events, read them back, and exit with the result of the check   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [HTTP_URL=…]
+demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [HTTP_URL=…]
 	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
 
 up: setup ## start the stage without events, and print its log   [ARGS='--http-port 9000']
@@ -40,6 +51,63 @@ status: setup ## print the state and the addresses of the stage
 
 logs: setup ## follow the log of one function   [FUNCTION=ReceiveFrame]
 	@$(STAGE) logs "$${FUNCTION:-ReceiveFrame}"
+
+kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
+	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'
+
+reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
+	@$(STAGE) reset $(if $(YES),--yes)
+
+clean: ## delete everything that can be made again (.venv, .local, caches)
+	@rm -rf .venv .local .aws-sam .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+##@ Test
+
+test: setup lint unit model contract e2e validate rehearsal ## run every check: lint, unit, model, contract, e2e, validate and rehearsal
+
+lint: setup ## run ruff, mypy, and zizmor on the workflows
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/zizmor --offline --quiet .github
+
+format: setup ## let ruff format the code and fix what it can
+	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
+
+unit: setup ## run the tests that use no sockets
+	@$(PY) -m pytest -q -n 2 tests/unit
+
+model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
+	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")
+	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q tests/model
+
+contract: setup ## run one suite per seam, against the fake and against the real service
+	@$(IN_TWO) tests/contract
+
+e2e: setup ## run the tests of the whole local stage, and some fault scenarios
+	@$(IN_TWO) tests/e2e tests/api tests/faults
+
+test-api: setup ## send generated requests and frames and all kinds of tokens to a stage   [CASES=5000]
+	@API_CASES=$(or $(CASES),5000) $(PY) -m pytest -q tests/api
+
+validate: .local/sam/bin/sam ## check the templates with sam validate --lint
+	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; \
+	for template in template.yaml templates/*.yaml; do $< validate --lint --template $$template || exit 1; done
+
+.local/sam/bin/sam: requirements/sam.txt | setup
+	@echo "headrace: setting up the SAM CLI (once)" >&2
+	@.venv/bin/uv venv --quiet --clear .local/sam && VIRTUAL_ENV=$(CURDIR)/.local/sam .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
+
+invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json]
+	@$(PY) -m rehearsal.containers invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}"
+
+sam-test: .local/sam/bin/sam ## run every function in a container beside a stage, and check the answers   [SAM_FLAGS=…]
+	@$(PY) -m rehearsal.containers test
+
+faults: setup ## run the fault scenarios on a separate stage, and print a table   [SCENARIO=broker-killed]
+	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
+
+soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
+	@PYTHONPATH=layers/headrace $(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
+
+##@ Operate
 
 dead-letters: setup ## list the dead letters with their reasons   [ARGS='--reason not_json --bodies']
 	@$(OPS) dead-letters $(ARGS)
@@ -59,43 +127,19 @@ trace: setup ## print the way of an event through the local stage, from its logs
 doctor: setup ## check a stage from outside, by default the local one   [HTTP_URL=https://…] [WS_URL=wss://…] [TOKEN=…] [OPS_TOKEN=…] [STACK=headrace-dev]
 	@$(OPS) doctor
 
-retry-budget: setup ## print the longest outage that leaves the dead lane empty   [STAGE_ENV=prod] [FIRST_PAUSE=30]
-	@$(OPS) budget $(if $(FIRST_PAUSE),--first-pause "$$FIRST_PAUSE") $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")
-
 cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [ARGS=--http]
 	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(ARGS)
+
+##@ Deploy and document
 
 deploy: .local/sam/bin/sam ## build and deploy a stage to AWS under a new name of the release   [STAGE_ENV=dev] [ARGS=--no-confirm-changeset]
 	@$(OPS) deploy $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") -- $(ARGS)
 
-backup: setup ## back up every table of a stack, before a change that may lose data   [STACK=headrace-prod]
-	@$(OPS) backup
+rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
+	@$(PY) -m pytest -q tests/rehearsal
 
-restore: setup ## restore a table as of a time into a new table, and print the next steps   [STACK=headrace-prod] [TABLE=ChatMessagesTable] [AT=2026-11-22T09:00:00Z]
-	@$(OPS) restore
-
-copy-rows: setup ## copy the rows that a table lacks from a restored one   [STACK=headrace-prod] [TABLE=ChatMessagesTable] [FROM=…]
-	@$(OPS) copy-rows
-
-restore-drill: setup ## back up, lose and restore rows in an emulated DynamoDB
-	@$(OPS) restore-drill
-
-kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
-	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'
-
-reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
-	@$(STAGE) reset $(if $(YES),--yes)
-
-test: setup lint unit model contract e2e validate rehearsal ## run every check: lint, unit, model, contract, e2e, validate and rehearsal
-
-lint: setup ## run ruff, mypy, and zizmor on the workflows
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/zizmor --offline --quiet .github
-
-format: setup ## let ruff format the code and fix what it can
-	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
-
-unit: setup ## run the tests that use no sockets
-	@$(PY) -m pytest -q -n 2 tests/unit
+rehearse: .local/sam/bin/sam ## deploy every stage to an emulated AWS account that enforces IAM
+	@$(PY) -m rehearsal
 
 reference: setup ## write the generated documents and pages of docs/reference
 	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference
@@ -111,40 +155,12 @@ docs: .local/docs/bin/zensical ## build the documentation site in .local/site
 	@echo "headrace: setting up the generator of the site (once)" >&2
 	@.venv/bin/uv venv --quiet --clear .local/docs && VIRTUAL_ENV=$(CURDIR)/.local/docs .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
-model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
-	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")
-	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q tests/model
+lock: setup ## refresh the lock files from the *.in files
+	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/rehearsal requirements/docs; do \
+	  .venv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	    --python-version 3.11 $$in.in -o $$in.txt || exit 1; done
 
-contract: setup ## run one suite per seam, against the fake and against the real service
-	@$(PY) -m pytest -q tests/contract
-
-e2e: setup ## run the tests of the whole local stage, and some fault scenarios
-	@$(PY) -m pytest -q tests/e2e
-	@$(PY) -m pytest -q tests/api
-	@$(PY) -m pytest -q tests/faults
-
-test-api: setup ## send generated requests and frames, and every kind of token, to a whole stage   [CASES=5000]
-	@API_CASES=$(or $(CASES),5000) $(PY) -m pytest -q tests/api
-
-validate: .local/sam/bin/sam ## check the templates with sam validate --lint
-	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; \
-	for template in template.yaml templates/*.yaml; do $< validate --lint --template $$template || exit 1; done
-
-rehearse: .local/sam/bin/sam ## deploy every stage to an emulated AWS account with IAM enforced, and check all answers
-	@$(PY) -m rehearsal
-
-rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
-	@$(PY) -m pytest -q tests/rehearsal
-
-.local/sam/bin/sam: requirements/sam.txt | setup
-	@echo "headrace: setting up the SAM CLI (once)" >&2
-	@.venv/bin/uv venv --quiet --clear .local/sam && VIRTUAL_ENV=$(CURDIR)/.local/sam .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
-
-invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage if any   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json]
-	@$(PY) -m rehearsal.containers invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}"
-
-sam-test: .local/sam/bin/sam ## run every function in a container beside a stage, and check the answers   [SAM_FLAGS=…]
-	@$(PY) -m rehearsal.containers test
+##@ Measure
 
 load: setup ## send a shape of load with Locust, read everything back, and check it   [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [WORKERS=2] [WEB=1] [HTTP_URL=…]
 	@$(PY) -m loadtest.load $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web)
@@ -155,14 +171,8 @@ report: setup ## write the page of a load run again, or compare two runs   [RUN=
 shapes: setup ## list the shapes of load
 	@$(PY) -m loadtest.load --list
 
-sweep: setup ## measure the persist path with every combination of settings: a table, a JSON and a heat map   [QUEUES=1,2,4] [BATCHES=50,200] [WINDOWS=unset,0,1] [WRITERS=2,8] [SCALE=0.1]
+sweep: setup ## measure the persist path with every combination of settings   [QUEUES=1,2,4] [BATCHES=50,200] [WINDOWS=unset,0,1] [WRITERS=2,8] [SCALE=0.1]
 	@$(PY) -m bench.sweep $(if $(BATCHES),--batches "$$BATCHES") $(if $(WINDOWS),--windows "$$WINDOWS") $(if $(QUEUES),--queues "$$QUEUES") $(if $(WRITERS),--writers "$$WRITERS") $(if $(SCALE),--scale "$$SCALE")
-
-faults: setup ## run the fault scenarios on a separate stage, and print a table   [SCENARIO=broker-killed]
-	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
-
-soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]
-	@PYTHONPATH=layers/headrace $(PY) -m faults.soak --seconds '$(or $(SECONDS),600)' $(if $(SEED),--seed "$$SEED")
 
 bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON   [BENCH=publish,persist] [ROUNDS=5] [RUN=file] [ARGS='--help']
 	@$(PY) -m bench.suite $(SUITE_ARGS)
@@ -173,10 +183,3 @@ bench-check: setup ## run all benchmarks, or read a run, and say which ratios go
 bench-cold: setup ## compare the cold start of every function with the same work written the usual way   [ROUNDS=9]
 	@$(PY) -m bench.cold $(if $(ROUNDS),--rounds '$(ROUNDS)')
 
-lock: setup ## refresh the lock files from the *.in files
-	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/rehearsal requirements/docs; do \
-	  .venv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
-	    --python-version 3.11 $$in.in -o $$in.txt || exit 1; done
-
-clean: ## delete everything that can be made again (.venv, .local, caches)
-	@rm -rf .venv .local .aws-sam .mypy_cache .ruff_cache .pytest_cache .hypothesis

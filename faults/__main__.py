@@ -9,16 +9,14 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
-from faults.scenarios import DURING_FREEZE, FROZEN, SCENARIOS, SECONDS
-from faults.scenarios.broker import function_frozen
+from faults.scenarios import SCENARIOS, SECONDS
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError
@@ -27,7 +25,6 @@ START_SECONDS = 30
 MIN_WIDTH = 130
 """Columns of the terminal that the table needs, notes included."""
 WIDEST = max(map(len, SCENARIOS))
-Report = Callable[[Row], object]
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
 
@@ -52,65 +49,23 @@ def run(names: Sequence[str], console: Console) -> int:
     """Run these scenarios on one stage. The table shows the finished ones even after an error."""
     began = time.monotonic()
     rows: list[Row] = []
-
-    def report(row: Row) -> None:
-        rows.append(row)
-        console.print(line(row), markup=False, soft_wrap=True)
-
     console.print(
-        f"{counted(len(names), 'fault scenario')}, {minutes(START_SECONDS + expected_seconds(names))}; "
+        f"{counted(len(names), 'fault scenario')}, {minutes(START_SECONDS + sum(map(SECONDS.__getitem__, names)))}; "
         "Ctrl-C ends it and cleans up"
     )
     console.print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage")
     try:
         with Harness() as harness:
-            for scenario in _scenarios(names, harness, console):
-                report(scenario(report))
+            for number, name in enumerate(names, 1):
+                heading = f"{number} of {len(names)}  {name}, {minutes(SECONDS[name])}: {summary(name)}"
+                console.print(heading, markup=False, soft_wrap=True)
+                rows.append(row := SCENARIOS[name](harness))
+                console.print(line(row), markup=False, soft_wrap=True)
     finally:
         if rows:
             console.print(table(rows))
             console.print(total(rows, len(names), time.monotonic() - began), markup=False, soft_wrap=True)
     return 0 if rows and all(row.good for row in rows) else 1
-
-
-def _scenarios(names: Sequence[str], harness: Harness, console: Console) -> Iterator[Callable[[Report], Row]]:
-    """The scenarios to run, in order. Each is called with a function that reports the rows of nested scenarios."""
-    inside = during_freeze(names)
-    number = 0
-    for name in (name for name in names if name not in inside):
-        number += 1
-        among = inside if name == FROZEN else ()
-        last = number + len(among)
-        numbers = f"{number}-{last}" if among else str(number)
-        more = f" with {' and '.join(among)} during the wait" if among else ""
-        seconds = minutes(expected_seconds([name, *among]))
-        console.print(
-            f"{numbers} of {len(names)}  {name}{more}, {seconds}: {summary(name)}", markup=False, soft_wrap=True
-        )
-        number = last
-        if among:
-            yield partial(_frozen, harness, among)
-        else:
-            yield lambda _report, scenario=SCENARIOS[name]: scenario(harness)  # type: ignore[misc]
-
-
-def _frozen(harness: Harness, among: Sequence[str], report: Report) -> Row:
-    def others() -> None:
-        for name in among:
-            report(SCENARIOS[name](harness))
-
-    return function_frozen(harness, others)
-
-
-def during_freeze(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of ``names`` that run while the function is frozen."""
-    return tuple(name for name in names if name in DURING_FREEZE and FROZEN in names)
-
-
-def expected_seconds(names: Sequence[str]) -> int:
-    """The approximate duration of these scenarios."""
-    inside = sum(SECONDS[name] for name in during_freeze(names))
-    return sum(map(SECONDS.__getitem__, names)) - min(inside, SECONDS[FROZEN] - 10)
 
 
 def summary(name: str) -> str:

@@ -164,10 +164,14 @@ def kill(state_dir: Path, service: str, seconds: float) -> None:
 @click.pass_obj
 def reset(state_dir: Path, yes: bool) -> None:
     """Delete the stage's tables, queues, secrets and logs. Installed packages stay."""
+    from localstage.services.guardian import LOCK, hold
+
     with _errors_as_messages():
         state = StateFile(state_dir)
         state.refuse_second_stage()
-        state.wait_for_services(state_dir / "services" / "guardian.lock")
+        lock = state_dir / "services" / LOCK
+        if lock.exists():
+            hold(lock).close()
         doomed = [state_dir / name for name in ("services", "logs", "secrets.json", "custom-resources.json")]
         doomed = [path for path in doomed if path.exists()]
         if doomed and not yes:

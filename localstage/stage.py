@@ -108,8 +108,6 @@ class Stage:
         gateway = Gateway(
             model,
             pool,
-            state_dir=self._state_dir,
-            issuer=issuer,
             http_port=self._sockets[0],
             websocket_port=self._sockets[1],
         )
@@ -219,13 +217,16 @@ class Stage:
 async def run(options: Options) -> None:
     """Keep a stage up until Ctrl-C or SIGTERM, or until one of its services ends.
 
+    A stage that was started with SIGINT ignored, as a script's background job is, keeps ignoring it.
+
     Raises:
         StageError: it could not start, or lost a service.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        loop.add_signal_handler(signal.SIGINT, stop.set)
     stage = Stage(options)
     starting = asyncio.create_task(stage.start())
     stopping = asyncio.create_task(stop.wait())

@@ -10,7 +10,6 @@ import fcntl
 import json
 import os
 import stat
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -89,26 +88,6 @@ class StateFile:
         """Raise AlreadyRunning if a stage holds the folder; change nothing."""
         if self.is_held():
             raise AlreadyRunning(self._who())
-
-    def wait_for_services(self, lock: Path, seconds: float = 10.0) -> None:
-        """Return once the services of a killed stage have ended: until then they write to their folder.
-
-        Raises:
-            AlreadyRunning: they have not ended after ``seconds``.
-        """
-        deadline = time.monotonic() + seconds
-        while lock.exists():
-            with lock.open("a+", encoding="utf-8") as probe:
-                try:
-                    fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise AlreadyRunning(
-                            f"services of an earlier stage still hold {lock}; end them first"
-                        ) from None
-                else:
-                    return
-            time.sleep(0.05)
 
     def write(self, running: Running, variables: Mapping[str, Mapping[str, str]]) -> None:
         """Write the files, atomically: the stage is ready. ``variables`` are those of each function."""

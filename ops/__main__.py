@@ -1,5 +1,4 @@
-"""``python -m ops dead-letters | redrive | discard | parked | budget | trace | doctor | deploy |
-backup | restore | copy-rows | restore-drill``."""
+"""``python -m ops dead-letters | redrive | discard | parked | trace | doctor | deploy | copy-rows``."""
 
 from __future__ import annotations
 
@@ -21,7 +20,6 @@ from localstage.client.running_stage import stage_file
 from localstage.client.terminal import visible
 from ops.doctor import CannotTell, Finding, examine
 from ops.messages import errors_as_messages
-from ops.stack_commands import COMMANDS
 from ops.target import find, find_stage
 
 TRIES = 5
@@ -261,18 +259,27 @@ def _stack_findings(stack: str | None) -> Iterator[Finding]:
 
 
 @cli.command()
-@click.option("--first-pause", type=click.IntRange(1, 900), help="Replaces the parameter RetryFirstPauseSeconds.")
-@click.option("--config-env", default="default", show_default=True, help="A section of samconfig.toml.")
-def budget(first_pause: int | None, config_env: str) -> None:
-    """Print the retry budget: the outage that leaves the dead lane empty."""
-    from ops.budget import Budget
+@click.option("--config-env", default="dev", show_default=True, help="A section of samconfig.toml.")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def deploy(config_env: str, options: tuple[str, ...]) -> None:
+    """Build and deploy a stage under a new name of the release. OPTIONS, after --, are for `sam deploy`."""
+    from ops.deploy import deploy as deploy_stage
 
     with errors_as_messages():
-        click.echo("\n".join(Budget.of_stage(config_env, first_pause).lines()))
+        click.echo(f"deployed {config_env}, release {deploy_stage(config_env, list(options))}")
 
 
-for _command in COMMANDS:
-    cli.add_command(_command)
+@cli.command("copy-rows")
+@click.option("--from", "source", envvar="FROM", required=True, help="Name of the restored table.")
+@click.option("--table", envvar="TABLE", required=True, help="Name of the table that gets its rows.")
+def copy_rows(source: str, table: str) -> None:
+    """Copy the rows that a table does not have from a restored table. Rows that it has stay as they are."""
+    from ops.copy_rows import copy_rows as copy
+
+    with errors_as_messages():
+        copied, had = copy(source, table)
+    click.echo(f"{copied} rows copied, {had} were there")
+
 
 if __name__ == "__main__":
     cli()

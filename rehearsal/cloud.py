@@ -14,69 +14,47 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from localstage.services import install
+from localstage.services.aws import MiniStack
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
-from localstage.services.service import HOST, Service, http_answers, plain_environment
-from rehearsal.machines import ACCOUNT
+from localstage.services.service import ACCOUNT
 
 ROOT = Path(__file__).parents[1]
 REGION = "us-east-1"
 _LOCK = ROOT / "requirements" / "rehearsal.txt"
-_SERVER = 'bind = ["{address}"]\ngraceful_timeout = 0.2\nworkers = 0\nloglevel = "WARNING"\n'
 _INVOKE_SECONDS = 90
 _ALIAS = "live"
 _KEPT_ROLE = "ApiGatewayLogs"  # docs/how-to/delete-a-stack.md says why
 
 
-class Cloud(Service):
+class Cloud(MiniStack):
     """MiniStack with :mod:`rehearsal.shim`. It keeps everything in memory."""
 
     name = "AWS (MiniStack)"
+    port_name = "cloud"
+    app = "rehearsal.shim:app"
+    patience_at_start = 30.0
 
     def __init__(self, guardian: Guardian, folder: Path, *, python: Path, runtime: Path, machines_url: str) -> None:
-        super().__init__(guardian, Ports(folder / "ports.json"), folder)
-        self._python = python
+        environ = {**os.environ, "TMPDIR": ""}
+        super().__init__(guardian, Ports(folder / "ports.json"), folder, python=python, environ=environ)
         self._runtime = runtime
         self._machines_url = machines_url
         self.denials = folder / "denials.jsonl"
 
-    async def launch(self) -> str:
-        self.port = self.ports.take("cloud")
-        self.denials.touch()
-        settings = {
+    def settings(self) -> dict[str, str]:
+        return {
             "AUTH": "true",
-            "GATEWAY_PORT": str(self.port),
-            "MINISTACK_HOST": HOST,
-            "MINISTACK_ACCOUNT_ID": ACCOUNT,
-            "BIND_HOST": HOST,
-            "LOG_LEVEL": "WARNING",
-            # Disabled: these would listen on well-known ports.
-            "IOT_MTLS_ENABLED": "0",
-            "SFTP_ENABLED": "0",
-            # Functions are processes; no container engine is looked for.
+            # Functions are processes.
             "LAMBDA_EXECUTOR": "local",
-            "DOCKER_HOST": f"unix://{self.folder}/none.sock",
-            "TMPDIR": str(self.folder),
-            "HOME": str(self.folder),
-            "PYTHONPATH": str(ROOT),
             "REHEARSAL_MACHINES": self._machines_url,
             "REHEARSAL_DECISIONS": str(self.denials),
             "REHEARSAL_RUNTIME": str(self._runtime),
         }
-        config = self.folder / "hypercorn.toml"
-        config.write_text(_SERVER.format(address=self.address))
-        self.process = await self.guardian.spawn(
-            self.name,
-            [self._python, "-m", "hypercorn", "--config", str(config), "rehearsal.shim:app"],
-            folder=self.folder,
-            log=self.folder / "cloud.log",
-            environment=plain_environment({**os.environ, "TMPDIR": ""}, **settings),
-        )
-        await self.until_it_answers(30)
-        return ""
 
-    async def answers(self) -> bool:
-        return await http_answers(f"{self.url}/_ministack/health")
+    async def launch(self) -> str:
+        self.denials.touch()
+        return await super().launch()
 
     @property
     def variables(self) -> dict[str, str]:

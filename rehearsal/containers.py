@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from loadtest.client.stage_process import StageFailed, StageProcess, localstage
 from localstage.core.errors import MissingProgram, NotRunning
 from localstage.services.ports import Ports
 from localstage.statefile import StateFile
@@ -33,7 +33,6 @@ from rehearsal.sam import ROOT, SAM, Sam, architecture, interpreter
 STATE = ROOT / ".local" / "sam-test"
 _HOST_NETWORK = ROOT / "rehearsal" / "host_network.py"
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
-_READY_SECONDS = 300
 _ROUTE_SECONDS = 120
 _PING = "import docker; docker.from_env(timeout=5).ping()"
 # One GET route of each function behind the HTTP API that has one, else another route with an empty body.
@@ -161,24 +160,17 @@ def containers(state_dir: Path, folder: Path = ROOT) -> Iterator[Containers]:
 @contextmanager
 def _stage() -> Iterator[None]:
     """An empty stage in :data:`STATE`, on free ports."""
-    command = [sys.executable, "-m", "localstage", "--state-dir", str(STATE)]
-    subprocess.run([*command, "reset", "--yes"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(localstage(STATE, "reset", "--yes"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     STATE.mkdir(parents=True, exist_ok=True)
-    with (STATE / "up.log").open("wb") as output:
-        ports = ["--http-port", "0", "--websocket-port", "0"]
-        process = subprocess.Popen(
-            [*command, "up", *ports], cwd=ROOT, stdout=output, stderr=output, start_new_session=True
-        )
+    command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
+    stage = StageProcess(lambda _line: None, command, STATE / "stage.json", log=STATE / "up.log")
     try:
-        deadline = time.monotonic() + _READY_SECONDS
-        while not (STATE / "stage.json").exists():
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RehearsalError(f"the stage did not start:\n{(STATE / 'up.log').read_text()}")
-            time.sleep(0.2)
+        stage.start()
         yield
+    except StageFailed as error:
+        raise RehearsalError(f"{error}:\n{(STATE / 'up.log').read_text()}") from None
     finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
+        stage.close()
 
 
 def test_all() -> list[str]:

@@ -16,10 +16,8 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.rabbitmq import RabbitMq
 from localstage.services.redis import Redis
-from localstage.services.service import HOST, Service
+from localstage.services.service import ACCOUNT, HOST, Service
 from rehearsal.gaps import BROKER
-
-ACCOUNT = "123456789012"
 
 
 class Machines:

@@ -156,13 +156,6 @@ class ScenarioRun:
         if not promise:
             self.problems.append(sentence)
 
-    @contextmanager
-    def uncounted(self) -> Iterator[None]:
-        """Do not count the records that the retry lane takes in this block: they belong to another scenario."""
-        before = self.harness.services.retried.events
-        yield
-        self._retried += self.harness.services.retried.events - before
-
     def read_back(self) -> Verdict:
         """Read what is stored now, while the load continues."""
         walk_all(self.load.checker, self.harness.target.reader())

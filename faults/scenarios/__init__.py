@@ -45,6 +45,3 @@ def _name(scenario: Scenario) -> str:
 SCENARIOS: dict[str, Scenario] = {_name(scenario): scenario for scenario, _ in _TIMED}
 SECONDS: dict[str, int] = {_name(scenario): seconds for scenario, seconds in _TIMED}
 """Duration on two cores."""
-FROZEN = _name(broker.function_frozen)
-DURING_FREEZE = (_name(store.crash_record), _name(store.parking_queue))
-"""These send no frames, so they run while the function is frozen."""

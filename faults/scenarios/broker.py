@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from faults.harness import outages
 from faults.harness.harness import SETTLED, Harness
@@ -112,11 +111,8 @@ def cache_silent(harness: Harness) -> Row:
         return run.finish("10 s")
 
 
-def function_frozen(harness: Harness, meanwhile: Callable[[], object] = lambda: None) -> Row:
-    """receive_frame is frozen for three minutes between two publishes; meanwhile the broker closes its connections.
-
-    ``meanwhile`` may do anything that sends no frames.
-    """
+def function_frozen(harness: Harness) -> Row:
+    """receive_frame is frozen for three minutes between two publishes; meanwhile the broker closes its connections."""
     with harness.scenario("function-frozen", posts=0) as run:
         run.load.start()
         run.wait_until(lambda: run.load.checker.lanes["main"] > 0)  # a slow machine starts functions in seconds
@@ -124,9 +120,7 @@ def function_frozen(harness: Harness, meanwhile: Callable[[], object] = lambda: 
         run.load.pause()
         held = {port for port in harness.services.broker.peers if owned_by(port, FREEZES)}
         frozen = time.monotonic()
-        with run.uncounted():
-            meanwhile()
-        run.wait(max(0.0, frozen + FROZEN_SECONDS - time.monotonic()))
+        run.wait(FROZEN_SECONDS)
         left = held & harness.services.broker.peers
         run.expect(len(held) > 0, "no frozen worker held a connection to the broker")
         run.expect(not left, f"the broker did not close the connections of {len(left)} of {len(held)} frozen workers")

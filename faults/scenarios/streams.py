@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 
 from faults.harness.harness import PATIENCE, Harness
-from faults.harness.ledger import Row
+from faults.harness.ledger import QueueContents, Row
 from faults.harness.outages import dynamodb_fault, killed
 from faults.harness.stream_load import TRAFFIC, TrafficLoad
 from faults.proxies.proxy_faults import HalfThrottled
@@ -35,10 +35,7 @@ class StreamRun:
         problems = [*self.load.problems, *answers.wrong[:3]]
         if answers.lost or answers.unexpected:
             problems.append(f"lost {answers.lost}, unexpected {answers.unexpected}")
-        if dead:
-            problems.append(f"{len(dead)} unexpected dead letters: {dead[0].reason} {dead[0].body[:120]!r}")
-        if left.moving or left.parking:
-            problems.append(f"not drained: {left}")
+        problems += QueueContents(dead, depths=left).problems()
         if not counted.all_accepted or answers.stored < len(counted.all_accepted):
             problems.append(f"{answers.stored} of {len(counted.all_accepted)} accepted events are in the answers")
         self.load.api.close()

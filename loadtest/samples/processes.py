@@ -7,15 +7,13 @@ from collections.abc import Iterator, Mapping
 
 import psutil
 
-GUARDIAN = "guardian"
-"""The process of the local stage that starts the services."""
 PROGRAMS = {
     "beam.smp": "RabbitMQ",
+    "epmd": "RabbitMQ",
     "redis-server": "Redis",
     "valkey-server": "Redis",
     "ministack": "SQS emulator",
     "dynalite": "DynamoDB emulator",
-    "guardian_process.py": GUARDIAN,
     "loadtest.samples": "sampling",
 }
 """A word in a command, and the name of its process and of those below it."""
@@ -29,10 +27,7 @@ def name_of(command: list[str], parent: str) -> str:
         if word.endswith(BOOTSTRAP):
             return command[at + 2]
     line = " ".join(command)
-    known = next((name for word, name in PROGRAMS.items() if word in line), "")
-    if known or parent != GUARDIAN or not command:
-        return known or parent
-    return command[0].rpartition("/")[2]
+    return next((name for word, name in PROGRAMS.items() if word in line), parent)
 
 
 class ProcessUsage:

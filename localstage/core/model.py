@@ -207,14 +207,6 @@ class Broker:
 
 
 @dataclass(frozen=True)
-class Cache:
-    """An ElastiCache serverless cache."""
-
-    id: str
-    engine: str
-
-
-@dataclass(frozen=True)
 class CustomResource:
     """A resource that a function makes: invoked with CloudFormation's Create or Update event at start."""
 
@@ -238,8 +230,5 @@ class StageModel:
     queues: Mapping[str, Queue] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     brokers: Mapping[str, Broker] = field(default_factory=dict)
-    caches: Mapping[str, Cache] = field(default_factory=dict)
-    user_pools: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     custom_resources: Mapping[str, CustomResource] = field(default_factory=dict)
-    outputs: Mapping[str, str] = field(default_factory=dict)

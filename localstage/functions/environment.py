@@ -9,10 +9,10 @@ import time
 from typing import Protocol
 
 from localstage.core.model import Function
+from localstage.core.process import WorkerProcess
 from localstage.functions import payloads, runtime_api
 from localstage.functions.event import Event
 from localstage.functions.logs import FunctionLog, PeakMemory
-from localstage.functions.process import WorkerProcess
 from localstage.functions.settings import PoolSettings, command, variables
 
 # After a process has ended, its last bytes may still be in the socket; a child of it may hold the socket open.

@@ -10,10 +10,10 @@ from collections import deque
 from localstage.core.errors import StageError
 from localstage.core.invoker import Invocation, is_refusal
 from localstage.core.model import Function
+from localstage.core.reporter import Reporter
 from localstage.functions import payloads
 from localstage.functions.environment import Environment, State
 from localstage.functions.event import Event
-from localstage.functions.failure_log import FailureLog
 from localstage.functions.logs import FunctionLog
 from localstage.functions.settings import PoolSettings
 
@@ -34,7 +34,7 @@ class Group:
         function: Function,
         settings: PoolSettings,
         log: FunctionLog,
-        failures: FailureLog,
+        failures: Reporter,
         *,
         limit: int,
     ) -> None:
@@ -71,12 +71,6 @@ class Group:
                 self.waiting.remove(event)
             raise
 
-    def change(self, function: Function, settings: PoolSettings, *, limit: int) -> None:
-        """Use ``function`` and ``settings`` for every event that no environment has taken yet."""
-        self.function, self._settings, self.limit = function, settings, max(limit, 1)
-        self.end_outdated()
-        self.grow()
-
     def end_outdated(self) -> None:
         """End the environments made so far: busy ones after their event, the others now. ``grow`` must follow."""
         for environment in list(self.environments):
@@ -85,15 +79,12 @@ class Group:
             else:
                 self._end(environment)
 
-    def close(self, error: Exception | None = None) -> None:
-        """End all environments at once. Their events get ``error``; without one, running events may finish."""
+    def close(self, error: Exception) -> None:
+        """End all environments at once. Their events get ``error``."""
         while self.waiting:
-            self.waiting.popleft().refuse(error or StageError(f"{self.function.id} was removed from the template"))
+            self.waiting.popleft().refuse(error)
         for environment in list(self._alive):
-            if error is None and environment.state is State.BUSY:
-                environment.stale = True
-                continue
-            if environment.event is not None and error is not None:
+            if environment.event is not None:
                 environment.event.refuse(error)
             self._end(environment)
 
@@ -201,4 +192,5 @@ class Group:
 
     def _failed(self, kind: str) -> None:
         self.errors += 1
-        self._failures.add(self.function.id, kind)
+        name = self.function.id
+        self._failures.warn(f"{name} {kind}", f"{name} failed: {kind} (make logs FUNCTION={name})")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import logging
 import os
 from collections.abc import Mapping
@@ -14,9 +13,9 @@ from pathlib import Path
 from localstage.core.errors import StageError
 from localstage.core.invoker import Invocation
 from localstage.core.model import Function
+from localstage.core.reporter import Reporter
 from localstage.functions import payloads, watch
 from localstage.functions.environment import State
-from localstage.functions.failure_log import FailureLog
 from localstage.functions.group import Group
 from localstage.functions.logs import FunctionLog
 from localstage.functions.settings import PoolSettings
@@ -71,9 +70,8 @@ class FunctionPool:
             idle_timeout=idle_timeout,
         )
         self._groups: dict[tuple[str, str | None], Group] = {}
-        self._retired: list[Group] = []  # of removed functions; their last events still run
         self._logs: dict[str, FunctionLog] = {}
-        self._failures = FailureLog()
+        self._failures = Reporter(_log)
         self._house: asyncio.Task[None] | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._running = False
@@ -90,12 +88,15 @@ class FunctionPool:
             raise StageError(f"{self._settings.state_dir} cannot be written: {error.strerror}") from error
         self._running = True
         self._house = asyncio.create_task(self._housekeeping())
-        await self._watch()
+        users = watch.sources(self._functions, self._settings.layer_paths)
+        self._watcher = asyncio.create_task(self._follow_edits(users))
+        # The watch is in place once the task has run up to its first wait.
+        await asyncio.sleep(0)
 
     async def stop(self) -> None:
         """End every process; events that wait or run get a StageError. Returns when all processes are reaped."""
         self._running = False
-        groups = [*self._groups.values(), *self._retired]
+        groups = list(self._groups.values())
         for group in groups:
             group.close(StageError("the stage is stopping"))
         await _cancelled(self._house)
@@ -105,7 +106,6 @@ class FunctionPool:
         for log in self._logs.values():
             log.close()
         self._groups.clear()
-        self._retired.clear()
         self._logs.clear()
 
     async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
@@ -123,30 +123,6 @@ class FunctionPool:
         if len(event) > payloads.MAX_REQUEST:
             return Invocation(payloads.request_too_large(), "Unhandled")
         return await group.invoke(event)
-
-    async def replace(
-        self, functions: Mapping[str, Function], *, layer_paths: Mapping[str, Path] | None = None
-    ) -> None:
-        """Use an edited template: changed functions get new environments, the others keep theirs.
-
-        A running event finishes in its old environment. Events that wait for a removed function get a StageError.
-        """
-        old, self._functions = self._functions, dict(functions)
-        layers = self._settings.layer_paths if layer_paths is None else layer_paths
-        moved = {
-            id
-            for id in {**self._settings.layer_paths, **layers}
-            if self._settings.layer_paths.get(id) != layers.get(id)
-        }
-        self._settings = dataclasses.replace(self._settings, layer_paths=layers)
-        for key, group in list(self._groups.items()):
-            function = functions.get(key[0])
-            if function is None:
-                self._retired.append(self._groups.pop(key))
-                group.close()
-            elif function != old.get(key[0]) or any(layer.id in moved for layer in function.layers):
-                group.change(function, self._settings, limit=self._limit(function, key[1]))
-        await self._watch()
 
     def status(self) -> dict[str, FunctionStatus]:
         """Counts for every function of the template."""
@@ -184,19 +160,10 @@ class FunctionPool:
     async def _housekeeping(self) -> None:
         while True:
             await asyncio.sleep(_HOUSEKEEPING)
-            self._retired = [group for group in self._retired if not group.quiet.is_set()]
-            for group in (*self._groups.values(), *self._retired):
+            for group in self._groups.values():
                 group.end_unusable()
             for log in self._logs.values():
                 log.rotate()
-            self._failures.flush()
-
-    async def _watch(self) -> None:
-        await _cancelled(self._watcher)
-        users = watch.sources(self._functions, self._settings.layer_paths)
-        self._watcher = asyncio.create_task(self._follow_edits(users))
-        # The watch is in place once the task has run up to its first wait.
-        await asyncio.sleep(0)
 
     async def _follow_edits(self, users: Mapping[Path, set[str]]) -> None:
         async for changed in watch.edits(users):

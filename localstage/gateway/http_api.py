@@ -59,7 +59,7 @@ class _Target:
 
 
 class _Config:
-    """An API's declaration, prepared for requests; replaced as a whole when the template changes."""
+    """An API's declaration, prepared for requests."""
 
     def __init__(self, api: HttpApi, facts: ApiFacts, keys: Callable[[str], KeySet], clock: Clock) -> None:
         self.stage_prefix = "" if api.stage == DEFAULT else f"/{api.stage}"
@@ -141,7 +141,8 @@ class HttpApiServer:
         """
         await self._listener.start()
         try:
-            self.replace(self._api)
+            facts = ApiFacts(api_id(self._api.id), self._listener.address, self._listener.port, self._api.stage)
+            self._config = _Config(self._api, facts, self._keys, self._clock)
         except TemplateError:
             await self._listener.stop()
             raise
@@ -149,16 +150,6 @@ class HttpApiServer:
     async def stop(self) -> None:
         """Stop listening; running requests get a moment to finish."""
         await self._listener.stop()
-
-    def replace(self, api: HttpApi) -> None:
-        """Use another declaration from the next request on.
-
-        Raises:
-            TemplateError: a route or an identity source cannot be served; the old declaration remains.
-        """
-        self._api = api
-        facts = ApiFacts(api_id(api.id), self._listener.address, self._listener.port, api.stage)
-        self._config = _Config(api, facts, self._keys, self._clock)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         config = self._config

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 
 from localstage.core.errors import StageError
 from localstage.core.invoker import Functions, Invocation, is_refusal
+from localstage.core.reporter import Reporter
 
 log = logging.getLogger("localstage.gateway")
 
-REPORT_EVERY = 5.0
 MAX_PAYLOAD = 6 * 1024 * 1024
 """Bytes of a synchronous Lambda event or answer."""
 
@@ -38,7 +37,7 @@ class Integrations:
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
         self._running: set[asyncio.Task[Invocation]] = set()
-        self._reported: dict[str, tuple[float, int]] = {}
+        self._reporter = Reporter(log)
 
     async def call(self, function_id: str, event: bytes, seconds: float) -> bytes:
         """Return the function's JSON answer.
@@ -72,7 +71,7 @@ class Integrations:
                 self._report(function_id, f"failed ({invocation.error}); see its log")
             raise IntegrationFailed(invocation.error, invocation.payload)
         if len(invocation.payload) > MAX_PAYLOAD:
-            self._report(function_id, f"answered {len(invocation.payload)} bytes, more than Lambda's {MAX_PAYLOAD}")
+            self._report(function_id, f"answered more than Lambda's {MAX_PAYLOAD} bytes")
             raise IntegrationFailed("answer too large")
         return invocation.payload
 
@@ -93,14 +92,4 @@ class Integrations:
             task.exception()  # retrieved here, because a caller that timed out never will
 
     def _report(self, function_id: str, what: str) -> None:
-        now = time.monotonic()
-        key = f"{function_id} {what}"
-        since, unsaid = self._reported.get(key, (-REPORT_EVERY, 0))
-        if now - since < REPORT_EVERY:
-            self._reported[key] = (since, unsaid + 1)
-            return
-        if len(self._reported) > 1000:
-            self._reported.clear()
-        self._reported[key] = (now, 0)
-        more = f" ({unsaid} more of these)" if unsaid else ""
-        log.warning("%s %s%s", function_id, what, more)
+        self._reporter.warn(f"{function_id} {what}", f"{function_id} {what}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hmac
 import logging
-import re
 import time
 import uuid
 from collections.abc import Iterable
@@ -26,10 +25,11 @@ from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
 
 log = logging.getLogger("localstage.gateway")
 
+HOST = "127.0.0.1"
 CLIENT_ID = "local"
+"""The app client that tokens are issued to: their ``client_id`` and ``aud``."""
 USER_POOL = "UserPool"
-
-_PATH = re.compile(r"^/([A-Za-z0-9_-]{1,64})/(token|\.well-known/jwks\.json|\.well-known/openid-configuration)$")
+_KEYS, _DISCOVERY = "/.well-known/jwks.json", "/.well-known/openid-configuration"
 
 
 class Issuer:
@@ -38,29 +38,12 @@ class Issuer:
     Args:
         state_dir: folder of the key (mode 0600) and of the last port.
         url: the issuer's URL, when another process serves it and this one only signs (``localstage token``).
-        host: address to listen on.
-        port: port to listen on; 0 takes the last one again if it is free, else any.
-        pool: logical id of the emulated user pool.
-        client_id: the app client that tokens are issued to: their ``client_id`` and ``aud``.
     """
 
-    def __init__(
-        self,
-        state_dir: Path,
-        *,
-        url: str | None = None,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        pool: str = USER_POOL,
-        client_id: str = CLIENT_ID,
-    ) -> None:
+    def __init__(self, state_dir: Path, *, url: str | None = None) -> None:
         self._port_file = state_dir / "issuer-port"
         self._key = IssuerKey(state_dir / "issuer.pem")
         self._url = url
-        self._host = host
-        self._port = port
-        self._pool = pool
-        self._client_id = client_id
         self._listener: TcpListener | None = None
 
     @property
@@ -79,20 +62,15 @@ class Issuer:
         """Where POST ``{"user", "scopes"}`` gives a token; it contains the secret, so only its user may know it."""
         return f"{self.url}/token?secret={self._key.token_secret}"
 
-    def pool_url(self, pool: str) -> str:
-        """Return the issuer URL of another user pool of the same template."""
-        return f"{self.url.rsplit('/', 1)[0]}/{pool}"
-
     async def start(self) -> None:
-        """Load or make the key and listen.
+        """Load or make the key, and listen on the last port if it is free, else on any.
 
         Raises:
-            PortTaken: the port that was asked for by number is in use.
             ServiceError: the key file cannot be used, or the folder not written to.
         """
         self._key.load()
         self._listener = await self._listen()
-        self._url = f"http://{self._listener.address}/{self._pool}"
+        self._url = f"http://{self._listener.address}/{USER_POOL}"
         try:
             self._port_file.write_text(str(self._listener.port))
         except OSError as error:
@@ -112,8 +90,6 @@ class Issuer:
         *,
         username: str | None = None,
         ttl: int = 3600,
-        client_id: str | None = None,
-        issuer: str | None = None,
     ) -> str:
         """Return a signed access token.
 
@@ -122,17 +98,14 @@ class Issuer:
             scopes: the token's scopes, without prefix added or removed.
             username: the name to show; the user id if not given.
             ttl: seconds of life; zero or less gives a token that is already expired.
-            client_id: the app client; this issuer's own if not given.
-            issuer: the ``iss`` claim; this issuer's URL if not given.
         """
         now = int(time.time())
-        client = client_id or self._client_id
         claims = {
-            "iss": issuer or self.url,
+            "iss": self.url,
             "sub": user,
             "username": username or user,
-            "client_id": client,
-            "aud": client,
+            "client_id": CLIENT_ID,
+            "aud": CLIENT_ID,
             "scope": " ".join(scopes),
             "token_use": "access",
             "iat": min(now, now + ttl),
@@ -142,15 +115,12 @@ class Issuer:
         return jwt.encode(claims, self._key.private, algorithm="RS256", headers={"kid": self._key.id})
 
     async def _listen(self) -> TcpListener:
-        wanted = self._port or self._last_port()
-        listener = TcpListener(self._handle, self._host, wanted, max_body=16 * 1024)
+        listener = TcpListener(self._handle, HOST, self._last_port(), max_body=16 * 1024)
         try:
             await listener.start()
         except PortTaken:
-            if self._port:
-                raise
             log.info("the token issuer's last port is taken: tokens of earlier runs are no longer valid")
-            listener = TcpListener(self._handle, self._host, 0, max_body=16 * 1024)
+            listener = TcpListener(self._handle, HOST, 0, max_body=16 * 1024)
             await listener.start()
         return listener
 
@@ -164,30 +134,26 @@ class Issuer:
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         if (refused := foreign_response(request)) is not None:
             return refused
-        found = _PATH.match(request.path)
-        if found is None:
+        resource = request.path.removeprefix(f"/{USER_POOL}")
+        if resource == "/token":
+            return await self._answer_token(request)
+        if resource not in (_KEYS, _DISCOVERY):
             return message_response(404, "Not Found")
-        pool, resource = found.groups()
-        if resource == "token":
-            return await self._answer_token(request, pool)
         if request.method != "GET":
             return message_response(405, "Method Not Allowed")
-        if resource.endswith("jwks.json"):
-            return json_response(200, {"keys": [self._key.public_jwk]})
-        return json_response(200, self._discovery(pool))
+        return json_response(200, {"keys": [self._key.public_jwk]} if resource == _KEYS else self._discovery())
 
-    def _discovery(self, pool: str) -> dict[str, Any]:
-        issuer = self.pool_url(pool)
+    def _discovery(self) -> dict[str, Any]:
         return {
-            "issuer": issuer,
-            "jwks_uri": f"{issuer}/.well-known/jwks.json",
-            "token_endpoint": f"{issuer}/token",
+            "issuer": self.url,
+            "jwks_uri": f"{self.url}{_KEYS}",
+            "token_endpoint": f"{self.url}/token",
             "id_token_signing_alg_values_supported": ["RS256"],
             "response_types_supported": ["token"],
             "subject_types_supported": ["public"],
         }
 
-    async def _answer_token(self, request: web.BaseRequest, pool: str) -> web.StreamResponse:
+    async def _answer_token(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method != "POST":
             return message_response(405, "Method Not Allowed")
         secret = request.query.get("secret", "")
@@ -199,8 +165,6 @@ class Issuer:
             return message_response(413, "Request Entity Too Large")
         except BadTokenRequest as error:
             return json_response(400, error.answer)
-        token = self.issue(
-            wanted.user, wanted.scopes, username=wanted.username, ttl=wanted.ttl, issuer=self.pool_url(pool)
-        )
+        token = self.issue(wanted.user, wanted.scopes, username=wanted.username, ttl=wanted.ttl)
         answer = {"access_token": token, "expires_in": wanted.ttl, "token_type": "Bearer"}
         return json_response(200, answer, {"Cache-Control": "no-store"})

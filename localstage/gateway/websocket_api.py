@@ -50,7 +50,10 @@ class WebSocketApiServer:
         self._stopping = False
         self._listener = TcpListener(self._handle, host, port, max_body=256 * 1024)
         self._management = Management(self._connections)
-        self.replace(api)
+        self._routes = MessageRoutes(api)
+        self._bucket = bucket(api.throttle)
+        connect = api.routes.get(CONNECT)
+        self._connect_bucket = bucket(connect.throttle if connect else None) or self._bucket
 
     @property
     def url(self) -> str:
@@ -81,14 +84,6 @@ class WebSocketApiServer:
             for task in late:
                 task.cancel()
         await self._listener.stop(grace=0.2)
-
-    def replace(self, api: WebSocketApi) -> None:
-        """Use another declaration from the next message on; connections stay open."""
-        self._routes = MessageRoutes(api)
-        self._bucket = bucket(api.throttle)
-        connect = api.routes.get(CONNECT)
-        self._connect_bucket = bucket(connect.throttle if connect else None) or self._bucket
-        self._api = api
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         path = unquote(request.raw_path.partition("?")[0])

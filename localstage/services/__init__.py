@@ -1,6 +1,7 @@
 """RabbitMQ, Redis or Valkey, DynamoDB, SQS and Secrets Manager for one stage: installed, started, watched, stopped."""
 
 from localstage.services.endpoints import Endpoints, ServiceStatus
-from localstage.services.services import LOCK, Services
+from localstage.services.guardian import LOCK
+from localstage.services.services import Services
 
 __all__ = ["LOCK", "Endpoints", "ServiceStatus", "Services"]

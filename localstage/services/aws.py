@@ -7,7 +7,7 @@ from pathlib import Path
 
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
-from localstage.services.service import HOST, Service, http_answers, plain_environment
+from localstage.services.service import ACCOUNT, HOST, Service, http_answers, plain_environment
 
 _ROOT = Path(__file__).parents[2]
 _SERVER = """\
@@ -19,13 +19,16 @@ loglevel = "WARNING"
 """
 
 
-class Aws(Service):
-    """Holds its queues in memory and writes them to ``folder/state`` on SIGTERM, also from the guardian.
+class MiniStack(Service):
+    """MiniStack as the ASGI application ``app``, with ``settings`` in its environment.
 
-    Answers only clients with ``session_token``; without one, all programs of this machine.
+    Served by Hypercorn directly: with MiniStack's own command, open long polls delay its end, and its saving, by up to
+    3 s.
     """
 
-    name = "SQS and Secrets Manager (MiniStack)"
+    port_name = "aws"
+    app = "localstage.ministack:app"
+    patience_at_start = 20.0
 
     def __init__(
         self,
@@ -38,20 +41,21 @@ class Aws(Service):
         session_token: str = "",
     ) -> None:
         super().__init__(guardian, ports, folder)
-        self._session_token = session_token
         self._python = python
         self._environ = environ
+        self._session_token = session_token
+
+    def settings(self) -> dict[str, str]:
+        """More variables of MiniStack."""
+        return {}
 
     async def launch(self) -> str:
-        self.port = self.ports.take("aws")
+        self.port = self.ports.take(self.port_name)
         settings = {
             "GATEWAY_PORT": str(self.port),
             "MINISTACK_HOST": HOST,
-            "MINISTACK_ACCOUNT_ID": "123456789012",  # the one in ARNs and queue URLs that the template's Ref gives
+            "MINISTACK_ACCOUNT_ID": ACCOUNT,
             "BIND_HOST": HOST,
-            "PERSIST_STATE": "1",
-            "STATE_DIR": str(self.folder / "state"),
-            "SERVICES": "sqs,secretsmanager",
             "LOG_LEVEL": "WARNING",
             # Disabled: these would listen on well-known ports.
             "IOT_MTLS_ENABLED": "0",
@@ -60,23 +64,39 @@ class Aws(Service):
             "DOCKER_HOST": f"unix://{self.folder}/none.sock",
             "TMPDIR": str(self.folder),
             "HOME": str(self.folder),
-            # For localstage.ministack, which answers in front of it.
+            # For the application, which answers in front of MiniStack.
             "PYTHONPATH": str(_ROOT),
-            "HEADRACE_SESSION_TOKEN": self._session_token,
+            **self.settings(),
         }
-        # Hypercorn directly: with MiniStack's own command, open long polls delay its end, and its saving, by up to 3 s.
         config = self.folder / "hypercorn.toml"
         config.write_text(_SERVER.format(address=self.address))
         self.process = await self.guardian.spawn(
             self.name,
-            [self._python, "-m", "hypercorn", "--config", str(config), "localstage.ministack:app"],
+            [self._python, "-m", "hypercorn", "--config", str(config), self.app],
             folder=self.folder,
             log=self.folder / "ministack.log",
             environment=plain_environment(self._environ, **settings),
-            saves_at_end=True,
+            saves_at_end="PERSIST_STATE" in settings,
         )
-        await self.until_it_answers(20)
+        await self.until_it_answers(self.patience_at_start)
         return ""
 
     async def answers(self) -> bool:
         return await http_answers(f"{self.url}/_ministack/health", self._session_token)
+
+
+class Aws(MiniStack):
+    """Holds its queues in memory and writes them to ``folder/state`` on SIGTERM, also from the guardian.
+
+    Answers only clients with ``session_token``; without one, all programs of this machine.
+    """
+
+    name = "SQS and Secrets Manager (MiniStack)"
+
+    def settings(self) -> dict[str, str]:
+        return {
+            "PERSIST_STATE": "1",
+            "STATE_DIR": str(self.folder / "state"),
+            "SERVICES": "sqs,secretsmanager",
+            "HEADRACE_SESSION_TOKEN": self._session_token,
+        }

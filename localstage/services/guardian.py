@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import os
+import fcntl
+import shutil
 import signal
-import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO
 
-from localstage.core.errors import ServiceError
+from localstage.core.errors import AlreadyRunning, ServiceError
+from localstage.core.process import WorkerProcess
 
-_PROGRAM = Path(__file__).with_name("guardian_process.py")
+LOCK = "guardian.lock"
+EARLIER_SECONDS = 10.0
+"""How long the services of a killed stage may take to save their state."""
 
 
 class GuardedProcess:
     """A running service: ``pid``, its ``log`` file, and ``exit_code`` once it has ended."""
 
-    def __init__(self, guardian: Guardian, name: str, log: Path) -> None:
+    def __init__(self, name: str, log: Path) -> None:
         self.name = name
         self.log = log
-        self.pid = 0
         self.exit_code: int | None = None
-        self._guardian = guardian
-        self._started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._gone = asyncio.Event()
+        self._worker: WorkerProcess | None = None
+
+    def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], held: Sequence[int]) -> None:
+        """Start the program; its children inherit the descriptors ``held``."""
+        with self.log.open("ab") as log:
+            self._worker = WorkerProcess(
+                command, environment, cwd=folder, output=log.fileno(), held=held, exited=self._ended
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._worker.pid if self._worker is not None else 0
 
     @property
     def alive(self) -> bool:
@@ -40,8 +51,8 @@ class GuardedProcess:
 
     def send_signal(self, number: int) -> None:
         """Send a signal to the service's process group; a process that has ended is ignored."""
-        if self.alive:
-            self._guardian.send({"do": "signal", "name": self.name, "signal": int(number)})
+        if self._worker is not None and self.alive:
+            self._worker.signal(signal.Signals(number))
 
     async def stop(self, *, patience: float = 5.0) -> None:
         """End it with SIGTERM, after ``patience`` seconds with SIGKILL. May be called again."""
@@ -52,38 +63,32 @@ class GuardedProcess:
             self.send_signal(signal.SIGKILL)
             await self._gone.wait()
 
+    def _ended(self) -> None:
+        if self._worker is not None:
+            self.exit_code = self._worker.reap()
+        self._gone.set()
+
 
 class Guardian:
-    """Owns the guardian process. Every process started through it ends within about two seconds after its owner.
+    """Starts services. If this process is killed, the kernel ends them (``setpriv --pdeathsig``).
 
-    ``lock`` is a file that the guardian holds (flock) until its last process has ended, and waits for at the start.
+    ``lock`` is a file that the services hold (flock) until the last of them has ended. A new guardian waits for it.
+    Use it in a thread that lives as long as the services: the kernel ends them with the thread that started them.
     """
 
     def __init__(self, lock: Path | None = None) -> None:
         self._lock = lock
-        self._process: asyncio.subprocess.Process | None = None
-        self._reader: asyncio.Task[None] | None = None
-        self._running: dict[str, GuardedProcess] = {}
-
-    @property
-    def pid(self) -> int | None:
-        """The guardian's own process id while it runs."""
-        return self._process.pid if self._process and self._process.returncode is None else None
+        self._held: IO[str] | None = None
+        self._running: list[GuardedProcess] = []
 
     async def start(self) -> None:
-        """Start the guardian in its own session, so that Ctrl-C in the terminal does not reach the services."""
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-S",
-            str(_PROGRAM),
-            str(os.getpid()),
-            *([str(self._lock)] if self._lock else []),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-        self._reader = asyncio.create_task(self._read())
+        """Wait until the services of an earlier stage have ended.
+
+        Raises:
+            AlreadyRunning: they do not end.
+        """
+        if self._lock is not None:
+            self._held = await asyncio.to_thread(hold, self._lock)
 
     async def spawn(
         self,
@@ -95,73 +100,51 @@ class Guardian:
         environment: Mapping[str, str],
         saves_at_end: bool = False,
     ) -> GuardedProcess:
-        """Start a program and return once it runs; its output is appended to ``log``.
+        """Start a program in its own session, so that Ctrl-C does not reach it; its output is appended to ``log``.
 
-        ``saves_at_end``: if the stage is killed, the program gets SIGTERM and time to save its memory, instead of
-        SIGKILL.
+        ``saves_at_end``: if the stage is killed, the program gets SIGTERM, and saves its memory, instead of SIGKILL.
 
         Raises:
             ServiceError: the program cannot be started.
         """
-        process = GuardedProcess(self, name, log)
-        self._running[name] = process
-        self.send(
-            {
-                "do": "start",
-                "name": name,
-                "command": [str(part) for part in command],
-                "environment": dict(environment),
-                "folder": str(folder),
-                "log": str(log),
-                "end_signal": int(signal.SIGTERM if saves_at_end else signal.SIGKILL),
-            }
-        )
-        await process._started
+        setpriv = shutil.which("setpriv")  # of util-linux
+        ending = [setpriv, "--pdeathsig", "TERM" if saves_at_end else "KILL"] if setpriv else []
+        process = GuardedProcess(name, log)
+        try:
+            process.start(
+                [*ending, *(str(part) for part in command)],
+                folder,
+                environment,
+                [self._held.fileno()] if self._held is not None else [],
+            )
+        except OSError as error:
+            raise ServiceError(f"{name} cannot be started: {error}.") from None
+        self._running.append(process)
         return process
 
     async def stop(self) -> None:
-        """End all running services and the guardian. May be called again."""
-        if self._process is None:
-            return
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        await self._process.wait()
-        if self._reader is not None:
-            await self._reader
+        """End all running services. May be called again."""
+        await asyncio.gather(*(process.stop(patience=1.5) for process in self._running if process.alive))
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
-    def send(self, command: Mapping[str, Any]) -> None:
-        """Send one command.
 
-        Raises:
-            ServiceError: the guardian has ended.
-        """
-        if self.pid is None or self._process is None or self._process.stdin is None:
-            raise ServiceError("The guardian process of the services has ended; start the stage again.")
-        self._process.stdin.write(json.dumps(command).encode() + b"\n")
+def hold(lock: Path) -> IO[str]:
+    """Lock a file when the services of an earlier stage have ended: until then they write to their folder.
 
-    async def _read(self) -> None:
-        if self._process is None or self._process.stdout is None:
-            return
-        async for line in self._process.stdout:
-            with contextlib.suppress(KeyError):
-                self._note(json.loads(line))
-        for process in self._running.values():
-            self._end(process, None)
-
-    def _note(self, event: dict[str, Any]) -> None:
-        process = self._running[event["name"]]
-        if event["event"] == "started":
-            process.pid = event["pid"]
-            if not process._started.done():
-                process._started.set_result(None)
-        elif event["event"] == "refused":
-            self._end(process, None, f"{process.name} cannot be started: {event['reason']}.")
+    Raises:
+        AlreadyRunning: they have not ended after ``EARLIER_SECONDS``.
+    """
+    file = lock.open("a+", encoding="utf-8")
+    deadline = time.monotonic() + EARLIER_SECONDS
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                file.close()
+                raise AlreadyRunning(f"services of an earlier stage still hold {lock}; end them first") from None
+            time.sleep(0.05)
         else:
-            self._end(process, event["code"])
-
-    def _end(self, process: GuardedProcess, code: int | None, reason: str = "") -> None:
-        if process.alive:
-            process.exit_code = code
-            process._gone.set()
-        if not process._started.done():
-            process._started.set_exception(ServiceError(reason or f"{process.name} ended at once; see {process.log}."))
+            return file

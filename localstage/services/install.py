@@ -13,8 +13,8 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,9 +160,9 @@ async def ensure_node_packages(
     Raises:
         ServiceError: npm failed; the message has its last line.
     """
-    folder = state_dir / name
+    folder = _real(state_dir / name)
     files = [source / each for each in _LOCK_FILES]
-    with _once(folder, files) as needed:
+    async with _once(folder, files) as needed:
         if needed:
             log.info("Installing %s from npm (once)", title)
             for file in files:
@@ -195,8 +195,9 @@ async def ensure_environment(folder: Path, lock: Path, title: str, python: Path 
     Raises:
         ServiceError: it could not be installed; the message has the installer's last line.
     """
+    folder = _real(folder)
     made = folder / "bin" / "python"
-    with _once(folder, [lock]) as needed:
+    async with _once(folder, [lock]) as needed:
         if needed:
             log.info("Installing %s from PyPI (once)", title)
             steps = [
@@ -210,16 +211,26 @@ async def ensure_environment(folder: Path, lock: Path, title: str, python: Path 
     return made
 
 
-@contextmanager
-def _once(folder: Path, sources: Sequence[Path]) -> Iterator[bool]:
-    """Yield whether ``folder`` must be filled from ``sources``; an interrupted install is repeated."""
+@asynccontextmanager
+async def _once(folder: Path, sources: Sequence[Path]) -> AsyncIterator[bool]:
+    """Yield whether ``folder`` must be filled from ``sources``; an interrupted install is repeated.
+
+    One process fills it at a time, the others wait.
+    """
     wanted = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     stamp = folder / ".headrace"
-    needed = not stamp.exists() or stamp.read_text() != wanted
+    with folder.with_name(f"{folder.name}.lock").open("a") as lock:
+        await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+        needed = not stamp.exists() or stamp.read_text() != wanted
+        yield needed
+        if needed:
+            stamp.write_text(wanted)
+
+
+def _real(folder: Path) -> Path:
+    """Where the packages are: stages may share them by a link."""
     folder.mkdir(parents=True, exist_ok=True)
-    yield needed
-    if needed:
-        stamp.write_text(wanted)
+    return folder.resolve()
 
 
 async def _run(

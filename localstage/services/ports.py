@@ -33,18 +33,14 @@ class Ports:
         self._known: dict[str, int] = {}
         self._taken: set[int] = set()
 
-    def take(self, name: str, *, wanted: int | None = None, also: tuple[int, ...] = ()) -> int:
-        """Return a free port for ``name``: the wanted one, else last time's, else any.
+    def take(self, name: str, *, also: tuple[int, ...] = ()) -> int:
+        """Return a free port for ``name``: last time's, else any.
 
         ``also`` are distances: the ports that far above the one returned are free too.
 
         Raises:
-            PortTaken: ``wanted`` was given and is in use.
+            PortTaken: no port is free.
         """
-        if wanted is not None:
-            if not self._all_free(wanted, also):
-                raise PortTaken(f"Port {wanted} for {name} is in use; stop its server or choose another port.")
-            return self._remember(name, wanted, also)
         last = self._load().get(name)
         if last is not None and self._all_free(last, also):
             return self._remember(name, last, also)

@@ -16,16 +16,13 @@ from localstage.services import external_services, install
 from localstage.services.aws import Aws
 from localstage.services.dynamodb import DynamoDb
 from localstage.services.endpoints import Endpoints, ServiceStatus
-from localstage.services.guardian import Guardian
+from localstage.services.guardian import LOCK, Guardian
 from localstage.services.ports import Ports
 from localstage.services.rabbitmq import RabbitMq
 from localstage.services.redis import Redis
 from localstage.services.service import Service
 
 log = logging.getLogger("localstage.services")
-
-LOCK = "guardian.lock"
-"""The guardian holds this lock until the last service has ended, also after the stage was killed."""
 
 _ROOM_NEEDED = 200_000_000
 """Bytes that must be free on the disk before anything is started."""

@@ -192,8 +192,7 @@ class Attributes:
         given = property_(kind.name_property) if kind and kind.name_property else ""
         if given:
             return given
-        fifo = type_ == "AWS::SQS::Queue" and property_("FifoQueue") == "true"
-        return f"{STACK}-{logical_id}{'.fifo' if fifo else ''}"
+        return f"{STACK}-{logical_id}"
 
     def ref(self, type_: str, logical_id: str, property_: Callable[[str], str], region: str) -> str | list[str]:
         """The value of ``Ref``; a harmless placeholder for types that the stage does not run."""
@@ -216,10 +215,6 @@ class Attributes:
                 "%s.%s is only a placeholder here: the stage knows %s of %s", logical_id, attribute, known, type_
             )
         return place.arn("local", name) if attribute.lower().endswith("arn") else f"{name}.{attribute}"
-
-    def localize(self, text: str, region: str) -> str:
-        """``text`` with the stage's issuer in place of a user pool's issuer that a template spells out."""
-        return text.replace(f"https://cognito-idp.{region}.{URL_SUFFIX}/{region}_local", self.live.issuer_url)
 
     def endpoint(self, variable: str) -> str | None:
         """The stage's URL for a variable such as ``AWS_ENDPOINT_URL_SQS``; None for any other variable."""

@@ -1,30 +1,24 @@
-"""Reads tables, queues, brokers, caches and custom resources."""
+"""Reads tables, queues, brokers and custom resources."""
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
 from localstage.core.errors import TemplateError
-from localstage.core.model import Broker, Cache, CustomResource, Queue, Table
+from localstage.core.model import Broker, CustomResource, Queue, Table
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Resource, Stack
 
 log = logging.getLogger("localstage.template")
 
-_INDEXES = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
-_INDEX_PROPERTIES = ("IndexName", "KeySchema", "Projection", "ProvisionedThroughput")
+_INDEX_PROPERTIES = ("IndexName", "KeySchema", "Projection")
 _QUEUE_ATTRIBUTES = (
     "DelaySeconds",
     "MaximumMessageSize",
     "MessageRetentionPeriod",
     "ReceiveMessageWaitTimeSeconds",
     "VisibilityTimeout",
-    "FifoQueue",
-    "ContentBasedDeduplication",
-    "DeduplicationScope",
-    "FifoThroughputLimit",
 )
 
 
@@ -39,22 +33,12 @@ def _table(stack: Stack, resource: Resource) -> Table:
         "TableName": name,
         "AttributeDefinitions": resource.items("AttributeDefinitions"),
         "KeySchema": resource.items("KeySchema"),
+        "BillingMode": "PAY_PER_REQUEST",
     }
-    if not definition["KeySchema"]:
-        raise TemplateError(f"{resource.id}.KeySchema is missing")
-    on_demand = resource.text("BillingMode", "PROVISIONED") == "PAY_PER_REQUEST"
-    if on_demand:
-        definition["BillingMode"] = "PAY_PER_REQUEST"
-    else:
-        definition["ProvisionedThroughput"] = _throughput(resource)
-    for name_of_list in _INDEXES:
-        indexes = [
-            _index(resource.inner(name_of_list, one), with_capacity=not on_demand and name_of_list == _INDEXES[0])
-            for one in resource.items(name_of_list)
+    if indexes := resource.items("GlobalSecondaryIndexes"):
+        definition["GlobalSecondaryIndexes"] = [
+            {name: index[name] for name in _INDEX_PROPERTIES if name in index} for index in indexes
         ]
-        if indexes:
-            definition[name_of_list] = indexes
-    _check_attributes(resource, definition)
     ttl = resource.inner("TimeToLiveSpecification", resource.mapping("TimeToLiveSpecification"))
     return Table(
         id=resource.id,
@@ -62,31 +46,6 @@ def _table(stack: Stack, resource: Resource) -> Table:
         definition=definition,
         ttl_attribute=ttl.text("AttributeName") if ttl.has("AttributeName") and ttl.flag("Enabled", True) else None,
     )
-
-
-def _index(index: Resource, *, with_capacity: bool) -> dict[str, Any]:
-    made = {name: index.properties[name] for name in _INDEX_PROPERTIES if name in index.properties}
-    made.pop("ProvisionedThroughput", None)
-    if with_capacity:
-        made["ProvisionedThroughput"] = _throughput(index)
-    return made
-
-
-def _throughput(resource: Resource) -> dict[str, int]:
-    units = resource.inner("ProvisionedThroughput", resource.mapping("ProvisionedThroughput"))
-    return {name: units.integer(name, low=1) for name in ("ReadCapacityUnits", "WriteCapacityUnits")}
-
-
-def _check_attributes(resource: Resource, definition: dict[str, Any]) -> None:
-    """DynamoDB needs a definition of each key attribute, and accepts no other definitions."""
-    schemas = [definition["KeySchema"]]
-    schemas += [index.get("KeySchema", []) for name in _INDEXES for index in definition.get(name, [])]
-    keys = {key["AttributeName"] for schema in schemas for key in schema}
-    defined = {one["AttributeName"] for one in definition["AttributeDefinitions"]}
-    if missing := sorted(keys - defined):
-        raise TemplateError(f"{resource.id}.AttributeDefinitions: {', '.join(missing)} is a key and not defined")
-    if unused := sorted(defined - keys):
-        raise TemplateError(f"{resource.id}.AttributeDefinitions: {', '.join(unused)} is not a key of table or index")
 
 
 def read_queues(stack: Stack) -> dict[str, Queue]:
@@ -99,11 +58,6 @@ def _queue(stack: Stack, resource: Resource) -> Queue:
     dead_letter_id = max_receive_count = None
     policy = resource.properties.get("RedrivePolicy")
     if policy:
-        if isinstance(policy, str):
-            try:
-                policy = json.loads(policy)
-            except ValueError:
-                raise TemplateError(f"{resource.id}.RedrivePolicy: must be a mapping") from None
         redrive = resource.inner("RedrivePolicy", policy)
         target = redrive.text("deadLetterTargetArn")
         dead_letter_id = stack.by_attribute(resource.type, "Arn", target)
@@ -133,12 +87,6 @@ def read_brokers(stack: Stack) -> dict[str, Broker]:
         arn = stack.attribute(resource.id, "Arn")
         found[resource.id] = Broker(resource.id, arn, user.text("Username"), user.text("Password"))
     return found
-
-
-def read_caches(stack: Stack) -> dict[str, Cache]:
-    """Every serverless cache."""
-    caches = stack.all("AWS::ElastiCache::ServerlessCache")
-    return {resource.id: Cache(resource.id, resource.text("Engine").lower()) for resource in caches}
 
 
 def read_custom_resources(stack: Stack) -> dict[str, CustomResource]:

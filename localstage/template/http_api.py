@@ -142,10 +142,8 @@ def _cors(api: Resource, body: Resource) -> Cors | None:
     raw = body.properties.get("x-amazon-apigateway-cors") or api.properties.get("CorsConfiguration")
     if not raw:
         return None
-    if raw is True or isinstance(raw, str):
-        return Cors(allow_origins=("*",) if raw is True else (raw,))
     if not isinstance(raw, dict):
-        raise TemplateError(f"{api.id}.CorsConfiguration: must be a mapping, an origin, or true")
+        raise TemplateError(f"{api.id}.CorsConfiguration: must be a mapping")
     cors = body.inner("x-amazon-apigateway-cors", {key[:1].lower() + key[1:]: value for key, value in raw.items()})
     return Cors(
         allow_origins=tuple(_listed(cors.properties.get("allowOrigins"))),

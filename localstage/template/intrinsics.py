@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import ipaddress
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -38,7 +37,6 @@ class Resolver:
         self.parameters = parameters
         self._resources: Mapping[str, Any] = document["Resources"]
         self._conditions: Mapping[str, Any] = document.get("Conditions") or {}
-        self._mappings: Mapping[str, Any] = document.get("Mappings") or {}
         self.pseudo: dict[str, Any] = {
             "AWS::Region": region,
             "AWS::AccountId": attributes.live.account,
@@ -157,14 +155,14 @@ class Resolver:
                 return as_text(own[name])
             return as_text(self._get_att(name, where) if "." in name else self._ref(name, where))
 
-        return self._dynamic(self.attributes.localize(SUB.sub(replace, text), self.region), where)
+        return self._dynamic(SUB.sub(replace, text), where)
 
     def _join(self, argument: Any, where: str) -> str:
         delimiter, items = self._pair("Fn::Join", argument, where)
         if not isinstance(items, list):
             raise TemplateError(f"{where}: Fn::Join needs a list")
         text = as_text(delimiter).join(as_text(item) for item in items)
-        return self._dynamic(self.attributes.localize(text, self.region), where)
+        return self._dynamic(text, where)
 
     def _select(self, argument: Any, where: str) -> Any:
         index, items = self._pair("Fn::Select", argument, where)
@@ -186,43 +184,12 @@ class Resolver:
             raise TemplateError(f"{where}: Fn::If needs a condition and two values")
         return self.value(argument[1] if self.condition(argument[0], where) else argument[2], where)
 
-    def _find_in_map(self, argument: Any, where: str) -> Any:
-        if not isinstance(argument, list) or len(argument) < 3:
-            raise TemplateError(f"{where}: Fn::FindInMap needs a mapping and two keys")
-        keys = [as_text(self.value(key, where)) for key in argument[:3]]
-        found: Any = self._mappings
-        for key in keys:
-            if not isinstance(found, Mapping) or key not in found:
-                if len(argument) > 3:
-                    return self.value(argument[3]["DefaultValue"], where)
-                raise TemplateError(f"{where}: Mappings has no {'.'.join(keys)}")
-            found = found[key]
-        return found
-
     def _base64(self, argument: Any, where: str) -> str:
         return base64.b64encode(as_text(self.value(argument, where)).encode()).decode()
 
     def _zones(self, argument: Any, where: str) -> list[str]:
         region = as_text(self.value(argument, where)) or self.region
         return [f"{region}{zone}" for zone in "abc"]
-
-    def _cidr(self, argument: Any, where: str) -> list[str]:
-        block, count, *bits = self.value(argument, where)
-        try:
-            subnets = ipaddress.ip_network(block).subnets(new_prefix=32 - int(bits[0] if bits else 8))
-            return [str(subnet) for subnet, _ in zip(subnets, range(int(count)), strict=False)]
-        except ValueError as error:
-            raise TemplateError(f"{where}: Fn::Cidr: {error}") from None
-
-    def _json(self, argument: Any, where: str) -> str:
-        return json.dumps(self.value(argument, where), separators=(",", ":"))
-
-    def _length(self, argument: Any, where: str) -> int:
-        return len(self.value(argument, where))
-
-    def _import(self, argument: Any, where: str) -> Any:
-        name = as_text(self.value(argument, where))
-        raise TemplateError(f"{where}: Fn::ImportValue {name} needs another stack, which a local stage does not have")
 
     def _truth(self, node: Any, where: str) -> bool:
         if isinstance(node, dict) and len(node) == 1:
@@ -274,11 +241,6 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any, str], Any]] = {
     "Fn::Select": Resolver._select,
     "Fn::Split": Resolver._split,
     "Fn::If": Resolver._if,
-    "Fn::FindInMap": Resolver._find_in_map,
     "Fn::Base64": Resolver._base64,
     "Fn::GetAZs": Resolver._zones,
-    "Fn::Cidr": Resolver._cidr,
-    "Fn::ToJsonString": Resolver._json,
-    "Fn::Length": Resolver._length,
-    "Fn::ImportValue": Resolver._import,
 }

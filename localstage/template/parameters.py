@@ -1,4 +1,4 @@
-"""Template parameters: defaults, then samconfig.toml, then what the caller overrides."""
+"""Template parameters: defaults, then samconfig.toml."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from localstage.core.errors import TemplateError
-
-# As SAM CLI reads it: Key=value, ParameterKey=Key,ParameterValue=value; quotes around a value, backslash before one.
-_VALUE = r"(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?:\\.|[^\s\"\\])+)?"
-_PAIR = re.compile(rf"(?:ParameterKey=([A-Za-z0-9]+),ParameterValue={_VALUE}|([A-Za-z0-9]+)={_VALUE})(?:\s+|$)")
 
 
 def sections(path: Path) -> list[str]:
@@ -28,7 +24,7 @@ def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
     """The parameter overrides of ``config_env`` in a samconfig.toml; none if there is no such file or table.
 
     Raises:
-        TemplateError: not TOML, or overrides in a form that SAM CLI does not read.
+        TemplateError: not TOML, or overrides that are not a table.
     """
     config = _config(path)
     overrides: dict[str, str] = {}
@@ -52,28 +48,10 @@ def _config(path: Path) -> dict[str, Any]:
 
 
 def _pairs(value: Any, where: str) -> dict[str, str]:
-    if isinstance(value, dict):
-        return {name: _text(item) for name, item in value.items()}
-    result: dict[str, str] = {}
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, dict):
-            result.update({name: _text(one) for name, one in item.items()})
-            continue
-        text = str(item).strip()
-        position = 0
-        while position < len(text):
-            match = _PAIR.match(text, position)
-            if match is None:
-                raise TemplateError(f'{where}: parameter_overrides needs Name=value, got "{text[position:][:60]}"')
-            result[match[1] or match[3]] = _unquote((match[2] if match[1] else match[4]) or "")
-            position = match.end()
-    return result
-
-
-def _unquote(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        value = value[1:-1]
-    return re.sub(r"\\([ \"'])", r"\1", value)
+    """Of SAM's forms only the table is read, which needs no quotes."""
+    if not isinstance(value, dict):
+        raise TemplateError(f"{where}: parameter_overrides must be a table of names and values")
+    return {name: _text(item) for name, item in value.items()}
 
 
 def _text(value: Any) -> str:

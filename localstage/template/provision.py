@@ -21,7 +21,6 @@ log = logging.getLogger("localstage.template")
 
 _ACTIVE_WITHIN = 60.0
 _POLL = 0.05
-_INDEXES = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
 _UNSUPPORTED = {"UnknownOperationException", "UnknownOperation", "NotImplemented", "UnsupportedOperation", "501"}
 
 
@@ -147,11 +146,10 @@ def _shape(definition: Mapping[str, Any]) -> dict[str, Any]:
         return sorted((key["KeyType"], key["AttributeName"], types.get(key["AttributeName"], "")) for key in schema)
 
     shape: dict[str, Any] = {"KeySchema": keys(definition["KeySchema"])}
-    for name in _INDEXES:
-        for index in definition.get(name) or []:
-            projection = index.get("Projection") or {}
-            projected = (projection.get("ProjectionType", "ALL"), sorted(projection.get("NonKeyAttributes") or []))
-            shape[f"index {index['IndexName']}"] = (keys(index["KeySchema"]), projected)
+    for index in definition.get("GlobalSecondaryIndexes") or []:
+        projection = index.get("Projection") or {}
+        projected = (projection.get("ProjectionType", "ALL"), sorted(projection.get("NonKeyAttributes") or []))
+        shape[f"index {index['IndexName']}"] = (keys(index["KeySchema"]), projected)
     return shape
 
 
@@ -179,8 +177,6 @@ def _queue(clients: _Clients, queue: Queue) -> None:
         return
     found = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"]).get("Attributes", {})
     changed = {name: value for name, value in queue.attributes.items() if found.get(name, "").lower() != value.lower()}
-    if "FifoQueue" in changed:
-        raise TemplateError(f"{queue.id}.FifoQueue cannot be changed on an existing queue; start again: make reset")
     if changed:
         clients.sqs.set_queue_attributes(QueueUrl=url, Attributes=changed)
 

@@ -14,8 +14,6 @@ from localstage.core.model import Secret
 from localstage.template.atomic_write import write_atomically
 from localstage.template.resources import Resource, Stack
 
-_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-
 
 def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:
     """Every secret with its value, which is also added to the resolver.
@@ -65,30 +63,13 @@ def _generate(wanted: Resource) -> str:
 
 
 def _password(wanted: Resource) -> str:
-    """A password as from GetRandomPassword: each kind of character at least once, unless that is disabled."""
-    excluded = set(wanted.text("ExcludeCharacters", ""))
-    kinds = [
-        [character for character in characters if character not in excluded]
-        for name, characters in (
-            ("ExcludeLowercase", string.ascii_lowercase),
-            ("ExcludeUppercase", string.ascii_uppercase),
-            ("ExcludeNumbers", string.digits),
-            ("ExcludePunctuation", _PUNCTUATION),
-        )
-        if not wanted.flag(name, False)
-    ]
-    if wanted.flag("IncludeSpace", False):
-        kinds.append([" "])
-    kinds = [kind for kind in kinds if kind]
-    length = wanted.integer("PasswordLength", 32, low=1, high=4096)
-    if not kinds:
-        raise TemplateError(f"{wanted.id}: every character is excluded")
-    each = kinds if wanted.flag("RequireEachIncludedType", True) else []
-    if length < len(each):
-        raise TemplateError(f"{wanted.id}.PasswordLength: {length} is too short for each kind of character")
-    everything = [character for kind in kinds for character in kind]
-    characters = [random.choice(kind) for kind in each]
-    characters += [random.choice(everything) for _ in range(length - len(each))]
+    """A password as from GetRandomPassword: each kind of character at least once."""
+    kinds = [string.ascii_lowercase, string.ascii_uppercase, string.digits]
+    if not wanted.flag("ExcludePunctuation", False):
+        kinds.append(string.punctuation)
+    length = wanted.integer("PasswordLength", 32, low=len(kinds), high=4096)
+    characters = [random.choice(kind) for kind in kinds]
+    characters += [random.choice("".join(kinds)) for _ in range(length - len(kinds))]
     random.SystemRandom().shuffle(characters)
     return "".join(characters)
 

@@ -107,7 +107,7 @@ def _sqs(stack: Stack, resource: Resource, function_id: str, queue_id: str) -> S
 
 
 def read_schedules(stack: Stack) -> dict[str, Schedule]:
-    """Every scheduled rule and EventBridge Scheduler schedule whose target is a function of the template."""
+    """Every scheduled rule whose target is a function of the template."""
     found: dict[str, Schedule] = {}
     for rule in stack.all("AWS::Events::Rule"):
         expression = rule.text("ScheduleExpression", "")
@@ -119,9 +119,6 @@ def read_schedules(stack: Stack) -> dict[str, Schedule]:
             one = rule.inner("Targets", target)
             name = rule.id if len(targets) == 1 else f"{rule.id}.{one.text('Id')}"
             _add(found, stack, name, one, expression, rule.text("State", "ENABLED"))
-    for schedule in stack.all("AWS::Scheduler::Schedule"):
-        target = schedule.inner("Target", schedule.mapping("Target"))
-        _add(found, stack, schedule.id, target, schedule.text("ScheduleExpression"), schedule.text("State", "ENABLED"))
     return found
 
 
@@ -130,7 +127,5 @@ def _add(found: dict[str, Schedule], stack: Stack, name: str, target: Resource, 
     if function_id is None:
         log.warning("%s is not run: its target is not a function of this template", name)
         return
-    if not expression.startswith(("rate(", "cron(", "at(")) or not expression.endswith(")"):
-        raise TemplateError(f'{name}.ScheduleExpression: got "{expression}", must be rate(…), cron(…) or at(…)')
     text = target.text("Input") if target.has("Input") else None
     found[name] = Schedule(name, function_id, expression, text, enabled=state.startswith("ENABLED"))

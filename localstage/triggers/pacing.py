@@ -1,15 +1,11 @@
-"""Back-off after failures, rate-limited warnings, and the status of a trigger."""
+"""Back-off after failures, and the status of a trigger."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
-from collections.abc import Callable, Set
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
-
-QUIET_SECONDS = 5.0
 
 
 class Backoff:
@@ -29,27 +25,6 @@ class Backoff:
     def reset(self) -> None:
         """Start again from the first delay."""
         self._next = self._first
-
-
-class Reporter:
-    """Logs at most one warning in five seconds per kind, and counts those that it left out."""
-
-    def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
-        self._logger = logger
-        self._clock = clock
-        self._last: dict[str, float] = {}
-        self._quiet: dict[str, int] = {}
-
-    def warn(self, kind: str, message: str) -> None:
-        """Log ``message`` unless one of this kind was logged in the last five seconds; kinds are a small fixed set."""
-        now = self._clock()
-        last = self._last.get(kind)
-        if last is not None and now - last < QUIET_SECONDS:
-            self._quiet[kind] = self._quiet.get(kind, 0) + 1
-            return
-        quiet = self._quiet.pop(kind, 0)
-        self._last[kind] = now
-        self._logger.warning("%s%s", message, f" ({quiet} more like this)" if quiet else "")
 
 
 @dataclass

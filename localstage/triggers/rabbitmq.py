@@ -12,9 +12,10 @@ from pika.spec import BasicProperties
 from localstage.core.errors import StageError
 from localstage.core.invoker import Functions, Invocation
 from localstage.core.model import RabbitMqMapping
+from localstage.core.reporter import Reporter
 from localstage.triggers.consumer import Consumer, Lost
 from localstage.triggers.inbox import Batch, Inbox
-from localstage.triggers.pacing import Backoff, Reporter, Status, pause, wind_up
+from localstage.triggers.pacing import Backoff, Status, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT, build_record, event_size, event_start
 
 DEFAULT_WINDOW = 0.5

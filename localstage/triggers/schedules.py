@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from localstage.core.errors import StageError, TemplateError
 from localstage.core.invoker import Functions
 from localstage.core.model import Schedule
-from localstage.triggers.cron import Timetable, parse_expression
-from localstage.triggers.pacing import Reporter, Status, cancel, wind_up
+from localstage.core.reporter import Reporter
+from localstage.triggers.pacing import Status, cancel, wind_up
 
 RETRY_DELAYS = (60.0, 120.0)
 """EventBridge invokes asynchronously: Lambda tries twice more, after one and two minutes."""
@@ -23,7 +24,28 @@ STOP_SECONDS = 5.0
 _LONGEST_SLEEP = 30.0
 """Seconds until a suspended machine or a changed clock is noticed, at most."""
 
+_RATE = re.compile(r"rate\((?:(1) (minute|hour|day)|(?!1 )([1-9]\d*) (minute|hour|day)s)\)")
+_CRON = re.compile(r"cron\((\*|\d+) (\*|\d+) (?:\* \* \?|\? \* \*) \*\)")
+_DAY_MINUTES = 24 * 60
+
 _logger = logging.getLogger("localstage.triggers")
+
+
+def next_time(expression: str, after: datetime) -> datetime:
+    """The first time after ``after`` (in UTC) of a rate, or of a cron expression for each minute, hour or day.
+
+    Raises:
+        ValueError: the expression is another one; the message shows those that the stage runs.
+    """
+    if rate := _RATE.fullmatch(expression):
+        number, unit = (group for group in rate.groups() if group)
+        return after + int(number) * timedelta(**{f"{unit}s": 1})
+    if cron := _CRON.fullmatch(expression):
+        first = after.replace(second=0, microsecond=0) + timedelta(minutes=1)
+        for at in (first + timedelta(minutes=number) for number in range(_DAY_MINUTES)):
+            if cron[1] in ("*", str(at.minute)) and cron[2] in ("*", str(at.hour)):
+                return at
+    raise ValueError("the stage runs rate(5 minutes), cron(* * * * ? *), and cron(30 12 * * ? *) with any time of day")
 
 
 def build_event(schedule_id: str, time: datetime, region: str, account: str) -> bytes:
@@ -59,7 +81,7 @@ class ScheduleTrigger:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         try:
-            self._timetable: Timetable = parse_expression(schedule.expression)
+            next_time(schedule.expression, clock())
         except ValueError as error:
             raise TemplateError(f"{schedule.id}: cannot run the schedule {schedule.expression}: {error}") from None
         self._schedule = schedule
@@ -90,15 +112,14 @@ class ScheduleTrigger:
         return replace(self._status)
 
     async def _run(self) -> None:
-        due = self._timetable.next_after(self._clock())
-        while due is not None:
+        due = next_time(self._schedule.expression, self._clock())
+        while True:
             await self._sleep_until(due)
             run = asyncio.create_task(self._fire(due))
             self._runs.add(run)
             run.add_done_callback(self._runs.discard)
             # Times that passed while the machine was suspended are skipped.
-            due = self._timetable.next_after(max(due, self._clock()))
-        self._status.state, self._status.trouble = "waiting", "its last time has passed"
+            due = next_time(self._schedule.expression, max(due, self._clock()))
 
     async def _sleep_until(self, due: datetime) -> None:
         while True:

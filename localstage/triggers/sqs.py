@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from localstage.core.errors import StageError
 from localstage.core.invoker import Functions
 from localstage.core.model import SqsMapping
-from localstage.triggers.pacing import Backoff, Reporter, Status, cancel, pause, wind_up
+from localstage.core.reporter import Reporter
+from localstage.triggers.pacing import Backoff, Status, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT
 from localstage.triggers.sqs_event import Message, build_event, build_records, failed_ids, split
 from localstage.triggers.sqs_queue import LONG_POLL, QueueUnavailable, SqsQueue
@@ -68,7 +69,8 @@ class SqsTrigger:
         """Begin no further batch and give running ones ``grace`` seconds; other messages become visible again."""
         self._stopping.set()
         if self._poller is not None:
-            await cancel(self._poller)
+            # A cancelled receive would keep its messages invisible.
+            await wind_up({self._poller}, LONG_POLL + RELEASE_SECONDS)
         await wind_up(self._batches, grace)
         self._queue.close()
         self._status.state = "stopped"
@@ -104,11 +106,12 @@ class SqsTrigger:
             records = build_records(messages, self._arn)
             for part in split(records, self._mapping.batch_size):
                 await self._free_slot()
+                if self._stopping.is_set():
+                    break
                 self._begin(messages[part], records[part])
                 begun = part.stop
-        except asyncio.CancelledError:
+        finally:
             await self._release(messages[begun:])
-            raise
 
     async def _release(self, messages: Sequence[Message]) -> None:
         if not messages:

@@ -1,11 +1,10 @@
-"""One SQS queue for asyncio: boto3 in threads that never delay the end of the stage."""
+"""One SQS queue for asyncio: boto3 in threads."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -18,7 +17,8 @@ from localstage.triggers.sqs_event import Message
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-LONG_POLL = 20
+LONG_POLL = 1
+"""Seconds. Lambda waits up to 20; here a running poll would delay the end of the stage."""
 _AT_ONCE = 10
 """SQS takes and gives at most ten messages per call."""
 _DELETED_BEFORE = "ReceiptHandleIsInvalid"
@@ -54,52 +54,29 @@ class SqsQueue:
         self._factory = client_factory
         self._client: SQSClient | None = None
         self._lock = threading.Lock()
-        self._closed = False
 
     async def receive(self, count: int, wait: int) -> list[Message]:
-        """Return up to ``count`` messages (10 at most), waiting ``wait`` seconds for the first.
-
-        When cancelled, a running poll finishes in the background and releases the messages that it receives.
-        """
-        return await self._call(lambda: self._receive(min(count, _AT_ONCE), wait), late=self._release)
+        """Return up to ``count`` messages (10 at most), waiting ``wait`` seconds for the first."""
+        return await self._call(self._receive, min(count, _AT_ONCE), wait)
 
     async def delete(self, messages: Sequence[Message]) -> int:
         """Delete messages; return how many SQS did not delete (they return after their visibility timeout)."""
-        return await self._call(lambda: self._delete(messages))
+        return await self._call(self._delete, messages)
 
     async def release(self, messages: Sequence[Message]) -> None:
         """Make messages that no function has seen visible again at once."""
-        await self._call(lambda: self._release(messages))
+        await self._call(self._release, messages)
 
     def close(self) -> None:
-        """Close the idle connections; a connection with a running poll closes after it."""
-        self._closed = True
+        """Close the connections."""
         if self._client is not None:
             self._client.close()
 
-    async def _call(self, call: Callable[[], _T], late: Callable[[_T], object] | None = None) -> _T:
-        # The default executor is joined at exit and shared with the whole stage: a long poll would delay both.
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[_T] = loop.create_future()
-
-        def work() -> None:
-            result: _T
-            try:
-                result = call()
-            except Exception as error:  # noqa: BLE001 - raised where the call is awaited
-                away = isinstance(error, BotoCoreError | HTTPClientError | ClientError)
-                failure = QueueUnavailable(_describe(error)) if away else error
-                _post(loop, future, lambda: future.set_exception(failure))
-                return
-            delivered = _post(loop, future, lambda: future.set_result(result))
-            if not delivered and late is not None:
-                with suppress(BotoCoreError, ClientError):
-                    late(result)
-            if self._closed:
-                self.close()
-
-        threading.Thread(target=work, name="localstage sqs", daemon=True).start()
-        return await future
+    async def _call(self, call: Callable[..., _T], *arguments: Any) -> _T:
+        try:
+            return await asyncio.to_thread(call, *arguments)
+        except (BotoCoreError, HTTPClientError, ClientError) as error:
+            raise QueueUnavailable(_describe(error)) from error
 
     def _sqs(self) -> SQSClient:
         with self._lock:
@@ -130,29 +107,6 @@ class SqsQueue:
         for begin in range(0, len(messages), _AT_ONCE):
             entries: Any = _entries(messages[begin : begin + _AT_ONCE], VisibilityTimeout=0)
             self._sqs().change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
-
-
-def _post(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], settle: Callable[[], None]) -> bool:
-    """Settle the future in its loop and wait until it is settled; ``False`` when it was cancelled."""
-    done = threading.Event()
-    settled = False
-
-    def run() -> None:
-        nonlocal settled
-        if not future.done():
-            settle()
-            settled = True
-        done.set()
-
-    try:
-        loop.call_soon_threadsafe(run)
-    except RuntimeError:
-        return False
-    # A loop that was closed before never runs it.
-    while not done.wait(1.0):
-        if loop.is_closed():
-            return False
-    return settled
 
 
 def _entries(messages: Sequence[Message], **extra: int) -> list[dict[str, Any]]:

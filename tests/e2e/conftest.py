@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,10 +21,22 @@ ROOT = Path(__file__).resolve().parents[2]
 READY_WITHIN = 240.0
 
 
-class RunningStage:
-    """A stage in its own process and state folder."""
+def obey_ctrl_c() -> None:
+    """Restore SIGINT in a child: in a background job of a script, as in ``nohup make test &``, it is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    def __init__(self, state_dir: Path, template: Path, *arguments: str, environ: dict[str, str] | None = None) -> None:
+
+class RunningStage:
+    """A stage in its own process and state folder; ``before`` runs in the child, before the stage."""
+
+    def __init__(
+        self,
+        state_dir: Path,
+        template: Path,
+        *arguments: str,
+        environ: dict[str, str] | None = None,
+        before: Callable[[], None] = obey_ctrl_c,
+    ) -> None:
         self.state_dir = state_dir
         state_dir.mkdir(parents=True, exist_ok=True)
         self.output = state_dir / "up.log"
@@ -33,7 +45,13 @@ class RunningStage:
         self.environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(state_dir), **(environ or {})}
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=self.environ, stdout=output, stderr=output, start_new_session=True
+                command,
+                cwd=ROOT,
+                env=self.environ,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                preexec_fn=before,
             )
 
     def wait_ready(self) -> RunningStage:
@@ -70,20 +88,32 @@ class RunningStage:
     def stop(self, how: int = signal.SIGINT) -> int:
         if self.process.poll() is None:
             self.process.send_signal(how)
-        return self.process.wait(30)
+        try:
+            return self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # the test fails, and no stage stays
+            raise
 
 
-def fresh_stage(name: str, template: Path, *arguments: str, **more: str) -> RunningStage:
-    """A stage without data. Installed services and built layers stay, so only the first run waits for them.
+def fresh_stage(
+    name: str, template: Path, *arguments: str, before: Callable[[], None] = obey_ctrl_c, **more: str
+) -> RunningStage:
+    """A stage without data, of this test process alone. Installed services and built layers stay for the next run.
 
     ``more`` are variables of its process.
     """
-    state_dir = ROOT / ".local" / "e2e" / name
+    state_dir = ROOT / ".local" / "e2e" / (name + os.environ.get("PYTEST_XDIST_WORKER", ""))
+    state_dir.mkdir(parents=True, exist_ok=True)
+    for shared in ("node", "ministack"):
+        (ROOT / ".local" / shared).mkdir(exist_ok=True)
+        if not (state_dir / shared).exists():
+            (state_dir / shared).symlink_to(ROOT / ".local" / shared)
     environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(state_dir)}
     subprocess.run(
         [sys.executable, "-m", "localstage", "reset", "--yes"], cwd=ROOT, env=environ, check=True, timeout=60
     )
-    return RunningStage(state_dir, template, "--http-port", "0", "--websocket-port", "0", *arguments, environ=more)
+    ports = ("--http-port", "0", "--websocket-port", "0")
+    return RunningStage(state_dir, template, *ports, *arguments, environ=more, before=before)
 
 
 @pytest.fixture(autouse=True)

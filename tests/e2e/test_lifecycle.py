@@ -142,7 +142,7 @@ def test_a_killed_stage_leaves_no_process_and_the_next_one_starts(own_stage: Run
 
     own_stage.stop(signal.SIGKILL)
 
-    # The next stage waits for the processes that the killed stage's guardian is still ending.
+    # The next stage waits until the services of the killed one have ended.
     again = RunningStage(own_stage.state_dir, template, "--http-port", "0", "--websocket-port", "0")
     try:
         assert get(again.wait_ready())["kind"] == "http"
@@ -159,6 +159,22 @@ def test_ctrl_c_ends_all_processes_and_prints_a_message(own_stage: RunningStage)
     assert not alive(family)
     assert own_stage.output.read_text().rstrip().endswith("stopped")
     assert not (own_stage.state_dir / "stage.json").exists()
+
+
+def test_a_stage_in_the_background_of_a_script_ignores_ctrl_c_and_ends_on_sigterm(template: Path) -> None:
+    def background() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    stage = fresh_stage("own_stage", template, before=background)
+    try:
+        family = descendants(stage.wait_ready().process.pid)
+        stage.process.send_signal(signal.SIGINT)
+        assert get(stage)["kind"] == "http"
+
+        assert stage.stop(signal.SIGTERM) == 0
+    finally:
+        stage.stop(signal.SIGKILL)
+    assert not alive(family)
 
 
 def test_a_client_that_closes_early_does_not_end_the_stage(own_stage: RunningStage) -> None:

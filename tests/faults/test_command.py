@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import fcntl
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import faults.__main__ as command
-from faults.__main__ import expected_seconds, main, summary, total
+from faults.__main__ import main
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
 from faults.harness.stage_template import ROOT
-from faults.harness.stream_load import TRAFFIC
 from faults.scenarios import SCENARIOS, SECONDS
 from localstage.client.errors import ClientError
 from localstage.core.errors import AlreadyRunning
-
-
-def name_of_row(name: str) -> str:
-    """The name in the row, without the stream of a stream's scenario."""
-    stream, _, rest = name.partition("-")
-    return rest if stream in TRAFFIC else name
-
-
-def test_every_scenario_has_a_sentence_and_one_name() -> None:
-    for name, scenario in SCENARIOS.items():
-        assert summary(name).endswith(".")
-        assert f'"{name_of_row(name)}"' in inspect.getsource(scenario)
-
-
-def test_an_unknown_scenario_gets_a_list_in_two_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nope"]) == 2
-
-    _, *listed = capsys.readouterr().err.splitlines()
-    starts = {line.index(summary(name)) for name, line in zip(SCENARIOS, listed, strict=True)}
-    assert len(starts) == 1
-
-
-def test_parallel_scenarios_are_announced_with_the_longer_duration() -> None:
-    frozen = expected_seconds(["function-frozen"])
-    others = expected_seconds(["crash-record", "parking-queue"])
-
-    together = expected_seconds(["crash-record", "parking-queue", "function-frozen"])
-
-    assert max(frozen, others) <= together <= max(frozen, others) + 20
 
 
 def test_an_unknown_scenario_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,17 +28,6 @@ def test_an_unknown_scenario_lists_the_known_ones(capsys: pytest.CaptureFixture[
 
 def row(scenario: str, *problems: str) -> Row:
     return Row(scenario, 1.0, 10, 9, 2, 0, 0, len(problems), 0, 0, 3, problems=problems)
-
-
-def test_the_last_line_names_the_failed_scenarios_and_the_duration() -> None:
-    text = total([row("a"), row("b", "lost 1: ['id']")], 3, 83.9)
-
-    assert text.startswith("2 of 3 scenarios in 1 min 23 s: accepted=20 stored=18 ")
-    assert text.endswith("503s=6: 1 FAILED (b)")
-
-
-def test_the_last_line_of_a_good_run_reports_every_promise_kept() -> None:
-    assert total([row("a")], 1, 5.0).endswith(": every promise kept")
 
 
 def test_a_second_run_in_a_folder_is_refused_and_deletes_no_data(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ ELSEWHERE |= {
     "EventSourceMappings",
 }
 ELSEWHERE |= {"InterfaceType", "LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces"}
-ELSEWHERE |= {"PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
+ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, and of AWS's answers and metrics."""
 
 PATH = re.compile(
@@ -47,7 +47,7 @@ def code(page: Path) -> str:
 
 def exists(page: Path, path: str) -> bool:
     found = any(any(base.glob(name)) for base in (page.parent, *BASES) for name in (path, f"{path}.in"))
-    return found or ("/" not in path and any(ROOT.glob(f"[!.]*/**/{path}")))
+    return found or ("/" not in path.rstrip("/") and any(ROOT.glob(f"[!.]*/**/{path}")))
 
 
 @cache

@@ -42,8 +42,3 @@ def test_a_usual_port_that_is_in_use_is_replaced_by_a_free_one(tmp_path: Path, u
         stage = Stage(options(tmp_path))
         stage.take_ports()
         stage.free_ports()
-
-
-def test_a_port_asked_for_that_is_in_use_is_refused_by_its_option(tmp_path: Path, usual: int) -> None:
-    with listen(HOST, usual), pytest.raises(PortTaken, match="choose another one with --http-port"):
-        Stage(options(tmp_path, usual)).take_ports()

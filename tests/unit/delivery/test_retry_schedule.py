@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from click.testing import CliRunner
 
 from headrace.core.envelope import Envelope
 from headrace.core.times import SECOND
@@ -16,8 +13,6 @@ from headrace.runtime.breaker import BreakerRule
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.ports import Table
 from headrace.streams.chat.stream import CHAT
-from ops.__main__ import cli
-from ops.budget import Budget
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryRetryLane
 from tests.unit.template_stack import ROOT, TemplateStack
@@ -25,38 +20,26 @@ from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import WritePath, received_event
 
 
-def test_the_command_prints_the_budget_of_the_defaults() -> None:
-    printed = CliRunner().invoke(cli, ["budget"]).output
+def test_the_docs_state_the_computed_budget() -> None:
+    text = " ".join((ROOT / "docs/how-to/operate.md").read_text().replace("**", "").split())
+    probe = BreakerRule().probe_seconds
 
-    assert "15 + 60 + 240 + 900 s" in printed
-    assert "1215 s (20.2 minutes)" in printed
-    assert "shorter than 1205 s (20.1 minutes): the dead lane stays empty" in printed
-
-
-def test_the_command_prints_the_budget_of_any_parameter() -> None:
-    printed = CliRunner().invoke(cli, ["budget", "--first-pause", "30"]).output
-
-    assert "30 + 120 + 480 + 900 s" in printed
-    assert "1530 s (25.5 minutes)" in printed
-
-
-@pytest.mark.parametrize("page", ["docs/how-to/operate.md"])
-def test_the_docs_state_the_computed_budget(page: str) -> None:
-    text = Path(ROOT / page).read_text()
-
-    budget = Budget.of_stage("default")
-    assert budget.pauses in text
-    assert budget.total in text
-    assert f"an outage shorter than {budget.outage} leaves the dead lane empty" in " ".join(
-        text.replace("**", "").split()
-    )
-    assert f"refuse for another {budget.probe_seconds:g} s" in text
+    for first_pause in (15, 30):
+        budget = retry_schedule.budget_seconds(first_pause)
+        outage = retry_schedule.outage_seconds(first_pause, probe)
+        assert f"{pauses_in_words(first_pause)}, together {budget} s" in text
+        assert f"{outage:g} s ({outage / 60:.1f} minutes) leaves the dead lane empty" in text
+    assert f"refuse for another {probe:g} s" in text
 
 
 def test_the_template_describes_the_computed_budget(template_stack: TemplateStack) -> None:
     parameter = template_stack.parameters["RetryFirstPauseSeconds"]
 
-    assert Budget(int(parameter["Default"]), 0, 0).pauses in parameter["Description"]
+    assert pauses_in_words(int(parameter["Default"])) in parameter["Description"]
+
+
+def pauses_in_words(first_pause: int) -> str:
+    return " + ".join(str(pause) for pause in retry_schedule.pauses(first_pause)) + " s"
 
 
 def test_a_record_is_dead_at_once_after_its_last_try() -> None:

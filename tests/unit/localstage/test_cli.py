@@ -7,12 +7,10 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from localstage import status
 from localstage.cli import cli
 from localstage.statefile import Running, StateFile
 
@@ -58,25 +56,3 @@ def test_a_log_without_a_stage_is_printed_and_called_old(tmp_path: Path, name: s
 
     assert result.stdout == "a line\n"
     assert "no stage runs here" in result.stderr
-
-
-def test_the_table_of_functions_fits_80_columns() -> None:
-    counts = {"environments": 4, "busy": 0, "frozen": 4, "waiting": 0, "invocations": 123456, "errors": 0}
-    rows = [{"name": "AuthorizeConnection", **counts, "cold_starts": 4}]
-
-    assert status.width(status.table("functions", rows)) <= 80
-
-
-def test_the_table_of_triggers_fits_80_columns_while_all_run() -> None:
-    row = {"id": "PersistEventsPersist0", "kind": "rabbitmq", "source": "cron(* * * * ? *)", "function_id": "Fn"}
-    counts = {"state": "running", "trouble": None, "records": 12345, "batches": 1234, "failures": 0}
-
-    assert status.width(status.table("triggers", [{**row, **counts}])) <= 80
-
-
-def test_a_trigger_that_waits_says_why() -> None:
-    quiet: list[dict[str, Any]] = [{"id": "A", "trouble": None}]
-    waiting = [*quiet, {"id": "B", "trouble": "queue b does not exist"}]
-
-    assert len(status.table("triggers", quiet).columns) == 1
-    assert status.width(status.table("triggers", waiting)) > len("queue b does not exist")

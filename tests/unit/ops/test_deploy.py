@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from localstage.core.errors import MissingProgram, StageError
+from localstage.core.errors import StageError
 from ops import deploy
 from tests.unit.template_stack import ROOT, TemplateStack
 
@@ -22,15 +22,6 @@ def test_a_release_is_named_after_its_minute_and_commit(template_stack: Template
 
     assert release.startswith("2611222357-")
     assert re.fullmatch(template_stack.parameters["Release"]["AllowedPattern"], release)
-
-
-def test_without_git_a_release_still_has_a_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template_stack: TemplateStack
-) -> None:
-    monkeypatch.setattr(deploy, "ROOT", tmp_path)
-
-    assert deploy.new_release(NOW) == "2611222357-no-commit"
-    assert re.fullmatch(template_stack.parameters["Release"]["AllowedPattern"], "2611222357-no-commit")
 
 
 def test_each_stage_on_aws_gets_the_release_and_keeps_its_parameters() -> None:
@@ -99,10 +90,3 @@ def test_without_the_runtimes_python_a_deployment_says_what_it_costs(
 
     assert "no python3.0 on the path: cold starts compile the layers" in capsys.readouterr().err
     assert "deploy" in calls.read_text()
-
-
-def test_a_missing_sam_cli_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(deploy, "SAM", tmp_path / "none")
-
-    with pytest.raises(MissingProgram, match=r"make \.local/sam/bin/sam"):
-        deploy.deploy("dev", [])

@@ -102,22 +102,6 @@ def test_a_check_without_its_right_or_setting_is_unknown(
     assert Answers(monkeypatch, **answer).finding(check)[0] == "unknown"
 
 
-@pytest.mark.parametrize(
-    ("check", "answer"),
-    [
-        ("health", {"body": {"status": "ok", "parts": {"broker": "ok"}}}),
-        ("no token", {"status": 401, "body": {"message": "Unauthorized"}}),
-        ("scopes", {"status": 403}),
-        ("headers", {"status": 404, "headers": GOOD_HEADERS}),
-        ("CORS", {"status": 204, "headers": {"access-control-allow-origin": "*"}}),
-        ("ping frame", {"frame": {"type": "pong", "correlationId": "r-1"}}),
-        ("status", {"body": WELL}),
-    ],
-)
-def test_a_stage_that_is_well_passes(monkeypatch: pytest.MonkeyPatch, check: str, answer: dict[str, Any]) -> None:
-    assert Answers(monkeypatch, **answer).finding(check)[0] == "pass"
-
-
 def test_plain_http_to_another_machine_fails() -> None:
     found = run("TLS", lambda: CHECKS["TLS"](Stage("http://stage.example", "")))
 

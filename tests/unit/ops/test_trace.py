@@ -77,17 +77,6 @@ def test_a_dead_event_is_shown_with_its_reason(logs: Path) -> None:
     ]
 
 
-def test_the_command_prints_one_line_per_step(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOCALSTAGE_STATE_DIR", str(logs.parent))
-
-    result = CliRunner().invoke(cli, ["trace", "--", "m-1"])
-
-    lines = result.output.splitlines()
-    assert result.exit_code == 0
-    assert len(lines) == len(WAY)
-    assert lines[0] == "22:43:45.000  ReceiveHttp          accepted 2 chat events, lane main"
-
-
 def test_an_id_that_no_line_has_is_answered_with_what_an_id_is(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALSTAGE_STATE_DIR", str(logs.parent))
 

@@ -1,6 +1,6 @@
 """The pauses between the tries of the retry lane, and the longest outage that leaves the dead lane empty (P6).
 
-Only this module defines pauses: ``make retry-budget`` and the docs state what is computed here.
+Only this module defines pauses; the docs and the template state what is computed here.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from localstage.core.model import Function, Layer
 from localstage.functions import FunctionPool
 
 ECHO = "def handler(event, context):\n    return event\n"
-PID = "import os\ndef handler(event, context):\n    return os.getpid()\n"
 SLEEP = "import os, time\ndef handler(event, context):\n    time.sleep(event)\n    return os.getpid()\n"
 
 

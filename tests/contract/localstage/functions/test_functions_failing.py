@@ -7,40 +7,10 @@ import json
 import logging
 import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from localstage.core.errors import StageError
 from tests.contract.localstage.functions.functions_harness import ECHO, Stage, answer_of, error_of, state_of, until
-
-ROOT = Path(__file__).resolve().parents[4]
-
-# A stage with one frozen environment and two busy ones.
-OWNER = """
-import asyncio, sys
-from pathlib import Path
-from localstage.functions import FunctionPool
-from localstage.core.model import Function
-
-async def main(folder, runtime):
-    function = Function("Fn", "fn", folder / "functions" / "fn", "app.handler", 60.0, 256, {}, ())
-    pool = FunctionPool(
-        {"Fn": function}, state_dir=folder / "state", layer_paths={}, runtime_path=runtime, base_environment={}
-    )
-    await pool.start()
-    await pool.invoke("Fn", b"0")
-    busy = [asyncio.create_task(pool.invoke("Fn", b"60", dedicated_to=one)) for one in "ab"]
-    while pool.status()["Fn"].busy < 2 or pool.status()["Fn"].frozen < 1:
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(0.2)
-    print("ready", flush=True)
-    await asyncio.gather(*busy)
-
-asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
-"""
 
 
 async def test_an_exception_is_answered_with_its_type_message_and_trace(
@@ -67,26 +37,6 @@ async def test_the_refusal_of_an_authorizer_is_no_failure(stage: Stage, caplog: 
 
     assert answer.error == "Unhandled"
     assert (pool.status()["Fn"].errors, caplog.messages) == (0, [])
-
-
-async def test_the_environment_lives_on_after_an_exception(stage: Stage) -> None:
-    source = (
-        "n = 0\ndef handler(event, context):\n    global n\n    n += 1\n    if event: raise ValueError\n    return n\n"
-    )
-    pool = await stage.run(stage.function(source))
-
-    assert (await pool.invoke("Fn", b"true")).error == "Unhandled"
-
-    assert await answer_of(pool, False) == 2
-
-
-async def test_repeated_failures_are_logged_once(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    pool = await stage.run(stage.function("def handler(event, context):\n    raise ValueError\n"))
-
-    await asyncio.gather(*(pool.invoke("Fn", b"1") for _ in range(50)))
-
-    assert len(caplog.messages) == 1
-    assert pool.status()["Fn"].errors == 50
 
 
 async def test_a_timed_out_function_is_killed_and_the_next_event_is_a_cold_start(stage: Stage) -> None:
@@ -158,17 +108,6 @@ async def test_a_function_that_cannot_be_loaded_logs_the_reason_and_is_retried(
     assert await answer_of(pool, 5) == 5
 
 
-async def test_a_syntax_error_is_logged_with_its_file_and_line(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "localstage.functions")
-    pool = await stage.run(stage.function("\ndef handler(:\n"))
-
-    await pool.invoke("Fn", b"1")
-
-    (line,) = caplog.messages
-    assert line.startswith("Fn failed: Runtime.UserCodeSyntaxError: ")
-    assert "(app.py, line 2)" in line
-
-
 async def test_a_slow_start_is_tried_once_more_within_the_functions_own_time(stage: Stage) -> None:
     source = """
         import os, time
@@ -206,16 +145,6 @@ async def test_a_function_over_its_memory_is_killed(stage: Stage) -> None:
     assert "Runtime.OutOfMemory" in stage.log()
 
 
-async def test_a_function_without_its_folder_is_reported_in_one_sentence(stage: Stage) -> None:
-    function = stage.function(ECHO)
-    (function.code / "app.py").unlink()
-    function.code.rmdir()
-    pool = await stage.run(function)
-
-    with pytest.raises(StageError, match="Fn could not be started"):
-        await pool.invoke("Fn", b"1")
-
-
 async def test_children_of_a_function_end_with_its_environment(stage: Stage) -> None:
     source = """
         import subprocess
@@ -229,23 +158,3 @@ async def test_children_of_a_function_end_with_its_environment(stage: Stage) -> 
     await pool.stop()
 
     await until(lambda: state_of(child) in (None, "Z"))
-
-
-async def test_a_stage_killed_at_once_leaves_no_process_behind_frozen_or_busy(stage: Stage, tmp_path: Path) -> None:
-    stage.function(
-        "import os, time\ndef handler(event, context):\n    print(os.getpid(), flush=True)\n    time.sleep(event)\n"
-    )
-    process = subprocess.Popen(  # noqa: ASYNC220
-        [sys.executable, "-c", OWNER, str(tmp_path), str(stage.runtime)], stdout=subprocess.PIPE, cwd=ROOT, text=True
-    )
-    try:
-        assert process.stdout is not None
-        with process.stdout:
-            assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
-        pids = [int(line) for line in stage.log().splitlines() if line.isdigit()]
-        assert sorted(str(state_of(pid)) for pid in pids) == ["S", "S", "T"]
-    finally:
-        process.kill()
-        process.wait()
-
-    await until(lambda: {state_of(pid) for pid in pids} <= {None, "Z"})

@@ -11,7 +11,6 @@ import pytest
 from localstage.core.errors import StageError
 from tests.contract.localstage.functions.functions_harness import (
     ECHO,
-    PID,
     SLEEP,
     Stage,
     answer_of,
@@ -19,12 +18,6 @@ from tests.contract.localstage.functions.functions_harness import (
     state_of,
     until,
 )
-
-
-async def test_the_answer_of_a_function_is_returned_unchanged(stage: Stage) -> None:
-    pool = await stage.run(stage.function(ECHO))
-
-    assert await answer_of(pool, {"text": "čau 👋\x01", "n": [1, None]}) == {"text": "čau 👋\x01", "n": [1, None]}
 
 
 async def test_only_the_first_event_of_an_environment_is_cold(stage: Stage) -> None:
@@ -35,15 +28,6 @@ async def test_only_the_first_event_of_an_environment_is_cold(stage: Stage) -> N
     assert [answer.cold for answer in answers] == [True, False, False]
     assert pool.status()["Fn"].cold_starts == 1
     assert pool.status()["Fn"].invocations == 3
-
-
-async def test_globals_survive_from_event_to_event(stage: Stage) -> None:
-    source = "seen = []\ndef handler(event, context):\n    seen.append(event)\n    return seen\n"
-    pool = await stage.run(stage.function(source))
-
-    await answer_of(pool, 1)
-
-    assert await answer_of(pool, 2) == [1, 2]
 
 
 async def test_the_environment_has_the_declared_variables_and_lambdas_only(
@@ -119,22 +103,6 @@ async def test_a_function_can_import_the_runtime_but_no_development_package(stag
     assert not [entry for entry in path if "site-packages" in entry]
 
 
-async def test_nothing_is_written_beside_the_sources(stage: Stage) -> None:
-    function = stage.function(ECHO)
-    pool = await stage.run(function)
-
-    await answer_of(pool, 1)
-
-    assert [each.name for each in function.code.iterdir()] == ["app.py"]
-
-
-async def test_an_unknown_function_is_a_key_error(stage: Stage) -> None:
-    pool = await stage.run(stage.function(ECHO))
-
-    with pytest.raises(KeyError):
-        await pool.invoke("Other", b"1")
-
-
 async def test_a_response_over_six_megabytes_is_lambdas_error(stage: Stage) -> None:
     pool = await stage.run(stage.function("def handler(event, context):\n    return 'x' * event\n"))
 
@@ -154,24 +122,6 @@ async def test_an_event_over_six_megabytes_never_reaches_the_function(stage: Sta
     assert error_of(large) == "RequestEntityTooLargeException"
 
 
-async def test_each_of_five_hundred_concurrent_events_gets_its_own_answer(stage: Stage) -> None:
-    pool = await stage.run(stage.function(ECHO))
-
-    answers = await asyncio.gather(*(answer_of(pool, n) for n in range(500)))
-
-    assert answers == list(range(500))
-    assert pool.status()["Fn"].environments <= 4
-
-
-async def test_concurrent_events_run_in_separate_environments(stage: Stage) -> None:
-    pool = await stage.run(stage.function(SLEEP), max_environments=3)
-
-    pids = await asyncio.gather(*(answer_of(pool, 0.2) for _ in range(3)))
-
-    assert len(set(pids)) == 3
-    assert pool.status()["Fn"].environments == 3
-
-
 async def test_reserved_concurrency_bounds_the_environments_and_events_wait(stage: Stage) -> None:
     source = (
         "import os\nseen = []\ndef handler(event, context):\n    seen.append(event)\n    return [os.getpid(), seen]\n"
@@ -182,15 +132,6 @@ async def test_reserved_concurrency_bounds_the_environments_and_events_wait(stag
 
     assert len({pid for pid, _ in answers}) == 1
     assert answers[-1][1] == list(range(6))
-
-
-async def test_sequential_events_share_one_environment(stage: Stage) -> None:
-    pool = await stage.run(stage.function(PID))
-
-    pids = {await answer_of(pool) for _ in range(50)}
-
-    assert len(pids) == 1
-    assert pool.status()["Fn"].environments == 1
 
 
 async def test_each_mapping_has_its_own_environment(stage: Stage) -> None:
@@ -233,26 +174,6 @@ async def test_an_idle_environment_is_frozen_until_its_next_event(stage: Stage) 
     assert later > after
 
 
-async def test_a_cancelled_waiting_call_never_runs(stage: Stage) -> None:
-    source = """
-        import time
-        seen = []
-        def handler(event, context):
-            time.sleep(0.2)
-            seen.append(event)
-            return seen
-    """
-    pool = await stage.run(stage.function(source), max_environments=1)
-
-    first = asyncio.create_task(answer_of(pool, 1))
-    await until(lambda: pool.status()["Fn"].busy == 1)
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(answer_of(pool, 2), 0.01)
-
-    await first
-    assert await answer_of(pool, 3) == [1, 3]
-
-
 async def test_a_cancelled_running_call_lets_the_event_finish(stage: Stage) -> None:
     source = """
         import time
@@ -269,16 +190,6 @@ async def test_a_cancelled_running_call_lets_the_event_finish(stage: Stage) -> N
         await asyncio.wait_for(answer_of(pool, 2), 0.02)
 
     assert await answer_of(pool, 3) == [1, 2, 3]
-
-
-async def test_an_environment_ends_after_its_idle_time(stage: Stage) -> None:
-    pool = await stage.run(stage.function(PID), idle_timeout=0.01)
-
-    pid = await answer_of(pool)
-
-    await until(lambda: state_of(pid) is None)
-    assert pool.status()["Fn"].environments == 0
-    assert await answer_of(pool) != pid
 
 
 async def test_after_stop_no_process_is_left_and_an_event_is_refused(stage: Stage) -> None:

@@ -11,8 +11,6 @@ import pytest
 from localstage.core.errors import StageError
 from localstage.core.model import Layer
 from localstage.functions import build
-from localstage.functions.settings import bytecode_file
-from tests.contract.localstage.functions.functions_harness import Stage, answer_of
 
 
 def wheel(folder: Path, version: str) -> str:
@@ -41,20 +39,6 @@ def no_runtime(tmp_path: Path) -> Path:
     return tmp_path / "runtime.txt"
 
 
-async def test_a_layer_with_requirements_is_installed_compiled_and_mounted(
-    stage: Stage, layer: Layer, no_runtime: Path
-) -> None:
-    state = stage.folder / "state"
-    mounted = (await build([layer], state, runtime_requirements=no_runtime)).layers
-    source = "import tiny\ndef handler(event, context):\n    return [tiny.version, tiny.__cached__]\n"
-    pool = await stage.run(stage.function(source, layers=(layer,)), layer_paths=mounted)
-
-    version, cached = await answer_of(pool)
-
-    assert version == "1.0"
-    assert cached == str(bytecode_file(state, mounted["TinyLayer"] / "python" / "tiny.py"))
-
-
 async def test_a_built_layer_is_reused_until_its_requirements_change(
     tmp_path: Path, layer: Layer, no_runtime: Path
 ) -> None:
@@ -69,14 +53,6 @@ async def test_a_built_layer_is_reused_until_its_requirements_change(
     assert "2.0" in (changed / "python" / "tiny.py").read_text()
 
 
-async def test_a_layer_without_requirements_is_its_own_folder(tmp_path: Path, no_runtime: Path) -> None:
-    layer = Layer("SharedLayer", tmp_path / "shared", None)
-
-    mounted = (await build([layer], tmp_path / "state", runtime_requirements=no_runtime)).layers
-
-    assert mounted == {"SharedLayer": tmp_path / "shared"}
-
-
 async def test_a_failed_install_is_one_error_and_leaves_no_files(
     tmp_path: Path, layer: Layer, no_runtime: Path
 ) -> None:
@@ -87,10 +63,3 @@ async def test_a_failed_install_is_one_error_and_leaves_no_files(
         await build([layer], tmp_path / "state", runtime_requirements=no_runtime)
 
     assert list((tmp_path / "state" / "layers").iterdir()) == []
-
-
-async def test_missing_requirements_are_one_error(tmp_path: Path, no_runtime: Path) -> None:
-    layer = Layer("TinyLayer", tmp_path, tmp_path / "missing.txt")
-
-    with pytest.raises(StageError, match=r"missing\.txt cannot be read"):
-        await build([layer], tmp_path / "state", runtime_requirements=no_runtime)

@@ -25,7 +25,7 @@ from localstage.core.model import (
     WebSocketAuthorizer,
     WebSocketRoute,
 )
-from localstage.gateway import Gateway, Issuer
+from localstage.gateway import Gateway
 from localstage.gateway.issuer import CLIENT_ID
 from localstage.gateway.websocket_connection import Limits
 
@@ -116,13 +116,11 @@ def with_key(state_dir: Path) -> Path:
 async def running(
     model: StageModel,
     functions: FakeFunctions,
-    state_dir: Path,
     *,
-    issuer: Issuer | None = None,
     limits: Limits | None = None,
 ) -> AsyncIterator[Gateway]:
     """A gateway that serves a model."""
-    gateway = Gateway(model, functions, state_dir=with_key(state_dir), issuer=issuer, limits=limits)
+    gateway = Gateway(model, functions, limits=limits)
     await gateway.start()
     try:
         yield gateway
@@ -138,13 +136,13 @@ def echoing_functions() -> FakeFunctions:
 
 
 @pytest.fixture(name="serve")
-async def serving(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Serve]:
+async def serving(functions: FakeFunctions) -> AsyncIterator[Serve]:
     """Serves routes to Echo (or a whole model) and returns a client session based at the API."""
     async with AsyncExitStack() as stack:
 
         async def start(*routes: str | HttpRoute, **api: Any) -> aiohttp.ClientSession:
             declared = [HttpRoute(route, "Echo", None) if isinstance(route, str) else route for route in routes]
-            gateway = await stack.enter_async_context(running(http_model(*declared, **api), functions, tmp_path))
+            gateway = await stack.enter_async_context(running(http_model(*declared, **api), functions))
             return await stack.enter_async_context(aiohttp.ClientSession(gateway.http_url))
 
         yield start
@@ -160,7 +158,7 @@ def conversing_functions() -> FakeFunctions:
 
 
 @pytest.fixture(name="connect")
-async def connecting(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Serve]:
+async def connecting(functions: FakeFunctions) -> AsyncIterator[Serve]:
     """Serves routes and opens a connection to them."""
     async with AsyncExitStack() as stack:
 
@@ -168,7 +166,7 @@ async def connecting(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[
             *routes: WebSocketRoute, limits: Limits | None = None, **api: Any
         ) -> aiohttp.ClientWebSocketResponse:
             model = websocket_model(*(routes or ALL), **api)
-            gateway = await stack.enter_async_context(running(model, functions, tmp_path, limits=limits))
+            gateway = await stack.enter_async_context(running(model, functions, limits=limits))
             client = await stack.enter_async_context(aiohttp.ClientSession())
             return await stack.enter_async_context(client.ws_connect(gateway.websocket_url, max_msg_size=0))
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -69,12 +68,12 @@ class Api:
 
 
 @pytest.fixture
-async def serve(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Any]:
+async def serve(functions: FakeFunctions) -> AsyncIterator[Any]:
     async with AsyncExitStack() as stack:
 
         async def start(*sources: str, routes: tuple[WebSocketRoute, ...] = ROUTES, **api: Any) -> Api:
             model = websocket_model(*routes, sources=sources, **api)
-            gateway = await stack.enter_async_context(running(model, functions, tmp_path))
+            gateway = await stack.enter_async_context(running(model, functions))
             return Api(gateway, await stack.enter_async_context(aiohttp.ClientSession()))
 
         yield start
@@ -143,13 +142,6 @@ async def test_a_missing_identity_source_is_a_401_without_running_the_authorizer
     assert functions.events == []
 
 
-async def test_all_identity_sources_together_let_a_client_in(serve: Any) -> None:
-    api = await serve("route.request.header.sec-websocket-protocol", "route.request.querystring.token")
-
-    async with await api.connect("?token=t") as socket:
-        assert socket.protocol == "headrace.v1"
-
-
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
@@ -205,13 +197,6 @@ async def test_connect_refuses_with_its_own_status(
     assert functions.of("Close") == []
 
 
-async def test_a_connect_route_that_times_out_refuses_the_connection(functions: FakeFunctions, serve: Any) -> None:
-    functions.handlers["Open"] = lambda event: asyncio.sleep(60)
-    api = await serve(SUBPROTOCOL)
-
-    assert await api.refusal() == 504
-
-
 async def test_the_client_gets_the_chosen_subprotocol_and_no_log_shows_the_token(
     serve: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -236,15 +221,6 @@ async def test_without_a_chosen_subprotocol_the_header_is_absent(
         assert socket._response.headers.get("Sec-WebSocket-Protocol") is None
 
     assert TOKEN not in caplog.text
-
-
-async def test_an_api_without_connect_route_and_authorizer_is_open(functions: FakeFunctions, serve: Any) -> None:
-    api = await serve(routes=ROUTES[2:])
-
-    async with await api.connect() as socket:
-        await socket.send_str("hello")
-        assert await socket.receive_str() == "x"
-    assert {name for name, _ in functions.events} == {"Authorize", "Receive"}
 
 
 async def test_more_connections_than_the_throttle_allows_are_a_429(serve: Any) -> None:

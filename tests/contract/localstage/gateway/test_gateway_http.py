@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import aiohttp
 import pytest
 from yarl import URL
 
-from localstage.core.errors import PortTaken
-from localstage.core.model import HttpRoute, StageModel, Throttle
-from localstage.gateway import Gateway
+from localstage.core.model import HttpRoute, Throttle
 from tests.contract.localstage.gateway.gateway_fakes import (
     FakeFunctions,
     Serve,
     echoing_functions,  # noqa: F401 - a fixture
-    http_model,
-    running,
     serving,  # noqa: F401 - a fixture
 )
 
@@ -147,56 +141,3 @@ async def test_request_line_and_headers_may_have_10240_bytes(serve: Serve) -> No
         assert headers.status == 431
     async with client.get("/" + "x" * 11_000) as line:
         assert line.status == 414
-
-
-async def test_bytes_that_are_not_http_are_a_400_without_a_traceback(
-    serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
-    client = await serve("$default")
-    url = client._base_url
-    assert url is not None
-    reader, writer = await asyncio.open_connection(url.host, url.port)
-
-    writer.write(b"nonsense\r\n\r\n")
-    answer = await reader.read()
-    writer.close()
-
-    assert answer.startswith((b"HTTP/1.0 400", b"HTTP/1.1 400"))
-    assert answer.endswith(b'{"message":"Bad Request"}')
-    assert "Traceback" not in caplog.text
-
-
-async def test_routes_are_replaced_while_serving(functions: FakeFunctions, tmp_path: Path) -> None:
-    before, after = (http_model(HttpRoute(key, "Echo", None)) for key in ("GET /old", "GET /new"))
-    async with running(before, functions, tmp_path) as gateway, aiohttp.ClientSession() as client:
-        url = gateway.http_url
-
-        await gateway.replace(after)
-
-        assert gateway.http_url == url
-        async with client.get(f"{url}/old") as old, client.get(f"{url}/new") as new:
-            assert (old.status, new.status) == (404, 200)
-
-        await gateway.replace(StageModel())
-        assert gateway.http_url is None
-
-
-async def test_each_api_of_a_template_has_its_own_port(functions: FakeFunctions, tmp_path: Path) -> None:
-    first = http_model(HttpRoute("GET /", "Echo", None)).http_apis["HttpApi"]
-    model = StageModel(http_apis={"HttpApi": first, "OtherApi": first})
-
-    async with running(model, functions, tmp_path) as gateway, aiohttp.ClientSession() as client:
-        assert len(set(gateway.http_urls.values())) == 2
-        for url in gateway.http_urls.values():
-            async with client.get(url) as response:
-                assert response.status == 200
-
-
-async def test_a_port_in_use_is_one_error_and_no_server_is_left(functions: FakeFunctions, tmp_path: Path) -> None:
-    model = http_model(HttpRoute("GET /", "Echo", None))
-    async with running(model, functions, tmp_path) as gateway:
-        assert gateway.http_url is not None
-        port = int(gateway.http_url.rsplit(":", 1)[1])
-
-        with pytest.raises(PortTaken, match=f"Port {port} on 127.0.0.1 is in use"):
-            await Gateway(model, functions, state_dir=tmp_path / "other", http_port=port).start()

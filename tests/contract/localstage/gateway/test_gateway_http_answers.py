@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from localstage.core.errors import StageError
 from localstage.core.model import HttpRoute
 from tests.contract.localstage.gateway.gateway_fakes import (
     FakeFunctions,
@@ -64,14 +63,6 @@ async def test_headers_and_cookies_of_an_answer_reach_the_client(functions: Fake
         assert await response.read() == b"x"
 
 
-async def test_an_answer_of_megabytes_reaches_the_client(functions: FakeFunctions, serve: Serve) -> None:
-    functions.handlers["Echo"] = lambda event: {"statusCode": 200, "body": "x" * 5_000_000}
-    client = await serve("GET /")
-
-    async with client.get("/") as response:
-        assert len(await response.read()) == 5_000_000
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -97,22 +88,6 @@ async def test_a_failure_or_a_malformed_answer_is_a_500(functions: FakeFunctions
         assert response.status == 500
         assert await response.json() == {"message": "Internal Server Error"}
         assert response.headers["apigw-requestid"]
-
-
-async def test_a_function_that_cannot_start_is_a_500_and_is_logged_once(
-    functions: FakeFunctions, serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(event: Any) -> Any:
-        raise StageError("no room")
-
-    functions.handlers["Echo"] = fail
-    client = await serve("GET /")
-
-    for _ in range(3):
-        async with client.get("/") as response:
-            assert response.status == 500
-
-    assert caplog.text.count("Echo could not run: no room") == 1
 
 
 async def test_an_integration_timeout_is_a_503_and_does_not_stop_the_function(

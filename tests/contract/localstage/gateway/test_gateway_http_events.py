@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import time
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -94,11 +93,9 @@ async def test_absent_parts_of_a_request_are_absent_in_the_event(functions: Fake
     assert {"cookies", "queryStringParameters", "pathParameters", "stageVariables", "body"}.isdisjoint(event)
 
 
-async def test_a_named_stage_is_the_first_segment_and_stays_in_the_path(
-    functions: FakeFunctions, tmp_path: Path
-) -> None:
+async def test_a_named_stage_is_the_first_segment_and_stays_in_the_path(functions: FakeFunctions) -> None:
     model = http_model(HttpRoute("GET /hello", "Echo", None), stage="dev")
-    async with running(model, functions, tmp_path) as gateway, aiohttp.ClientSession() as client:
+    async with running(model, functions) as gateway, aiohttp.ClientSession() as client:
         assert gateway.http_url is not None
         assert gateway.http_url.endswith("/dev")
 
@@ -135,12 +132,3 @@ async def test_bodies_are_text_only_for_the_types_that_aws_takes_for_text(
     (event,) = functions.of("Echo")
     assert event["isBase64Encoded"] is encoded
     assert (base64.b64decode(event["body"]) if encoded else event["body"].encode()) == body
-
-
-async def test_a_compressed_body_is_passed_on_unchanged(functions: FakeFunctions, serve: Serve) -> None:
-    client = await serve("POST /")
-
-    await client.post("/", data=b"a" * 100, compress="gzip", headers={"Content-Type": "text/plain"})
-
-    (event,) = functions.of("Echo")
-    assert base64.b64decode(event["body"])[:2] == b"\x1f\x8b"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -64,9 +63,9 @@ def functions() -> FakeFunctions:
 
 
 @pytest.fixture
-async def connected(functions: FakeFunctions, tmp_path: Path) -> AsyncIterator[Connected]:
+async def connected(functions: FakeFunctions) -> AsyncIterator[Connected]:
     async with (
-        running(websocket_model(*ROUTES), functions, tmp_path) as gateway,
+        running(websocket_model(*ROUTES), functions) as gateway,
         aiohttp.ClientSession() as client,
         client.ws_connect(gateway.websocket_url, headers={"User-Agent": "a browser"}) as socket,
     ):
@@ -128,8 +127,8 @@ async def test_data_that_is_not_text_is_a_400(connected: Connected) -> None:
     assert await connected.error("post_to_connection", Data=b"\xff") == (400, "BadRequestException")
 
 
-async def test_a_post_before_connect_completes_is_a_410(functions: FakeFunctions, tmp_path: Path) -> None:
-    async with running(websocket_model(*ROUTES), functions, tmp_path) as gateway, aiohttp.ClientSession() as client:
+async def test_a_post_before_connect_completes_is_a_410(functions: FakeFunctions) -> None:
+    async with running(websocket_model(*ROUTES), functions) as gateway, aiohttp.ClientSession() as client:
         codes = []
 
         async def post_early(event: Any) -> Any:
@@ -183,11 +182,3 @@ async def test_an_unsigned_call_is_refused_as_on_aws(connected: Connected) -> No
     async with aiohttp.ClientSession() as client, client.post(url, data=b"x") as response:
         assert response.status == 403
         assert response.headers["x-amzn-ErrorType"] == "ForbiddenException"
-
-
-async def test_a_page_of_another_origin_cannot_push(connected: Connected) -> None:
-    url = f"{connected.gateway.management_url}/@connections/{connected.id}"
-    headers = {"Authorization": "AWS4-HMAC-SHA256 any", "Host": "evil.example"}
-
-    async with aiohttp.ClientSession() as session, session.post(url, data=b"x", headers=headers) as answer:
-        assert answer.status == 403

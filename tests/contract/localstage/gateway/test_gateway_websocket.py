@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-import websocket
 from aws_lambda_powertools.utilities.parser.models import (
     APIGatewayWebSocketConnectEventModel,
     APIGatewayWebSocketDisconnectEventModel,
     APIGatewayWebSocketMessageEventModel,
 )
 
-from localstage.core.errors import TemplateError
 from localstage.core.model import Throttle, WebSocketRoute
-from localstage.gateway import Gateway
 from localstage.gateway.websocket_connection import Limits
 from tests.contract.localstage.gateway.gateway_fakes import (
     ALL,
@@ -37,10 +33,10 @@ from tests.contract.localstage.gateway.gateway_fakes import (
 )
 
 
-async def test_the_events_of_a_connection_have_awss_shape(functions: FakeFunctions, tmp_path: Path) -> None:
+async def test_the_events_of_a_connection_have_awss_shape(functions: FakeFunctions) -> None:
     before = time.time()
     async with (
-        running(websocket_model(*ALL), functions, tmp_path) as gateway,
+        running(websocket_model(*ALL), functions) as gateway,
         aiohttp.ClientSession() as client,
         client.ws_connect(
             f"{gateway.websocket_url}?room=a%20b&room=c", headers={"X-Own": "1", "User-Agent": "a browser"}
@@ -212,37 +208,3 @@ async def test_a_routes_own_throttle_replaces_the_stages(connect: Serve) -> None
         answers.append(await socket.receive_str())
 
     assert ["Too Many Requests" in each for each in answers] == [False, True, False, False]
-
-
-async def test_routes_are_replaced_and_connections_stay(functions: FakeFunctions, tmp_path: Path) -> None:
-    async with (
-        running(websocket_model(CONNECT, DEFAULT), functions, tmp_path) as gateway,
-        aiohttp.ClientSession() as client,
-        client.ws_connect(gateway.websocket_url) as socket,
-    ):
-        await gateway.replace(websocket_model(CONNECT, DEFAULT, SEND))
-
-        await socket.send_str('{"action":"send"}')
-        assert (await socket.receive_str()).startswith("sent")
-
-
-async def test_a_selection_that_cannot_be_served_is_a_template_error(functions: FakeFunctions, tmp_path: Path) -> None:
-    model = websocket_model(*ALL, selection="$request.header.action")
-
-    with pytest.raises(TemplateError, match="WebSocketApi"):
-        await Gateway(model, functions, state_dir=tmp_path).start()
-
-
-async def test_the_blocking_client_of_the_load_test_works(functions: FakeFunctions, tmp_path: Path) -> None:
-    async with running(websocket_model(*ALL), functions, tmp_path) as gateway:
-
-        def converse() -> list[str]:
-            socket = websocket.create_connection(gateway.websocket_url, timeout=10)
-            answers = []
-            for text in ("one", "two"):
-                socket.send(text)
-                answers.append(str(socket.recv()))
-            socket.close()
-            return answers
-
-        assert await asyncio.to_thread(converse) == ["default one", "default two"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -70,25 +69,12 @@ async def test_a_close_without_a_code_is_a_1005(connect: Serve, functions: FakeF
     assert context["disconnectReason"] == "Client-side close frame status not set"
 
 
-async def test_stopping_closes_connections_with_1001_and_runs_disconnect(
-    functions: FakeFunctions, tmp_path: Path
-) -> None:
+async def test_stopping_closes_connections_with_1001_and_runs_disconnect(functions: FakeFunctions) -> None:
     async with aiohttp.ClientSession() as client:
-        async with running(websocket_model(*ALL), functions, tmp_path) as gateway:
+        async with running(websocket_model(*ALL), functions) as gateway:
             sockets = [await client.ws_connect(gateway.websocket_url) for _ in range(5)]
             reading = [asyncio.create_task(socket.receive()) for socket in sockets]
 
         for message in await asyncio.gather(*reading):
             assert (message.type, message.data) == (WSMsgType.CLOSE, 1001)
     assert len(functions.of("Close")) == 5
-
-
-async def test_stopping_does_not_wait_for_a_disconnect_that_hangs(functions: FakeFunctions, tmp_path: Path) -> None:
-    functions.handlers["Close"] = lambda event: asyncio.sleep(60)
-
-    async with (
-        asyncio.timeout(10),
-        aiohttp.ClientSession() as client,
-        running(websocket_model(*ALL), functions, tmp_path) as gateway,
-    ):
-        await client.ws_connect(gateway.websocket_url)

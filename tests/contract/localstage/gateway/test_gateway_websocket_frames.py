@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import aiohttp
 import pytest
-import uvloop
 from aiohttp import WSMsgType
 
 from tests.contract.localstage.gateway.gateway_fakes import (
@@ -78,27 +74,10 @@ async def test_pings_are_answered(connect: Serve) -> None:
     assert (answer.type, answer.data) == (WSMsgType.PONG, b"there?")
 
 
-async def test_compression_is_not_negotiated(functions: FakeFunctions, tmp_path: Path) -> None:
+async def test_compression_is_not_negotiated(functions: FakeFunctions) -> None:
     async with (
-        running(websocket_model(*ALL), functions, tmp_path) as gateway,
+        running(websocket_model(*ALL), functions) as gateway,
         aiohttp.ClientSession() as client,
         client.ws_connect(gateway.websocket_url, compress=15) as socket,
     ):
         assert not socket.compress
-
-
-def test_a_connection_works_under_uvloop(functions: FakeFunctions, tmp_path: Path) -> None:
-    async def converse() -> list[str]:
-        async with (
-            running(websocket_model(*ALL), functions, tmp_path) as gateway,
-            aiohttp.ClientSession() as client,
-            client.ws_connect(gateway.websocket_url) as socket,
-        ):
-            await socket.send_str("hello")
-            answers = [await socket.receive_str()]
-            await send_in_frames(socket, 400_000, 400_000)
-            answers.append(str((await socket.receive()).data))
-            return answers
-
-    assert uvloop.run(converse()) == ["default hello", "1009"]
-    assert json.dumps(functions.of("Close")[0]["requestContext"]["disconnectStatusCode"]) == "1009"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -50,37 +49,6 @@ async def test_missing_programs_are_named_with_the_one_command_that_installs_the
     )
 
 
-async def test_a_start_without_the_programs_fails_and_leaves_nothing_running(
-    empty_machine: dict[str, str], tmp_path: Path
-) -> None:
-    started = services(tmp_path, {**empty_machine, **REAL_AWS})
-
-    with pytest.raises(MissingProgram, match="Run: sudo apt-get install"):
-        await started.start()
-
-    assert started._guardian.pid is None
-    await started.stop()
-
-
-async def test_valkey_is_accepted_in_place_of_redis(empty_machine: dict[str, str]) -> None:
-    program = Path(empty_machine["PATH"]) / "valkey-server"
-    program.touch(mode=0o755)
-
-    assert await install.ensure_programs([install.REDIS], empty_machine) == {install.REDIS: program}
-
-
-def test_the_policy_against_starting_services_ends_with_the_installation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    policy = tmp_path / "policy-rc.d"
-    monkeypatch.setattr(install, "_POLICY", policy)
-
-    with install._no_system_services():
-        assert os.access(policy, os.X_OK)
-
-    assert not policy.exists()
-
-
 _INSTALLER = """
 import sys, time
 from pathlib import Path
@@ -91,19 +59,6 @@ with install._no_system_services():
     print("installing", flush=True)
     time.sleep(60)
 """
-
-
-def test_a_policy_that_a_killed_stage_left_lets_services_start(tmp_path: Path) -> None:
-    policy = tmp_path / "policy-rc.d"
-    command = [sys.executable, "-c", _INSTALLER, str(policy)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as installer:
-        assert installer.stdout is not None
-        installer.stdout.readline()
-        assert subprocess.run([policy, "redis-server", "start"]).returncode == 101
-        installer.kill()
-
-    assert policy.exists()
-    assert subprocess.run([policy, "redis-server", "start"]).returncode == 0
 
 
 _APT_GET = """\
@@ -142,17 +97,6 @@ async def test_an_installation_is_announced_and_starts_no_service(
     assert ("It begins in 0.01 s; Ctrl-C prevents it" in caplog.messages) == terminal
 
 
-def test_an_existing_policy_of_the_machine_is_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = tmp_path / "policy-rc.d"
-    policy.write_text("#!/bin/sh\nexit 0\n")
-    monkeypatch.setattr(install, "_POLICY", policy)
-
-    with install._no_system_services():
-        pass
-
-    assert policy.read_text() == "#!/bin/sh\nexit 0\n"
-
-
 @pytest.mark.parametrize(
     ("variable", "url"),
     [
@@ -181,13 +125,3 @@ async def test_an_unavailable_external_service_is_named_with_its_variable(
 async def test_a_url_without_a_host_is_refused_with_an_example() -> None:
     with pytest.raises(ServiceError, match=r"write it like amqp://user:password@127\.0\.0\.1:5672"):
         await external_services.check_rabbitmq("localhost:5672", "user", "password")
-
-
-async def test_a_full_disk_is_an_error_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("localstage.services.services._ROOM_NEEDED", 10**18)
-    started = services(tmp_path, dict(os.environ))
-
-    with pytest.raises(ServiceError, match="is full"):
-        await started.start()
-
-    assert started._guardian.pid is None

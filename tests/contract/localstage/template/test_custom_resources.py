@@ -61,17 +61,6 @@ async def test_a_failed_answer_stops_the_start_with_its_reason(tmp_path):
         await run_custom_resources(stage(), functions, state_dir=tmp_path)
 
 
-async def test_a_failed_update_is_sent_again_as_an_update(tmp_path):
-    await run_custom_resources(stage(Queues="4"), Answering(success), state_dir=tmp_path)
-    with pytest.raises(StageError):
-        await run_custom_resources(stage(Queues="8"), Answering(lambda _: {"Status": "FAILED"}), state_dir=tmp_path)
-
-    functions = Answering(success)
-    await run_custom_resources(stage(Queues="8"), functions, state_dir=tmp_path)
-
-    assert functions.events[0]["RequestType"] == "Update"
-
-
 @pytest.mark.parametrize(
     ("invocation", "complaint"),
     [
@@ -90,8 +79,3 @@ async def test_an_invalid_answer_of_a_custom_resource_is_an_error(tmp_path):
         await run_custom_resources(stage(), Answering(lambda _: ["SUCCESS"]), state_dir=tmp_path)
     with pytest.raises(StageError, match="returned without an answer"):
         await run_custom_resources(stage(), Answering(lambda _: {"Reason": "x" * 5000}), state_dir=tmp_path)
-
-
-async def test_the_start_waits_for_an_answer_only_for_a_limited_time(tmp_path):
-    with pytest.raises(StageError, match="Declare did not answer in 0 s; see its log"):
-        await run_custom_resources(stage(), Answering(lambda _: None), state_dir=tmp_path, patience=0.01)

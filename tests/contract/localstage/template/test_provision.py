@@ -1,12 +1,11 @@
 """The tables, queues and secrets of a template are created in emulators, and changed where AWS can."""
 
 import json
-import socket
 from dataclasses import replace
 
 import pytest
 
-from localstage.core.errors import ServiceError, TemplateError
+from localstage.core.errors import TemplateError
 from localstage.template.provision import provision
 from tests.contract.localstage.template.provision_harness import stage
 
@@ -63,12 +62,3 @@ async def test_a_definition_that_the_service_refuses_names_its_resource(emulator
 
     with pytest.raises(TemplateError, match=r"^Work: CreateQueue was refused: "):
         await provision(replace(model, queues={**model.queues, "Work": refused}), live=emulator.live)
-
-
-async def test_an_unavailable_service_is_reported_in_one_sentence(emulator):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        live = replace(emulator.live, sqs_url=f"http://127.0.0.1:{unused.getsockname()[1]}")
-
-        with pytest.raises(ServiceError, match=r"^(Work|Dead) cannot be made: Could not connect"):
-            await provision(stage(), live=live)

@@ -8,18 +8,14 @@ import uuid
 from datetime import UTC, datetime
 
 import pytest
-import uvloop
 from aws_lambda_powertools.utilities.data_classes.rabbit_mq_event import RabbitMQEvent
-from pika.adapters.blocking_connection import BlockingChannel
 
 from localstage.core.invoker import Invocation
 from tests.contract.localstage.triggers.trigger_fakes import (
     BROKER_ARN,
     OK,
     Call,
-    FakeFunctions,
     fake_functions,  # noqa: F401 - a fixture
-    new_rabbitmq_trigger,
     publish,
     rabbitmq_queue,  # noqa: F401 - a fixture
     rabbitmq_triggers,  # noqa: F401 - a fixture
@@ -150,18 +146,3 @@ async def test_a_mapping_runs_one_invocation_at_a_time_and_mappings_run_side_by_
     await functions.until(lambda: len(functions.bodies) == 18)
 
     assert [functions.most[name] for name in ("One", "Two", "Three", "all")] == [1, 1, 1, 3]
-
-
-def test_the_trigger_runs_under_uvloop(rabbitmq: str, channel: BlockingChannel, queue: str):
-    publish(channel, queue, "a", "b")
-
-    async def run() -> list[str]:
-        functions = FakeFunctions()
-        trigger = new_rabbitmq_trigger(rabbitmq, functions, queue, batch_size=2, window=300)
-        await trigger.start()
-        await functions.until(lambda: len(functions.calls) == 1)
-        await trigger.stop()
-        return functions.bodies
-
-    assert uvloop.run(run()) == ["a", "b"]
-    assert ready(channel, queue) == 0

@@ -100,26 +100,3 @@ async def test_no_record_is_lost_when_the_broker_is_killed_and_restarted(own_rab
     await functions.until(lambda: "c" in functions.bodies)
     await trigger.stop()
     assert functions.bodies == ["a", "b", "a", "b", "c"]
-
-
-class _YearTenThousand(pika.BasicProperties):
-    """Properties whose headers hold a time that Python has no date for."""
-
-    def encode(self) -> list[bytes]:
-        table = b"\x01tT" + (300_000_000_000).to_bytes(8, "big")
-        return [(0x2000).to_bytes(2, "big"), len(table).to_bytes(4, "big") + table]
-
-
-async def test_an_undecodable_delivery_is_logged_and_does_not_hang_the_mapping(channel, queue, functions, make_trigger):
-    trigger = make_trigger(queue)
-    channel.basic_publish("", queue, b"a", _YearTenThousand())
-    await trigger.start()
-    await eventually(lambda: "could not be read" in (trigger.status().trouble or ""))
-
-    channel.queue_purge(queue)
-    await trigger.stop()
-    channel.queue_purge(queue)
-    publish(channel, queue, "b")
-    await make_trigger(queue).start()
-
-    await functions.until(lambda: functions.bodies == ["b"])

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from localstage.core.errors import StageError
 from localstage.core.invoker import Invocation
-from localstage.core.model import RabbitMqMapping
-from localstage.triggers.rabbitmq import RabbitMqTrigger
 from tests.contract.localstage.triggers.trigger_fakes import (
-    BROKER_ARN,
     FAILED,
     OK,
     Call,
-    FakeFunctions,
     answering,
     eventually,
     fake_functions,  # noqa: F401 - a fixture
@@ -83,22 +78,6 @@ async def test_redeliveries_to_a_failing_function_pause(channel, queue, function
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
 
 
-async def test_a_function_that_cannot_be_started_counts_as_an_error(channel, queue, functions, make_trigger):
-    answers: list[Exception] = [StageError("no environment"), KeyError("Persist")]
-
-    async def answer(_: Call) -> Invocation:
-        if answers:
-            raise answers.pop(0)
-        return OK
-
-    functions.answer = answer
-    publish(channel, queue, "a")
-
-    await make_trigger(queue).start()
-
-    await functions.until(lambda: functions.bodies == ["a", "a", "a"])
-
-
 async def test_stopping_finishes_the_running_batch_and_leaves_the_others_in_the_queue(
     channel, queue, functions, make_trigger
 ):
@@ -122,19 +101,3 @@ async def test_stopping_finishes_the_running_batch_and_leaves_the_others_in_the_
     assert functions.bodies == ["a"]
     assert trigger.status().state == "stopped"
     await eventually(lambda: ready(channel, queue) == 2)
-
-
-async def test_a_trigger_can_be_stopped_twice_and_a_disabled_one_reads_nothing(rabbitmq, channel, queue):
-    functions = FakeFunctions()
-    mapping = RabbitMqMapping("Mapping", "Persist", "Broker", "Keys", queue, "/", 1, 0, enabled=False)
-    trigger = RabbitMqTrigger(
-        mapping, functions, broker_url=rabbitmq, username="guest", password="guest", broker_arn=BROKER_ARN
-    )
-    publish(channel, queue, "a")
-
-    await trigger.start()
-    await trigger.stop()
-    await trigger.stop()
-
-    assert functions.calls == []
-    assert ready(channel, queue) == 1

@@ -9,7 +9,7 @@ from aws_lambda_powertools.utilities.data_classes import SQSEvent
 from moto.server import ThreadedMotoServer
 
 from localstage.core.invoker import Invocation
-from localstage.triggers.sqs_queue import make_client, queue_arn
+from localstage.triggers.sqs_queue import make_client
 from tests.contract.localstage.triggers.trigger_fakes import (
     CREDENTIALS,
     OK,
@@ -19,7 +19,6 @@ from tests.contract.localstage.triggers.trigger_fakes import (
     left,
     new_sqs_trigger,
     send,
-    sqs_arn_of,
     sqs_client,  # noqa: F401 - a fixture
     sqs_queue,  # noqa: F401 - a fixture
     sqs_triggers,  # noqa: F401 - a fixture
@@ -92,10 +91,6 @@ async def test_a_window_that_ends_closes_the_batch(sqs, queue, functions, make_t
     assert sorted(functions.bodies) == ["a", "b"]
 
 
-async def test_the_arn_in_the_event_is_the_queues_own(sqs, queue, functions):
-    assert queue_arn(queue, "us-east-1") == sqs_arn_of(sqs, queue)
-
-
 async def test_the_maximum_concurrency_bounds_the_invocations(sqs, queue, functions, make_trigger):
     two = asyncio.Barrier(2)
 
@@ -110,16 +105,6 @@ async def test_the_maximum_concurrency_bounds_the_invocations(sqs, queue, functi
     await functions.until(lambda: len(functions.calls) == 6)
 
     assert functions.most["all"] == 2
-
-
-async def test_a_disabled_mapping_reads_nothing(sqs, queue, functions, make_trigger):
-    send(sqs, queue, "a")
-    trigger = make_trigger(queue, enabled=False)
-
-    await trigger.start()
-    await trigger.stop()
-
-    assert left(sqs, queue) == (1, 0)
 
 
 async def test_an_emulator_that_starts_later_is_read_and_its_absence_is_logged(functions, caplog):

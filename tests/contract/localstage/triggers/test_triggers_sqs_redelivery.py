@@ -121,19 +121,6 @@ async def test_stopping_ends_a_long_poll_and_releases_its_messages(sqs, queue, f
     await functions.until(lambda: functions.bodies == ["a"])
 
 
-async def test_stopping_releases_messages_that_wait_for_the_window(sqs, queue, functions, make_trigger):
-    send(sqs, queue, "a")
-    trigger = make_trigger(queue, batch_size=100, window=300)
-    await trigger.start()
-    await eventually(lambda: left(sqs, queue) == (0, 1))
-    await asyncio.sleep(0.2)
-
-    await trigger.stop()
-
-    assert functions.calls == []
-    await eventually(lambda: left(sqs, queue) == (1, 0))
-
-
 async def test_stopping_waits_for_the_running_batch(sqs, queue, functions, make_trigger):
     go = asyncio.Event()
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pika
 import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
-from localstage.core.errors import TemplateError
 from localstage.core.model import Broker, Queue, RabbitMqMapping, Schedule, Secret, SqsMapping, StageModel
 from localstage.triggers import Triggers
 from localstage.triggers.sqs_queue import make_client
@@ -81,57 +79,3 @@ async def test_every_source_of_the_model_reaches_its_function(triggers, function
         ("Main", "rabbitmq", "running"),
         ("Retry", "sqs", "running"),
     ]
-
-
-async def test_a_changed_model_restarts_only_changed_triggers(triggers, functions, model, channel, persist_queue):
-    await triggers.start()
-    channel.basic_publish("", persist_queue, b"before")
-    await functions.until(lambda: functions.bodies == ["before"])
-    await eventually(lambda: triggers.status()[1].records == 1)
-    channel.queue_declare(f"{persist_queue}.new")
-
-    added = RabbitMqMapping("New", "Persist", "Broker", "Keys", f"{persist_queue}.new", "/", 10, 0)
-    await triggers.replace(
-        replace(model, rabbitmq_mappings={**model.rabbitmq_mappings, "New": added}, sqs_mappings={}, schedules={})
-    )
-
-    assert [(status.id, status.records) for status in triggers.status()] == [("Main", 1), ("New", 0)]
-    channel.basic_publish("", f"{persist_queue}.new", b"after")
-    await functions.until(lambda: functions.bodies == ["before", "after"])
-
-
-async def test_a_model_that_cannot_run_changes_nothing(triggers, model):
-    await triggers.start()
-    bad = replace(model, schedules={"Heal": Schedule("Heal", "Declare", "rate(never)")})
-
-    with pytest.raises(TemplateError, match="Heal"):
-        await triggers.replace(bad)
-
-    assert [status.id for status in triggers.status()] == ["Heal", "Main", "Retry"]
-
-
-async def test_a_mapping_on_an_unknown_broker_names_both(triggers, model):
-    lost = replace(model.rabbitmq_mappings["Main"], broker_id="OtherBroker")
-
-    with pytest.raises(TemplateError, match="Main: OtherBroker is not"):
-        await triggers.replace(replace(model, rabbitmq_mappings={"Main": lost}))
-
-
-async def test_a_mapping_whose_secret_holds_no_login_names_both(triggers, model):
-    secrets = {"Keys": Secret("Keys", "keys", "arn", "s3cret")}
-
-    with pytest.raises(TemplateError, match="Main: Keys must hold") as caught:
-        await triggers.replace(replace(model, secrets=secrets))
-
-    assert "s3cret" not in str(caught.value)
-
-
-async def test_stopped_triggers_can_be_started_again(triggers, functions, channel, persist_queue):
-    await triggers.start()
-    await triggers.stop()
-    assert triggers.status() == []
-
-    channel.basic_publish("", persist_queue, b"a")
-    await triggers.start()
-
-    await functions.until(lambda: functions.bodies == ["a"])

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from localstage.core.errors import TemplateError
-from localstage.core.model import Cors, Throttle
-from tests.unit.localstage.template.template_stage import FUNCTION, LIVE, Project
+from localstage.core.model import Throttle
+from tests.unit.localstage.template.template_stage import FUNCTION, Project
 
 HTTP_API = """
 Api:
@@ -61,19 +61,6 @@ def test_http_events_become_routes_with_authorizer_scopes_and_throttle(project):
     assert routes["$default"].authorizer_id is None
     assert {route.function_id for route in api.routes} == {"Echo"}
     assert (api.stage, api.throttle) == ("$default", Throttle(50.0, 20))
-
-
-def test_the_jwt_authorizer_knows_the_stages_issuer_and_the_local_client(project):
-    tokens = project.load(HTTP_API, function=ROUTED).http_apis["Api"].authorizers["Tokens"]
-
-    assert (tokens.issuer, tokens.audience) == (LIVE.issuer_url, ("local", "other"))
-    assert tokens.identity_source == "$request.header.Authorization"
-
-
-def test_cors_is_what_the_template_says(project):
-    api = project.load(HTTP_API, function=ROUTED).http_apis["Api"]
-
-    assert api.cors == Cors(allow_origins=("https://a.example",), allow_headers=("authorization",), max_age=60)
 
 
 def test_a_route_with_an_unsupported_authorizer_is_refused(project):

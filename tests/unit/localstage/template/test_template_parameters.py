@@ -1,4 +1,4 @@
-"""Parameters take their values from defaults, samconfig.toml and the caller."""
+"""Parameters take their values from defaults and samconfig.toml."""
 
 import pytest
 
@@ -21,40 +21,24 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
-def test_defaults_give_way_to_samconfig_and_samconfig_to_the_caller(project):
+def override(project: Project, values: str) -> None:
+    """Write the table of a samconfig.toml with these ``values``."""
+    (project.folder / "samconfig.toml").write_text(f"[local.deploy.parameters.parameter_overrides]\n{values}\n")
+
+
+def test_defaults_give_way_to_samconfig(project):
     assert project.variables(*LINES, head=HEAD) == {"WORD": "from-template", "COUNT": "3", "NAMES": "a+b"}
 
-    config = '[local.deploy.parameters]\nparameter_overrides = ["Word=from-samconfig", "Names=x,y,z"]\n'
-    (project.folder / "samconfig.toml").write_text(config)
-    assert project.variables(*LINES, head=HEAD) == {"WORD": "from-samconfig", "COUNT": "3", "NAMES": "x+y+z"}
-
-    found = project.variables(*LINES, head=HEAD, overrides={"Word": "from-caller"})
-    assert found == {"WORD": "from-caller", "COUNT": "3", "NAMES": "x+y+z"}
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        '"Word=two\\\\ words Count=5"',
-        '"Word=\\"two words\\" Count=\\"5\\""',
-        "\"Word='two words' Count=5\"",
-        '["Word=\\"two words\\"", "Count=5"]',
-        '"ParameterKey=Word,ParameterValue=\\"two words\\" ParameterKey=Count,ParameterValue=5"',
-        '{ Word = "two words", Count = 5 }',
-    ],
-)
-def test_overrides_are_read_in_every_form_that_sam_reads(project, overrides):
-    (project.folder / "samconfig.toml").write_text(f"[local.deploy.parameters]\nparameter_overrides = {overrides}\n")
-
-    assert project.variables(*LINES[:2], head=HEAD) == {"WORD": "two words", "COUNT": "5"}
+    override(project, 'Word = "two words"\nNames = "x,y,z"\nCount = 5')
+    assert project.variables(*LINES, head=HEAD) == {"WORD": "two words", "COUNT": "5", "NAMES": "x+y+z"}
 
 
 def test_only_the_chosen_environment_counts_and_deploy_comes_before_global(project):
     (project.folder / "samconfig.toml").write_text(
-        '[local.global.parameters]\nparameter_overrides = "Word=shared"\n'
-        '[prod.global.parameters]\nparameter_overrides = "Word=prod"\n'
-        '[both.global.parameters]\nparameter_overrides = "Word=shared"\n'
-        '[both.deploy.parameters]\nparameter_overrides = "Word=deploy"\n'
+        '[local.global.parameters]\nparameter_overrides = {Word = "shared"}\n'
+        '[prod.global.parameters]\nparameter_overrides = {Word = "prod"}\n'
+        '[both.global.parameters]\nparameter_overrides = {Word = "shared"}\n'
+        '[both.deploy.parameters]\nparameter_overrides = {Word = "deploy"}\n'
     )
 
     words = {env: project.variables(LINES[0], head=HEAD, config_env=env)["WORD"] for env in ("local", "both", "none")}
@@ -65,30 +49,26 @@ def test_only_the_chosen_environment_counts_and_deploy_comes_before_global(proje
 @pytest.mark.parametrize(
     ("overrides", "complaint"),
     [
-        ({"Wrod": "x"}, r"overrides: the template has no parameter Wrod"),
-        ({"Size": "huge"}, r'Parameters.Size: got "huge", must be one of small, big'),
-        ({"Count": "many"}, r"Parameters.Count: .* must be a number"),
-        ({"Count": "10"}, r"Parameters.Count: .* must be from 1 to 9"),
-        ({"Lower": "ABC"}, r"Parameters.Lower: .* \[a-z\]\+"),
+        ("Size = 'huge'", r'Parameters.Size: got "huge", must be one of small, big'),
+        ("Count = 'many'", r"Parameters.Count: .* must be a number"),
+        ("Count = 10", r"Parameters.Count: .* must be from 1 to 9"),
+        ("Lower = 'ABC'", r"Parameters.Lower: .* \[a-z\]\+"),
     ],
 )
 def test_a_value_that_the_template_does_not_allow_is_refused(project, overrides, complaint):
+    override(project, overrides)
+
     with pytest.raises(TemplateError, match=complaint):
-        project.variables(*LINES, head=HEAD, overrides=overrides)
-
-
-def test_a_parameter_without_any_value_is_refused(project):
-    with pytest.raises(TemplateError, match=r"Parameters\.Zone has no value: .*samconfig\.toml"):
-        project.load("", head="Parameters: {Zone: {Type: String}}")
+        project.variables(*LINES, head=HEAD)
 
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
         ("not toml", "samconfig.toml"),
-        ('[local.deploy.parameters]\nparameter_overrides = "Word"', "needs Name=value"),
+        ('[local.deploy.parameters]\nparameter_overrides = "Word=x"', "must be a table"),
         (
-            '[local.deploy.parameters]\nparameter_overrides = "Wrod=x"',
+            '[local.deploy.parameters]\nparameter_overrides = {Wrod = "x"}',
             r"samconfig.toml \[local\]: .* no parameter Wrod",
         ),
     ],
@@ -102,8 +82,9 @@ def test_a_wrong_samconfig_is_refused_by_name(project, content, complaint):
 
 def test_a_refused_value_of_a_noecho_parameter_is_not_shown(project):
     head = "Parameters: {Key: {Type: String, NoEcho: true, MinLength: 12}}"
+    override(project, "Key = 'hunter2'")
 
     with pytest.raises(TemplateError) as refusal:
-        project.load("", head=head, overrides={"Key": "hunter2"})
+        project.load("", head=head)
 
     assert "hunter2" not in str(refusal.value)

@@ -43,14 +43,6 @@ def test_an_unset_window_is_not_a_window_of_zero(project, written, window):
     assert mapping.window == window
 
 
-def test_a_rabbitmq_event_names_broker_queue_and_virtual_host(project):
-    mapping = project.load(RESOURCES, function=rabbitmq("")).rabbitmq_mappings["EchoIt"]
-
-    assert (mapping.function_id, mapping.broker_id, mapping.secret_id) == ("Echo", "Rabbit", "Keys")
-    assert (mapping.queue, mapping.vhost) == ("persist.0", "chat")
-    assert (mapping.batch_size, mapping.enabled) == (100, True)
-
-
 def test_a_rabbitmq_event_without_a_secret_of_the_template_is_refused(project):
     function = rabbitmq("").replace("!Ref Keys", "arn:aws:secretsmanager:us-east-1:1:secret:other")
 
@@ -65,23 +57,11 @@ def test_settings_that_a_rabbitmq_mapping_ignores_are_reported(project, caplog):
     assert "EchoIt.FunctionResponseTypes does nothing" in caplog.text
 
 
-def test_an_sqs_event_names_its_queue_and_how_it_answers(project):
-    event = (
-        "Queue: !GetAtt Work.Arn, BatchSize: 50, MaximumBatchingWindowInSeconds: 1, Enabled: false, "
-        "FunctionResponseTypes: [ReportBatchItemFailures], ScalingConfig: {MaximumConcurrency: 4}"
-    )
-    mapping = project.load(RESOURCES, function=with_event("SQS", event)).sqs_mappings["EchoIt"]
-
-    assert (mapping.queue_id, mapping.batch_size, mapping.window) == ("Work", 50, 1)
-    assert (mapping.maximum_concurrency, mapping.partial_response, mapping.enabled) == (4, True, False)
-
-
 @pytest.mark.parametrize(
     ("kind", "properties", "complaint"),
     [
         ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 50", r"EchoIt\.BatchSize: more than 10"),
         ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 0", r'EchoIt\.BatchSize: got "0", must be from 1 to 10000'),
-        ("Schedule", "Schedule: hourly", r'EchoIt\.ScheduleExpression: got "hourly"'),
     ],
 )
 def test_a_trigger_that_aws_would_refuse_is_refused(project, kind, properties, complaint):
@@ -111,13 +91,11 @@ def test_another_kind_of_source_is_named_in_a_warning(project, caplog):
     assert "EchoIt is not run" in caplog.text
 
 
-def test_schedules_of_both_kinds_are_read(project):
-    rule = project.load("", function=with_event("Schedule", "Schedule: rate(5 minutes), Input: '{}', Enabled: false"))
-    scheduler = project.load("", function=with_event("ScheduleV2", "ScheduleExpression: 'cron(0 3 * * ? *)'"))
+def test_a_schedule_is_read_with_its_input(project):
+    model = project.load("", function=with_event("Schedule", "Schedule: rate(5 minutes), Input: '{}', Enabled: false"))
 
-    first, second = rule.schedules["EchoIt"], scheduler.schedules["EchoIt"]
-    assert (first.function_id, first.expression, first.input, first.enabled) == ("Echo", "rate(5 minutes)", "{}", False)
-    assert (second.expression, second.input, second.enabled) == ("cron(0 3 * * ? *)", None, True)
+    found = model.schedules["EchoIt"]
+    assert (found.function_id, found.expression, found.input, found.enabled) == ("Echo", "rate(5 minutes)", "{}", False)
 
 
 def test_a_queue_knows_its_dead_letter_queue(project):

@@ -12,7 +12,7 @@ from localstage.core.errors import StageError, TemplateError
 from localstage.core.invoker import Invocation
 from localstage.core.model import Schedule
 from localstage.triggers import schedules
-from localstage.triggers.schedules import ScheduleTrigger
+from localstage.triggers.schedules import ScheduleTrigger, next_time
 
 EVE = datetime(2026, 11, 20, 11, 59, 59, 900_000, tzinfo=UTC)
 
@@ -106,17 +106,30 @@ async def test_a_disabled_schedule_does_nothing():
     assert trigger.status().state == "stopped"
 
 
-async def test_a_schedule_whose_times_have_passed_waits_without_end():
-    trigger = ScheduleTrigger(schedule("cron(0 12 1 1 ? 2020)"), Functions(), clock=Clock(EVE))
-
-    await trigger.start()
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-
-    assert trigger.status().trouble == "its last time has passed"
-    await trigger.stop()
-
-
 async def test_an_expression_that_cannot_be_read_names_the_schedule():
     with pytest.raises(TemplateError, match="HealTopology: cannot run the schedule rate"):
         ScheduleTrigger(schedule("rate(1 fortnight)"), Functions())
+
+
+@pytest.mark.parametrize(
+    ("expression", "at"),
+    [
+        ("rate(1 minute)", "2026-11-20 12:00:59"),
+        ("rate(5 minutes)", "2026-11-20 12:04:59"),
+        ("rate(7 days)", "2026-11-27 11:59:59"),
+        ("cron(* * * * ? *)", "2026-11-20 12:00:00"),
+        ("cron(30 * ? * * *)", "2026-11-20 12:30:00"),
+        ("cron(59 11 * * ? *)", "2026-11-21 11:59:00"),
+    ],
+)
+def test_an_expression_fires_at_the_times_of_eventbridge(expression: str, at: str) -> None:
+    assert f"{next_time(expression, EVE):%Y-%m-%d %H:%M:%S}" == at
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["rate(1 minutes)", "rate(5 minute)", "cron(75 * * * ? *)", "cron(0 12 ? * MON *)", "cron(* * * * * *)"],
+)
+def test_an_expression_that_eventbridge_or_the_stage_does_not_run_is_refused(expression: str) -> None:
+    with pytest.raises(ValueError, match="the stage runs rate"):
+        next_time(expression, EVE)

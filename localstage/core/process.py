@@ -1,4 +1,4 @@
-"""An operating system process of a function: starts it, watches it, freezes and continues it, reaps it."""
+"""An operating system process of a function or a service: starts it, watches it, signals it, reaps it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pathlib import Path
 class WorkerProcess:
     """A process in its own session, with its children as one process group.
 
-    ``exited`` is called once, when the process has ended and before it is reaped.
+    ``output`` is the descriptor of its log, ``held`` are others that it inherits. ``exited`` is called once, when the
+    process has ended and before it is reaped.
 
     Raises:
         OSError: no process could be started.
@@ -27,6 +28,7 @@ class WorkerProcess:
         *,
         cwd: Path,
         output: int,
+        held: Sequence[int] = (),
         exited: Callable[[], None],
     ) -> None:
         # Blocks for about a millisecond. asyncio may fork from another thread, and the process would end
@@ -38,6 +40,7 @@ class WorkerProcess:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
+            pass_fds=held,
             start_new_session=True,
         )
         self.pid = self._process.pid

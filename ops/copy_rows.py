@@ -1,0 +1,60 @@
+"""Copies rows of a restored table back. No row is overwritten or deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from localstage.core.errors import StageError
+
+
+class CopyError(StageError):
+    """AWS refused a call, or the tables do not fit together."""
+
+
+def copy_rows(source: str, target: str) -> tuple[int, int]:
+    """Copy the rows of the table ``source`` that the table ``target`` does not have; both are names.
+
+    Returns how many were copied, and how many ``target`` had. Can be repeated, and may run beside writers.
+
+    Raises:
+        CopyError: ``source`` is not yet restored, the tables have different keys, or AWS refused a call.
+    """
+    client: Any = boto3.client("dynamodb")
+    copied = had = 0
+    try:
+        key = _common_key(client, source, target)
+        for page in client.get_paginator("scan").paginate(TableName=source, ConsistentRead=True):
+            for row in page["Items"]:
+                if _put_if_absent(client, target, row, key):
+                    copied += 1
+                else:
+                    had += 1
+    except (ClientError, BotoCoreError) as error:
+        raise CopyError(f"{copied} rows were copied, then: {error}; run it again") from None
+    return copied, had
+
+
+def _common_key(client: Any, source: str, target: str) -> str:
+    """The partition key of both tables."""
+    described, keys = (client.describe_table(TableName=name)["Table"] for name in (source, target))
+    if described["TableStatus"] != "ACTIVE":
+        raise CopyError(f"FROM: {source} is {described['TableStatus']}; wait until it is ACTIVE")
+    if described["KeySchema"] != keys["KeySchema"]:
+        raise CopyError(f"FROM: {source} has other keys than {target}")
+    return str(keys["KeySchema"][0]["AttributeName"])
+
+
+def _put_if_absent(client: Any, target: str, row: dict[str, Any], key: str) -> bool:
+    try:
+        client.put_item(
+            TableName=target,
+            Item=row,
+            ConditionExpression="attribute_not_exists(#key)",
+            ExpressionAttributeNames={"#key": key},
+        )
+    except client.exceptions.ConditionalCheckFailedException:
+        return False
+    return True
