@@ -107,7 +107,7 @@ def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
     from headrace.analytics.requests import TopQuery
     from headrace.analytics.scanner import Scanner
     from headrace.analytics.windows import Analytics
-    from headrace.api.router import HttpRouter, Route
+    from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock, iso
     from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
     from headrace.streams.ads.routes import AdsServices, top
@@ -120,7 +120,7 @@ def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
     def ask() -> dict[str, Any]:
         services = AdsServices(history, Analytics(scanner, cache, clock, 10))
         window = {"from": iso(MINUTE_START), "to": iso(MINUTE_START + 60_000_000)}
-        router = HttpRouter({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock)
+        router = http_handler(Api({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock))
         return answer_of(router, http_event("GET /ads/top", SCOPE, window))
 
     if ask()["clicks"] != count:
@@ -130,7 +130,7 @@ def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
 
 def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     """Ask for the rides of each hour of the day."""
-    from headrace.api.router import HttpRouter, Route
+    from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock
     from headrace.runtime.aws import client as lean
     from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
@@ -148,7 +148,7 @@ def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     unused: Any = None  # this route does not use them
     services = SkiServices(unused, days, resorts, unused, clock)
     route = "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours"
-    router = HttpRouter({route: Route(hours, path=ResortDayPath)}, lambda: services, clock)
+    router = http_handler(Api({route: Route(hours, path=ResortDayPath)}, lambda: services, clock))
     path = {"resortID": str(RESORT), "seasonID": str(SEASON), "dayID": str(DAY)}
 
     def ask() -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Environment:
         from headrace.analytics.routes import StreamAnalytics, window
         from headrace.analytics.scanner import Scanner
         from headrace.analytics.windows import Analytics
-        from headrace.api.router import HttpRouter, Route
+        from headrace.api.router import Api, Route, http_handler
         from headrace.core.times import SystemClock
         from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
@@ -54,7 +54,7 @@ class Environment:
         reader = DynamoColumns(columns_client(SHARDS))
         self.analytics = Analytics(Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
         routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
-        self.router = HttpRouter(routes, lambda: StreamAnalytics(CHAT, self.analytics), SystemClock())
+        self.router = http_handler(Api(routes, lambda: StreamAnalytics(CHAT, self.analytics), SystemClock()))
 
     def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
         """Request a window; returns milliseconds, read units and the answer."""

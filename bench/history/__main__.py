@@ -81,7 +81,7 @@ class Pages:
 
     def ours(self, kind: str, size: int, query: dict[str, str]) -> Call:
         """The whole function read_chat for one request."""
-        from headrace.api.router import HttpRouter, Route
+        from headrace.api.router import Api, Route, http_handler
         from headrace.core.caller import CHAT_READ
         from headrace.core.times import SystemClock
         from headrace.streams.chat.messages.requests import RoomPageRequest
@@ -91,7 +91,7 @@ class Pages:
         event = http_event("GET /rooms/{roomId}/messages", "chat:read", query, {"roomId": f"room-{size}"})
         chat = SimpleNamespace(history=self._histories[kind])
         route = Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=RoomPageRequest)
-        answer = HttpRouter({event["routeKey"]: route}, lambda: chat, SystemClock())
+        answer = http_handler(Api({event["routeKey"]: route}, lambda: chat, SystemClock()))
         return lambda: answer(event)
 
     def forget_requests(self, size: int) -> Call:

@@ -263,8 +263,7 @@ class Reading(RuleBasedStateMachine):
 @pytest.fixture
 def short_cached_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cached pages are so short that a few messages fill them."""
-    for module in ("headrace.streams.chat.messages.history", "headrace.api.paging.pager"):
-        monkeypatch.setattr(f"{module}.ROWS", 3)
+    monkeypatch.setattr("headrace.api.paging.newest_page_cache.ROWS", 3)
 
 
 @pytest.mark.timeout(0 if ASKED else 120)

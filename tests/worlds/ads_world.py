@@ -10,7 +10,7 @@ from headrace.analytics.late_events import LateEvents
 from headrace.analytics.scanner import Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, Handler, http_handler
 from headrace.core import times
 from headrace.core.envelope import decode
 from headrace.core.items import Item
@@ -85,14 +85,14 @@ class AdsWorld:
         self.cache = MemoryCache(self.clock)
         hasher = hasher or AddressHasher(MemorySecrets({"key": "k" * 64}), "key")
         acceptor = Acceptor(self.broker, self.retry, 4, self.clock, hash_address=hasher.hashed)
-        self.http = HttpRouter(routes_of("receive_http"), lambda: acceptor, self.clock)
+        self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         late = LateEvents(self.cache, self.clock, SETTLE)
         self.persister = Persister(
             self.store, self.retry, {ADS.name: CLICKS}, self.clock, sleep=lambda _: None, after=(late,)
         )
         self.router = self.reader()
 
-    def reader(self) -> HttpRouter:
+    def reader(self) -> Handler:
         """Another environment of read_ads, with nothing in memory."""
         ranges = MemoryReader(self.store.shown, (ADS.partition_key, ADS.sort_key))
         scanner = Scanner(MemoryColumns(self.store.shown, page=3), CLICKS.table, 8, self.clock, parallel=1)
@@ -100,7 +100,7 @@ class AdsWorld:
             ClickHistory(ranges, CursorSigner(b"k" * 32), CLICKS.table, self.clock),
             Analytics(scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance),
         )
-        return HttpRouter(routes_of("read_ads"), lambda: services, self.clock)
+        return http_handler(Api(routes_of("read_ads"), lambda: services, self.clock))
 
     def post(
         self, *clicks: dict[str, Any], subject: str = "ad-server", scope: str = PRODUCER
@@ -126,12 +126,12 @@ class AdsWorld:
         *,
         scope: str = READER,
         subject: str = "analyst",
-        router: HttpRouter | None = None,
+        router: Handler | None = None,
         **path: str,
     ) -> tuple[int, Any]:
         """The status and the body of an answer; ``route`` is the route's function."""
         router = router or self.router
-        key = key_of(router.routes, route)
+        key = key_of(routes_of("read_ads"), route)
         given = {name: value for name, value in path.items() if f"{{{name}}}" in key}
         asked = {**event(None, given, scope, subject), "routeKey": key, "queryStringParameters": query}
         answer = router(asked, Context())

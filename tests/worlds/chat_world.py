@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import ListRequest, PageRequest
-from headrace.api.router import FrameRouter, HttpRouter
+from headrace.api.router import Api, frame_handler, http_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
@@ -62,7 +62,9 @@ class ChatWorld(RoomWorld):
             "requestContext": {"authorizer": {"jwt": {"claims": claims(user)}}, "requestId": "r"},
             "body": json.dumps({"events": [{"roomId": room, "messageId": message_id, "message": "hello", **more}]}),
         }
-        status: int = HttpRouter(routes_of("receive_http"), lambda: self.sending, self.clock)(event)["statusCode"]
+        status: int = http_handler(Api(routes_of("receive_http"), lambda: self.sending, self.clock))(event)[
+            "statusCode"
+        ]
         return status
 
     def subscribe(self, user: str, room: str, connection: str) -> dict[str, Any]:
@@ -70,7 +72,7 @@ class ChatWorld(RoomWorld):
         event = frame_event({"roomId": room}, subject=user, scope="chat:read")
         event["requestContext"] |= {"connectionId": connection, "connectedAt": self.clock.now() // 1000}
         event["requestContext"]["routeKey"] = "subscribe"
-        frames = FrameRouter(routes_of("read_frame"), lambda: self.subscriptions, self.clock, actions=ACTIONS)
+        frames = frame_handler(Api(routes_of("read_frame"), lambda: self.subscriptions, self.clock), actions=ACTIONS)
         found: dict[str, Any] = json.loads(frames(event)["body"])
         return found
 

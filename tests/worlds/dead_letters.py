@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues.ports import RetryRecord
 from tests.fakes.queues import MemoryDeadLane
@@ -30,7 +30,7 @@ class Dead(WritePath):
         self.letters = DeadLetters(
             self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, lambda: self.now, self.sleep
         )
-        self.router = HttpRouter(ROUTES, lambda: self.letters, CLOCK)
+        self.router = http_handler(Api(ROUTES, lambda: self.letters, CLOCK))
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds

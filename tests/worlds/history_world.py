@@ -8,12 +8,13 @@ from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import NewestPageCache
-from headrace.api.paging.page import Page
+from headrace.api.paging.pager import Page
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
 from headrace.core.intervals import Interval
+from headrace.core.json import encode_object
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.rooms.access import ReadScope, RoomAccess, not_in_room
 from tests.fakes.clock import FixedClock
@@ -88,7 +89,7 @@ def interval(joined: float, left: float | None = None) -> Interval:
 
 def body(page: Page) -> dict[str, Any]:
     """A page as its reader gets it."""
-    found: dict[str, Any] = json.loads(page.text())
+    found: dict[str, Any] = json.loads(encode_object(page.to_body()))
     return found
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, Handler, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
@@ -56,7 +56,7 @@ class RoomWorld:
         rooms = CachedRooms(self.rooms)
         return RoomGate(rooms, self.memberships, lambda: self.gate_time, by_first_message=by_first_message)
 
-    def environment(self, clock: FixedClock) -> HttpRouter:
+    def environment(self, clock: FixedClock) -> Handler:
         """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
         joins = Joins(self.memberships, self.acceptor, clock)
@@ -64,12 +64,12 @@ class RoomWorld:
         shared = rooms, self.memberships, self.access, self.connections, consent
         cursors = CursorSigner(b"k" * 32)
         services = RoomServices(RoomService(*shared, joins, clock), Members(*shared, joins, cursors, clock))
-        return HttpRouter(routes_of("manage_rooms"), lambda: services, clock)
+        return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
 
-    def invitation_routes(self) -> HttpRouter:
+    def invitation_routes(self) -> Handler:
         """manage_invitations."""
         service = InvitationService(self.invitations, self.memberships, self.rooms, CursorSigner(b"k" * 32))
-        return HttpRouter(routes_of("manage_invitations"), lambda: service, self.clock)
+        return http_handler(Api(routes_of("manage_invitations"), lambda: service, self.clock))
 
     def request(
         self,
@@ -80,7 +80,7 @@ class RoomWorld:
         *,
         scopes: str = "chat:write chat:read",
         query: dict[str, str] | None = None,
-        routes: HttpRouter | None = None,
+        routes: Handler | None = None,
     ) -> tuple[int, Any]:
         """Status and body of an answer.
 

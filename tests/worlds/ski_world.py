@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
@@ -110,7 +110,7 @@ class SkiWorld:
         self.monotonic = 0.0
         gate = SeasonGate(lambda: self.resorts, lambda: self.monotonic)
         acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {SKI.name: gate})
-        self.http = HttpRouter(routes_of("receive_http"), lambda: acceptor, self.clock)
+        self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         self.hook = RideHook(self.counts, self.resorts, self.clock)
         self.persister = Persister(
             self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.hook),)
@@ -118,7 +118,7 @@ class SkiWorld:
         skiers = Skiers(self.skier_rows, RIDES.table, self.clock)
         days = ResortDays(self.index, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
         services = SkiServices(skiers, days, self.resorts, RequestTimes(NoCache()), self.clock)
-        self.router = HttpRouter(routes_of("read_ski"), lambda: services, self.clock)
+        self.router = http_handler(Api(routes_of("read_ski"), lambda: services, self.clock))
         for season in (2024, 2025):
             self.resorts.add_season(7, season)
             self.resorts.add_season(8, season)
@@ -144,7 +144,7 @@ class SkiWorld:
 
     def call(self, route: Callable[..., Any], asked: dict[str, Any]) -> dict[str, Any]:
         """The answer to an event of ``route``."""
-        return self.router({**asked, "routeKey": key_of(self.router.routes, route)})
+        return self.router({**asked, "routeKey": key_of(routes_of("read_ski"), route)})
 
     def accepted(self) -> list[bytes]:
         """The bodies on the broker since the last call."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.api.router import FrameRouter, HttpRouter
+from headrace.api.router import Api, frame_handler, http_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.items import Item
@@ -42,14 +42,14 @@ class WritePath:
     def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
         """The answer of receive_frame to a frame of ``action``."""
         event["requestContext"]["routeKey"] = action
-        router = FrameRouter(
-            routes_of("receive_frame"), lambda: self.acceptor, CLOCK, lambda: scope_prefix, actions=ACTIONS
+        router = frame_handler(
+            Api(routes_of("receive_frame"), lambda: self.acceptor, CLOCK, lambda: scope_prefix), actions=ACTIONS
         )
         return router(event)
 
     def post(self, route: str, event: dict[str, Any]) -> dict[str, Any]:
         """The answer of receive_http to a request of ``route``."""
-        return HttpRouter(routes_of("receive_http"), lambda: self.acceptor, CLOCK)({**event, "routeKey": route})
+        return http_handler(Api(routes_of("receive_http"), lambda: self.acceptor, CLOCK))({**event, "routeKey": route})
 
     def published(self) -> list[dict[str, Any]]:
         """Every event on the broker."""

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.analytics import counter
 from headrace.analytics.routes import StreamAnalytics
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.chat.stream import CHAT
@@ -30,7 +30,7 @@ class AnalyticsWorld(SlotWorld):
     def __init__(self) -> None:
         super().__init__()
         services = StreamAnalytics(CHAT, self.reader())
-        self.router = HttpRouter(routes_of("read_analytics"), lambda: services, self.clock)
+        self.router = http_handler(Api(routes_of("read_analytics"), lambda: services, self.clock))
 
     def get(
         self, route: str, query: dict[str, str] | None, scope: str = "analytics:read", exp: int = 10**11

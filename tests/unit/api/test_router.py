@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from headrace.api.params import AnyBody, Params
-from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Reply, Request, Route
+from headrace.api.router import Api, Handler, Reply, Request, Route, connection_handler, frame_handler, http_handler
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError, NotFound, StoreUnavailable
 from headrace.runtime.observability import LogThrottle, logger
@@ -44,7 +44,7 @@ def frame_event(key: str, **claims: str) -> dict[str, Any]:
 
 
 def answered(route: Route, event: dict[str, Any] | None = None) -> tuple[int, Any]:
-    answer = HttpRouter({"GET /x": route}, lambda: "services", CLOCK)(event or http_event())
+    answer = http_handler(Api({"GET /x": route}, lambda: "services", CLOCK))(event or http_event())
     return answer["statusCode"], json.loads(answer["body"])
 
 
@@ -71,7 +71,7 @@ def test_a_path_that_was_decoded_into_another_route_is_a_404() -> None:
     """Its function would act on a room that the client did not name."""
     key = "PUT /rooms/{roomId}/members/{userId}"
     called: list[object] = []
-    router = HttpRouter({key: Route(lambda *each: called.append(each) or {})}, lambda: None, CLOCK)
+    router = http_handler(Api({key: Route(lambda *each: called.append(each) or {})}, lambda: None, CLOCK))
     parts = {"pathParameters": {"roomId": "r", "userId": "fred"}}
 
     split, plain = (
@@ -99,7 +99,7 @@ def test_a_parameter_that_the_model_does_not_have_is_named() -> None:
 def test_an_unknown_route_is_a_404_and_an_unknown_action_names_the_actions() -> None:
     assert answered(Route(lambda *_: {}), http_event("GET /y"))[0] == 404
 
-    answer = FrameRouter({}, lambda: None, CLOCK, actions="wave, nod")(frame_event("dance"))
+    answer = frame_handler(Api({}, lambda: None, CLOCK), actions="wave, nod")(frame_event("dance"))
 
     error = json.loads(answer["body"])["error"]
     assert error["details"][0] == {
@@ -116,13 +116,13 @@ def test_every_route_refuses_missing_or_expired_tokens_and_scopes(function: str)
         if route.scopes is None:
             continue
         if " " in key:
-            answer = HttpRouter({key: route}, lambda: None, CLOCK)
+            answer = http_handler(Api({key: route}, lambda: None, CLOCK))
             anonymous = http_event(key) | {"requestContext": {"requestId": "r"}}
             statuses = [answer(each)["statusCode"] for each in (anonymous, http_event(key, **EXPIRED))]
             refused = json.loads(answer(http_event(key, scope="none:at-all"))["body"])["error"]["code"]
         else:
-            router = ConnectionRouter if key.startswith("$") else FrameRouter
-            answer = router({key: route}, lambda: None, CLOCK)
+            router = connection_handler if key.startswith("$") else frame_handler
+            answer = router(Api({key: route}, lambda: None, CLOCK))
             codes = [json.loads(answer(frame_event(key, **each))["body"])["error"]["code"] for each in (EXPIRED,)]
             assert codes == ["token_expired"]
             statuses = [401, 401]
@@ -144,16 +144,16 @@ def test_every_route_declares_its_scopes_parameters_and_answer(function: str) ->
 
 @pytest.mark.parametrize(
     ("router", "event"),
-    [(HttpRouter, http_event()), (ConnectionRouter, frame_event("GET /x")), (FrameRouter, frame_event("GET /x"))],
+    [(http_handler, http_event()), (connection_handler, frame_event("GET /x")), (frame_handler, frame_event("GET /x"))],
     ids=["http", "connection", "frame"],
 )
 def test_every_log_line_of_a_request_has_its_correlation_id(
-    router: type[HttpRouter], event: dict[str, Any], caplog: pytest.LogCaptureFixture
+    router: Callable[..., Handler], event: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Operators' routes, ``$connect`` and ``$disconnect`` once had none."""
     logger.set_correlation_id(None)
 
-    router({"GET /x": Route(failing(StoreUnavailable("no table")))}, lambda: None, CLOCK)(event)
+    router(Api({"GET /x": Route(failing(StoreUnavailable("no table")))}, lambda: None, CLOCK))(event)
 
     assert logger.get_correlation_id() == "r-7"
     assert "GET /x failed: no table" in caplog.text
@@ -167,8 +167,8 @@ def test_a_missing_setting_is_logged_counted_and_not_answered(
     def services() -> Any:
         raise ConfigurationError("the variable RETRY_QUEUE_URL is missing")
 
-    for router, event in ((HttpRouter, http_event()), (FrameRouter, frame_event("GET /x"))):
-        answer = router({"GET /x": Route(lambda *_: {})}, services, CLOCK)(event)
+    for router, event in ((http_handler, http_event()), (frame_handler, frame_event("GET /x"))):
+        answer = router(Api({"GET /x": Route(lambda *_: {})}, services, CLOCK))(event)
         error = json.loads(answer["body"])["error"]
         assert error["code"] == "internal"
         assert "RETRY_QUEUE_URL" not in json.dumps(error)
@@ -212,12 +212,8 @@ def test_every_request_is_timed_under_its_route_even_if_it_fails() -> None:
             self.seen.append(route)
 
     times = Times()
-    router = HttpRouter(
-        {"GET /x": Route(lambda *_: {}), "GET /y": Route(failing(KeyError()))},
-        lambda: None,
-        CLOCK,
-        request_times=lambda: times,
-    )
+    routes = {"GET /x": Route(lambda *_: {}), "GET /y": Route(failing(KeyError()))}
+    router = http_handler(Api(routes, lambda: None, CLOCK), lambda: times)
 
     for key in ("GET /x", "GET /y", "GET /z"):
         router(http_event(key))

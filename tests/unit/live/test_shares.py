@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.api.router import ConnectionRouter
+from headrace.api.router import Api, connection_handler
 from headrace.core.caller import Caller
 from headrace.core.errors import RateLimited, StoreUnavailable
 from headrace.core.keys import normalize_id
@@ -26,7 +26,7 @@ class Handshakes:
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.connections = MemoryConnections(self.clock)
-        self.router = ConnectionRouter(routes_of("track_connections"), lambda: self.connections, self.clock)
+        self.router = connection_handler(Api(routes_of("track_connections"), lambda: self.connections, self.clock))
         self.opened = 0
 
     def open(self, user: str = "alice", scope: str = "chat:read") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.api.router import FrameRouter
+from headrace.api.router import Api, Handler, frame_handler
 from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable, TokenExpired, Unauthorized
 from headrace.core.times import SECOND, iso
@@ -49,14 +49,15 @@ class World:
         self.alice = Caller("alice", "Alice", frozenset(SCOPES.split()), self.first_expiry)
         self.connections.open("c-1", self.alice)
         services = RenewalServices(self.verifier, self.connections)  # type: ignore[arg-type]
-        self.renewing = FrameRouter(routes_of("renew_connection"), lambda: services, self.clock)
+        self.renewing = frame_handler(Api(routes_of("renew_connection"), lambda: services, self.clock))
         self.sending = self.environment()
 
-    def environment(self) -> FrameRouter:
+    def environment(self) -> Handler:
         """An environment of receive_frame."""
         expiries = TokenExpiries(self.connections, self.clock)
-        return FrameRouter(
-            routes_of("receive_frame"), lambda: None, self.clock, renewed=lambda each: expiries.get_many([each])[each]
+        return frame_handler(
+            Api(routes_of("receive_frame"), lambda: None, self.clock),
+            renewed=lambda each: expiries.get_many([each])[each],
         )
 
     def token(self, text: str = "new", *, subject: str = "alice", scopes: str = SCOPES, seconds: int = TTL) -> str:
@@ -68,10 +69,10 @@ class World:
     def authenticate(self, token: object, connection: str = "c-1") -> dict[str, Any]:
         return self._ask(self.renewing, {"action": "authenticate", "token": token}, connection)
 
-    def ping(self, frames: FrameRouter | None = None) -> dict[str, Any]:
+    def ping(self, frames: Handler | None = None) -> dict[str, Any]:
         return self._ask(frames or self.sending, {"action": "ping"}, "c-1")
 
-    def _ask(self, frames: FrameRouter, body: dict[str, Any], connection: str) -> dict[str, Any]:
+    def _ask(self, frames: Handler, body: dict[str, Any], connection: str) -> dict[str, Any]:
         event = frame_event(body, scope=SCOPES, exp=self.first_expiry)
         event["requestContext"] |= {"routeKey": body["action"], "connectionId": connection}
         answer = frames(event)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from headrace.api.params import read
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.core.errors import InvalidRequest
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letter_routes import DiscardBody, RedriveBody, continuation
@@ -36,7 +36,7 @@ class World:
         self.retry.queue.messages.remove(message)
         self.retry.dead.put(message)
         letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, {"chat": TABLE}, CLOCK)
-        self.router = HttpRouter(ROUTES, lambda: letters, CLOCK)
+        self.router = http_handler(Api(ROUTES, lambda: letters, CLOCK))
 
     def call(self, route: str, body: object = None, **query: str) -> tuple[int, Any]:
         answer = self.router({**operator_event(route, json.dumps(body)), "queryStringParameters": query})

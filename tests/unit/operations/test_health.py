@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.operations.health import CHECK_SECONDS, KEPT_SECONDS, Health
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import CLOCK
@@ -79,7 +79,7 @@ def test_the_health_route_returns_the_state_without_a_token(check: Any, status: 
     routes = routes_of("check_health")
     health = Health(dict.fromkeys(PARTS, check))
 
-    answer = HttpRouter(routes, lambda: health, CLOCK)({"routeKey": "GET /health", "requestContext": {}})
+    answer = http_handler(Api(routes, lambda: health, CLOCK))({"routeKey": "GET /health", "requestContext": {}})
 
     found = json.loads(answer["body"])
     model: TypeAdapter[Any] = TypeAdapter(routes["GET /health"].answer)

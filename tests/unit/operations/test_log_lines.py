@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from headrace.api.router import HttpRouter
 from headrace.runtime import observability
 from headrace.runtime.observability import LogThrottle, logger
 from tests.unit.template_stack import ROOT
 from tests.worlds.functions import app
 
 FUNCTIONS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
-ROUTED = [name for name in FUNCTIONS if isinstance(app(name).handler, HttpRouter)]
+ROUTED = [name for name in FUNCTIONS if hasattr(app(name), "ROUTES")]
 OPERATORS = {"check_health", "manage_dead_letters", "read_status", "return_parked"}
 
 

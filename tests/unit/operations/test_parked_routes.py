@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.core.errors import ConnectionLost
 from headrace.queues.rabbitmq.parked import RequeueResult
 from headrace.runtime.observability import logger
@@ -38,7 +38,7 @@ class ParkingQueue:
 
 
 def call(queue: ParkingQueue, route: str, body: object = None, scope: str = "ops") -> tuple[int, Any]:
-    answer = HttpRouter(ROUTES, lambda: queue, CLOCK)(operator_event(route, json.dumps(body), scope=scope))
+    answer = http_handler(Api(ROUTES, lambda: queue, CLOCK))(operator_event(route, json.dumps(body), scope=scope))
     found = json.loads(answer["body"])
     if answer["statusCode"] == 200:
         model: TypeAdapter[Any] = TypeAdapter(ROUTES[route].answer)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
 from headrace.core.times import Clock
@@ -212,7 +212,7 @@ def test_an_answer_is_cached_for_two_seconds_even_if_the_clock_goes_back(seconds
 @pytest.mark.parametrize(("scope", "code"), [("ops", 200), ("chat:read", 403)])
 def test_only_operators_may_see_the_status(scope: str, code: int) -> None:
     """P12."""
-    answer = HttpRouter(ROUTES, status, CLOCK)(operator_event("GET /status", scope=scope))
+    answer = http_handler(Api(ROUTES, status, CLOCK))(operator_event("GET /status", scope=scope))
 
     assert answer["statusCode"] == code
     assert ("accepting" in json.loads(answer["body"])) == (code == 200)

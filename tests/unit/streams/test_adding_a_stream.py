@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.core import keys
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
@@ -80,7 +80,7 @@ class DoorsWorld:
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
         acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {DOORS.name: DoorGate()})
-        self.http = HttpRouter(ROUTES, lambda: acceptor, self.clock)
+        self.http = http_handler(Api(ROUTES, lambda: acceptor, self.clock))
         self.persister = Persister(
             self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: HOOK}),)
         )

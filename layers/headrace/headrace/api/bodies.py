@@ -12,6 +12,8 @@ from headrace.core.errors import FieldError, InvalidRequest, TooLarge, Unsupport
 
 JSON_TYPES = ("application/json", "application/x-www-form-urlencoded")
 """Content types that a body may have, beside none and any ``+json``. The second is what curl sends with ``-d``."""
+HEAD_FIELDS = ("action", "requestId")
+"""The fields that a frame of any action may have, beside those of the action."""
 
 
 def parse_object(body: str | None, what: str) -> dict[str, Any]:
@@ -28,6 +30,11 @@ def parse_object(body: str | None, what: str) -> dict[str, Any]:
         detail = FieldError(what, "is not a JSON object", echo(content), "a JSON object")
         raise InvalidRequest(f"the {what} is not a JSON object", details=[detail])
     return content
+
+
+def own_fields(frame: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a frame's action: all but ``HEAD_FIELDS``."""
+    return {name: value for name, value in frame.items() if name not in HEAD_FIELDS}
 
 
 def http_body(event: Mapping[str, Any]) -> dict[str, Any]:

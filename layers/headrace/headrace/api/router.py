@@ -1,15 +1,16 @@
-"""Routes as data, and the one wrapper around every HTTP route and every WebSocket action.
+"""Routes as data, and the handlers that answer them: of HTTP requests, of WebSocket frames, of connections.
 
     ROUTES = {"GET /rooms/{roomId}/messages": Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=PageRequest)}
-    handler = HttpRouter(ROUTES, reading, clock, scope_prefix)
+    handler = http_handler(Api(ROUTES, reading, clock))
 
-A router finds the route, sets the correlation id of all log lines, finds the caller, checks scope, expiry and the
-caller's limit, parses path, query and body, calls the route's function, measures, counts, maps errors to answers and
-logs what is the platform's own fault. It never raises.
+A handler reads and writes one protocol. :func:`answer` is the same for all of them: it checks the caller, their rights
+and their limit, reads the parameters, and calls the route's function. A handler never raises. It maps errors to
+answers, and logs those that are the platform's own fault.
 """
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,9 +18,10 @@ from typing import Any, Generic, TypeVar
 
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
-from headrace.api.bodies import http_body, parse_object
+from headrace.api.bodies import http_body, own_fields, parse_object
 from headrace.api.params import Params, names_of, path_parameters, read
 from headrace.api.rates.rate_limiter import READS, RateLimiter, RouteLimit
+from headrace.api.responses import REQUEST_ID
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
 from headrace.core.errors import (
@@ -40,10 +42,8 @@ Path = TypeVar("Path")
 Query = TypeVar("Query")
 Body = TypeVar("Body")
 
-HEAD_FIELDS = ("action", "requestId")
-"""The fields that a frame of any action may have, beside those of the action."""
-REQUEST_ID = "x-request-id"
-"""The header of every HTTP answer with the correlation id of its log lines."""
+Handler = Callable[..., dict[str, Any]]
+"""A function's handler: ``handler(event, context)`` returns the answer that API Gateway expects."""
 NO_CALLER = Caller(subject="", username="", scopes=frozenset(), expires_at=0)
 """The caller of a route that needs no token."""
 
@@ -72,18 +72,13 @@ class Request(Generic[Path, Query, Body]):
         """Seconds until Lambda ends this invocation."""
         return float(self.context.get_remaining_time_in_millis()) / 1000
 
-    @property
-    def request_id(self) -> responses.RequestId | None:
-        """The client's own id of a WebSocket frame."""
-        return responses.request_id_of(self.content)
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A body with a status that only the function knows."""
 
     status: int
-    body: Mapping[str, Any] | str
+    body: Mapping[str, Any] | int
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -91,12 +86,12 @@ class Reply:
 class Route:
     """One HTTP route, or one WebSocket action.
 
-    ``function(services, request)`` returns the body: a mapping, JSON text, or a :class:`Reply`; ``answer`` is its
-    model, a TypedDict or a pydantic model. The caller needs one of ``scopes``; ``()`` accepts any valid token, ``None``
-    needs no token. ``errors`` are those that the function raises beside the common ones (InvalidRequest, Unauthorized,
-    TokenExpired, Forbidden, RateLimited). A frame's model is its ``body``; ``query`` has those of its fields that
-    ``body`` does not have. A route that takes events has their ``stream``, and ``batch``, the most that one request may
-    hold in ``events``; 0 where the request itself is the event. Other requests count for ``limit`` of their caller.
+    ``function(services, request)`` returns the body, or a :class:`Reply`. ``answer`` declares its fields: a TypedDict
+    or a pydantic model. The caller needs one of ``scopes``. ``()`` accepts any valid token, ``None`` needs no token.
+    ``errors`` are those that the function raises beside the common ones (InvalidRequest, Unauthorized, TokenExpired,
+    Forbidden, RateLimited). The fields of a frame are its ``body``. With a ``query`` too, that model has the fields
+    that ``body`` does not have. A route that takes events has their ``stream``, and ``batch``: the most events that one
+    request may hold, or 0 where the request itself is the event. Other requests count for ``limit`` of their caller.
     """
 
     function: Callable[[Any, Request[Any, Any, Any]], Any]
@@ -117,178 +112,183 @@ class Route:
         return self.scopes is not None and self.stream is None
 
 
-@dataclass(frozen=True, eq=False)
-class HttpRouter:
-    """Answers the events of an HTTP API (payload 2.0).
+def _nothing() -> None:
+    return None
 
-    ``services``, ``scope_prefix``, ``request_times`` and ``limiter`` are called for every request. The errors that they
-    raise, such as for a missing setting, are answered like those of a route's function.
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Routes, and what answers their requests in any protocol.
+
+    ``services``, ``scope_prefix`` and ``limiter`` are called for every request. An error that they raise, such as for a
+    missing setting, is answered like an error of the route's function.
     """
 
     routes: Mapping[str, Route]
     services: Callable[[], Any]
     clock: Clock
-    scope_prefix: Callable[[], str] = lambda: ""
-    request_times: Callable[[], RequestTimes | None] = lambda: None
-    limiter: Callable[[], RateLimiter | None] = lambda: None
+    scope_prefix: Callable[[], str] = str
+    limiter: Callable[[], RateLimiter | None] = _nothing
 
-    def __call__(self, event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
-        """The answer to ``event``: that of the route's function, or of the error that was raised."""
-        began = time.perf_counter()
-        key, content, meter = self._key(event), dict[str, Any](), Meter()
-        headers = {REQUEST_ID: ""}
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One event, with what is counted and the headers that every answer to it has."""
+
+    key: str
+    event: Mapping[str, Any]
+    context: Any
+    meter: Meter = field(default_factory=Meter)
+    headers: dict[str, str] = field(default_factory=lambda: {REQUEST_ID: ""})
+
+    def answered(self, work: Callable[[], dict[str, Any]], refuse: Callable[[Exception], Any]) -> dict[str, Any]:
+        """What ``work`` returns, or ``refuse`` for an error that it raises."""
         try:
-            correlation_id = headers[REQUEST_ID] = correlate(event)
-            content.update(self._frame(event))
-            route, caller, now = self._authorized(key, event, content)
-            path = read(route.path, path_parameters(key, event))
-            self._admit(route, caller, path, meter, headers)
-            content.update(self._body(route, event))
-            body = read(route.body, self._body_fields(route, content))
-            query = read(route.query, self._query(route, event, content))
-            request = Request(event, context, caller, now, correlation_id, meter, path, query, body, content)
-            return self._success(route, route.function(self.services(), request), headers)
+            self.headers[REQUEST_ID] = correlate(self.event)
+            return work()
         except HeadraceError as error:
-            _log(key, error, meter)
-            return self._failure(error, content, headers)
+            _log(self.key, error, self.meter)
+            found = refuse(error)
         except Exception as error:  # noqa: BLE001 - reported, and answered as an error: a client must not wait
             report_unexpected(error)
-            return self._failure(error, content, headers)
+            found = refuse(error)
         finally:
-            meter.flush()
-            self._measure(key, time.perf_counter() - began)
-
-    def _authorized(self, key: str, event: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[Route, Caller, int]:
-        """The route, its caller and the time in microseconds; an unknown route needs a valid token too."""
-        route = self.routes.get(key)
-        caller = NO_CALLER if route is not None and route.scopes is None else self._caller(event)
-        now = self.clock.now()
-        if route is None:
-            caller.require_unexpired(now)
-            raise self._unknown(content)
-        if route.scopes:
-            caller.require(*route.scopes, now=now)
-        elif route.scopes is not None:
-            caller.require_unexpired(now)
-        return route, caller, now
-
-    def _admit(self, route: Route, caller: Caller, path: object, meter: Meter, headers: dict[str, str]) -> None:
-        """Count the request, and add what is left of its limit to ``headers``. Raises RateLimited."""
-        limiter = self.limiter() if route.is_limited else None
-        if limiter is not None:
-            left, refusal = limiter.count_request(caller, route.limit.kind_for(caller, path), meter)
-            headers.update(left)
-            if refusal is not None:
-                raise refusal
-
-    def _body(self, route: Route, event: Mapping[str, Any]) -> Mapping[str, Any]:
-        if route.body is None or (route.body.is_optional and not event.get("body")):
-            return {}
-        return http_body(event)
-
-    def _body_fields(self, _route: Route, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return content
-
-    def _query(self, _route: Route, event: Mapping[str, Any], _content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        query: Mapping[str, Any] | None = event.get("queryStringParameters")
-        return query
-
-    def _key(self, event: Mapping[str, Any]) -> str:
-        return str(event.get("routeKey", ""))
-
-    def _frame(self, _event: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {}
-
-    def _caller(self, event: Mapping[str, Any]) -> Caller:
-        return caller_from_http(event, self.scope_prefix())
-
-    def _unknown(self, _content: Mapping[str, Any]) -> HeadraceError:
-        return NotFound("there is no such route")
-
-    def _success(self, route: Route, result: Any, headers: Mapping[str, str]) -> dict[str, Any]:
-        reply = result if isinstance(result, Reply) else Reply(route.status, result)
-        return responses.http(reply.status, reply.body, {**headers, **reply.headers})
-
-    def _failure(self, error: Exception, _content: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
-        answer = responses.http_error(error, headers[REQUEST_ID])
-        answer["headers"].update(headers)
-        return answer
-
-    def _measure(self, key: str, seconds: float) -> None:
-        request_times = self.request_times()
-        if request_times is not None:
-            request_times.add(key, seconds)
+            self.meter.flush()
+        return dict(found)
 
 
-class ConnectionRouter(HttpRouter):
-    """Answers ``$connect`` and ``$disconnect`` of a WebSocket API: any status but 200 refuses a connection.
+Fields = tuple[Mapping[str, Any], Mapping[str, Any] | None, dict[str, Any]]
+"""The fields of a request's body and of its query, before they are checked, and the JSON object that was sent."""
 
-    A function returns the headers of its answer.
+
+def answer(api: Api, route: Route, call: Call, find_caller: Callable[[], Caller], fields: Callable[[], Fields]) -> Any:
+    """What the route's function returns for ``call``.
+
+    Raises:
+        headrace.core.errors.HeadraceError: the caller, their rights, their limit or a parameter is not as it must be,
+            or the function raised it.
+    """
+    caller = NO_CALLER if route.scopes is None else find_caller()
+    now = api.clock.now()
+    if route.scopes:
+        caller.require(*route.scopes, now=now)
+    elif route.scopes is not None:
+        caller.require_unexpired(now)
+    path = read(route.path, path_parameters(call.key, call.event))
+    limiter = api.limiter() if route.is_limited else None
+    if limiter is not None:
+        left, refusal = limiter.count_request(caller, route.limit.kind_for(caller, path), call.meter)
+        call.headers.update(left)
+        if refusal is not None:
+            raise refusal
+    given, asked, content = fields()
+    body, query = read(route.body, given), read(route.query, asked)
+    known = (call.event, call.context, caller, now, call.headers[REQUEST_ID], call.meter)
+    return route.function(api.services(), Request(*known, path, query, body, content))
+
+
+def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _nothing) -> Handler:
+    """The handler of an HTTP API's requests (payload 2.0). It adds the duration of each to ``request_times``."""
+    unknown = Route(_no_route)
+
+    def handle(event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
+        began = time.perf_counter()
+        call = Call(str(event.get("routeKey", "")), event, context)
+        route = api.routes.get(call.key, unknown)
+
+        def fields() -> Fields:
+            has_body = route.body is not None and (event.get("body") or not route.body.is_optional)
+            content = http_body(event) if has_body else {}
+            return content, event.get("queryStringParameters"), content
+
+        def work() -> dict[str, Any]:
+            result = answer(api, route, call, lambda: caller_from_http(event, api.scope_prefix()), fields)
+            reply = result if isinstance(result, Reply) else Reply(route.status, result)
+            return responses.http(reply.status, reply.body, {**call.headers, **reply.headers})
+
+        found = call.answered(work, lambda error: responses.http_error(error, call.headers))
+        if (times := request_times()) is not None:
+            times.add(call.key, time.perf_counter() - began)
+        return found
+
+    return handle
+
+
+def connection_handler(api: Api) -> Handler:
+    """The handler of ``$connect`` and ``$disconnect``: any status but 200 refuses a connection.
+
+    A route's function returns the headers of the answer.
     """
 
-    def _key(self, event: Mapping[str, Any]) -> str:
-        return str(event.get("requestContext", {}).get("routeKey", ""))
+    def handle(event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
+        call = Call(str(event["requestContext"]["routeKey"]), event, context)
+        route = api.routes[call.key]
 
-    def _caller(self, event: Mapping[str, Any]) -> Caller:
-        return caller_from_frame(event, self.scope_prefix())
+        def work() -> dict[str, Any]:
+            headers = answer(
+                api, route, call, lambda: caller_from_frame(event, api.scope_prefix()), lambda: ({}, None, {})
+            )
+            return {"statusCode": 200, "headers": headers} if headers else {"statusCode": 200}
 
-    def _success(self, _route: Route, result: Any, _headers: Mapping[str, str]) -> dict[str, Any]:
-        return {"statusCode": 200, "headers": result} if result else {"statusCode": 200}
+        return call.answered(work, lambda error: responses.http_error(error, call.headers))
+
+    return handle
 
 
-@dataclass(frozen=True, eq=False)
-class FrameRouter(ConnectionRouter):
-    """Answers frames of a WebSocket API on the connection that sent them; no answer closes it.
+def frame_handler(api: Api, actions: str = "", renewed: Callable[[str], int] = lambda _id: 0) -> Handler:
+    """The handler of a WebSocket API's frames. It answers on the connection that sent them; no answer closes it.
 
-    A function returns an answer of :mod:`headrace.api.responses`. The answer to an unknown action lists ``actions``.
-    ``renewed`` returns when the token of a connection expires (epoch seconds). It is called only after the token of the
-    handshake has expired.
+    A route's function returns a frame without ``requestId`` and ``correlationId``, which the handler adds. The answer
+    to an unknown action lists ``actions``. ``renewed`` returns when the token of a connection expires (epoch seconds).
+    It is called only after the token of the handshake has expired.
     """
+    unknown = Route(functools.partial(_no_action, actions))
 
-    actions: str = ""
-    renewed: Callable[[str], int] = lambda _connection_id: 0
-
-    def _caller(self, event: Mapping[str, Any]) -> Caller:
-        caller = super()._caller(event)
-        if self.clock.now() < caller.expires_at * SECOND:
+    def find_caller(event: Mapping[str, Any]) -> Caller:
+        caller = caller_from_frame(event, api.scope_prefix())
+        if api.clock.now() < caller.expires_at * SECOND:
             return caller
-        renewed = self.renewed(event["requestContext"]["connectionId"])
-        return replace(caller, expires_at=max(caller.expires_at, renewed))
+        expires_at = renewed(event["requestContext"]["connectionId"])
+        return replace(caller, expires_at=max(caller.expires_at, expires_at))
 
-    def _frame(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
-        content = parse_object(event.get("body"), "frame")
-        responses.request_id_of(content)
-        return content
+    def handle(event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
+        call = Call(str(event["requestContext"]["routeKey"]), event, context)
+        route = api.routes.get(call.key, unknown)
+        request_id: responses.RequestId | None = None
 
-    def _body(self, _route: Route, _event: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {}
+        def work() -> dict[str, Any]:
+            nonlocal request_id
+            content = parse_object(event.get("body"), "frame")
+            request_id = responses.request_id_of(content)
+            result = answer(api, route, call, lambda: find_caller(event), lambda: _fields_of(route, content))
+            return responses.frame(result, request_id, call.headers[REQUEST_ID])
 
-    def _body_fields(self, route: Route, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        if route.query is None:
-            return own_fields(content)
-        names = names_of(route.body)[0] if route.body else []
-        return {name: content[name] for name in names if name in content}
+        def refuse(error: Exception) -> dict[str, Any]:
+            correlation_id = call.headers[REQUEST_ID]
+            return responses.frame({"type": "error", "error": to_body(error, correlation_id)}, request_id, "")
 
-    def _query(self, route: Route, _event: Mapping[str, Any], content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        if route.query is None:
-            return None
-        others = names_of(route.body)[0] if route.body else []
-        return {name: value for name, value in own_fields(content).items() if name not in others}
+        return call.answered(work, refuse)
 
-    def _unknown(self, content: Mapping[str, Any]) -> HeadraceError:
-        detail = FieldError("action", "is not an action", echo(content.get("action")), self.actions)
-        return InvalidRequest("the frame's action is not known", details=[detail])
-
-    def _success(self, _route: Route, result: Any, headers: Mapping[str, str]) -> dict[str, Any]:
-        return responses.correlated(result, headers[REQUEST_ID])
-
-    def _failure(self, error: Exception, content: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
-        return responses.frame_error(responses.request_id_of(content), to_body(error, headers[REQUEST_ID]))
+    return handle
 
 
-def own_fields(frame: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a frame's action: all but ``HEAD_FIELDS``."""
-    return {name: value for name, value in frame.items() if name not in HEAD_FIELDS}
+def _fields_of(route: Route, content: dict[str, Any]) -> Fields:
+    """The fields of a frame: those of the body's model, and all others as the query's."""
+    own = own_fields(content)
+    if route.query is None:
+        return own, None, content
+    names = names_of(route.body)[0] if route.body else []
+    query = {name: value for name, value in own.items() if name not in names}
+    return {name: own[name] for name in names if name in own}, query, content
+
+
+def _no_route(_services: object, _request: object) -> Any:
+    raise NotFound("there is no such route")
+
+
+def _no_action(actions: str, _services: object, request: Request[Any, Any, Any]) -> Any:
+    detail = FieldError("action", "is not an action", echo(request.content.get("action")), actions)
+    raise InvalidRequest("the frame's action is not known", details=[detail])
 
 
 def _log(key: str, error: HeadraceError, meter: Meter) -> None:

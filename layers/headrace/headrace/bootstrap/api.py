@@ -10,29 +10,26 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.api.router import ConnectionRouter, FrameRouter, HttpRouter, Route
+from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
 from headrace.bootstrap.shared import clock, rate_limiter, request_times, scope_prefix
 
 ACTIONS = "sendMessage, sendBatch, subscribe, check, unsubscribe, history, ping, authenticate"
 """All actions of the WebSocket API."""
 
 
-def http_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> HttpRouter:
+def http_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Handler:
     """The handler of HTTP ``routes``; ``services`` builds what they use."""
-    _build(services)
-    return HttpRouter(routes, services, clock(), scope_prefix, request_times, limiter=rate_limiter)
+    return http_handler(_api(routes, services), request_times)
 
 
-def connection_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> ConnectionRouter:
+def connection_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Handler:
     """The handler of ``$connect`` or ``$disconnect``."""
-    _build(services)
-    return ConnectionRouter(routes, services, clock(), scope_prefix, limiter=rate_limiter)
+    return connection_handler(_api(routes, services))
 
 
-def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> FrameRouter:
+def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Handler:
     """The handler of WebSocket actions."""
-    _build(services)
-    return FrameRouter(routes, services, clock(), scope_prefix, limiter=rate_limiter, actions=ACTIONS, renewed=_renewed)
+    return frame_handler(_api(routes, services), ACTIONS, _renewed)
 
 
 def _renewed(connection_id: str) -> int:
@@ -42,7 +39,8 @@ def _renewed(connection_id: str) -> int:
     return token_expiries().get_many([connection_id])[connection_id]
 
 
-def _build(services: Callable[[], Any]) -> None:
-    # The first request builds again; the router answers, logs and counts its errors.
+def _api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Api:
+    # The first request builds again; its handler answers, logs and counts the errors.
     with contextlib.suppress(Exception):
         services()
+    return Api(routes, services, clock(), scope_prefix, rate_limiter)

@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, allow_nan=False).encode
 encode_ascii = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False, allow_nan=False).encode
+
+
+class Encoded(str):
+    """A value that is JSON already. :func:`encode_object` takes it as it is."""
+
+    __slots__ = ()
+
+
+def encode_object(fields: Mapping[str, Any]) -> str:
+    """``fields`` as a JSON object; a value that is :class:`Encoded` is not encoded again."""
+    if not any(type(value) is Encoded for value in fields.values()):
+        return encode(fields)
+    parts = (f"{encode(name)}:{value if type(value) is Encoded else encode(value)}" for name, value in fields.items())
+    return f"{{{','.join(parts)}}}"
+
+
+def encoded_list(items: Iterable[str]) -> Encoded:
+    """The JSON array of ``items``, which are JSON already."""
+    return Encoded(f"[{','.join(items)}]")
 
 
 def decode(text: str) -> Any:

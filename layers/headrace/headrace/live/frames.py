@@ -10,14 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.core.json import encode
+from headrace.core.json import encode, encode_object, encoded_list
 
 FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
-
-_END = b"]}"
-_MISSED = b'"missed":true,'
-_EXPIRING = b'"tokenExpiring":true,'
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +40,32 @@ def frames(
     frame is left out, and the next frame is marked, because only history has the item. With ``is_expiring``, all frames
     say that the connection's token expires soon.
     """
-    head = b'{"type":"messages","roomId":' + encode(room_id).encode() + b","
+    head: dict[str, Any] = {"type": "messages", "roomId": room_id}
     if position:
-        head += b'"position":' + encode(position).encode() + b","
-    head += _EXPIRING if is_expiring else b""
+        head["position"] = position
+    if is_expiring:
+        head["tokenExpiring"] = True
+    room = FRAME_BYTES - len(_frame(head, [], missed=True))
     made: list[bytes] = []
-    parts: list[bytes] = []
+    parts: list[str] = []
     size = 0
     for item in items:
-        part = encode(item).encode()
-        if len(head) + len(_MISSED) + len(part) + len(_END) > FRAME_BYTES:
+        part = encode(item)
+        length = len(part.encode())
+        if length > room:
             missed = True
             continue
-        if parts and size + 1 + len(part) > FRAME_BYTES:
-            made.append(_frame(head, parts, missed))
+        if parts and size + 1 + length > room:
+            made.append(_frame(head, parts, missed=missed))
             parts, missed = [], False
-        size = size + 1 + len(part) if parts else len(head) + len(_MISSED) + len(_END) + len(part)
+        size = size + 1 + length if parts else length
         parts.append(part)
-    return [*made, _frame(head, parts, missed)] if parts or missed else made
+    return [*made, _frame(head, parts, missed=missed)] if parts or missed else made
 
 
-def _frame(head: bytes, parts: Sequence[bytes], missed: bool) -> bytes:
-    return head + (_MISSED if missed else b"") + b'"items":[' + b",".join(parts) + _END
+def _frame(head: Mapping[str, Any], parts: Sequence[str], *, missed: bool) -> bytes:
+    mark = {"missed": True} if missed else {}
+    return encode_object({**head, **mark, "items": encoded_list(parts)}).encode()
 
 
 def parse(body: bytes) -> LiveCopy:

@@ -69,4 +69,4 @@ def authenticate(services: RenewalServices, request: Request[None, None, Authent
         detail = FieldError("token", "lacks a scope of the connection", " ".join(missing), "a token with all of them")
         raise Forbidden("the token lacks a scope of the connection", details=[detail])
     expires_at = services.connections.renew(request.event["requestContext"]["connectionId"], renewed.expires_at)
-    return responses.authenticated(request.request_id, expires_at)
+    return {"type": "authenticated", "tokenExpiresAt": responses.expiry(expires_at)}

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.paging.newest_page_cache import NewestPageCache, newest_page
-from headrace.api.paging.page import ROWS
+from headrace.api.paging.newest_page_cache import ROWS, NewestPageCache, newest_page
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
@@ -187,7 +186,7 @@ def test_p10_an_outdated_page_of_a_stopped_cache_is_not_used() -> None:
     assert ids(room.page())[0] == "new"
 
 
-@pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"{}", b"2 0 1", b"1 x 1\n", b"1 1 1 1"])
+@pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"{}", b"3 0 1", b"2 x 1\n", b"2 1 1 1"])
 def test_p10_an_invalid_cached_page_is_not_used(value: bytes) -> None:
     room = Room(60)
     room.cache.set(newest_page("lobby"), value, 2)

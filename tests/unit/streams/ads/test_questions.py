@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace.api.router import HttpRouter
+from headrace.api.router import Handler
 from headrace.core import keys, times
 from headrace.core.items import Item
 from headrace.core.times import parse_iso
@@ -177,7 +177,7 @@ class AdsModel:
         self.wait(30)
         self.judge(self.world.router)
 
-    def judge(self, router: HttpRouter) -> None:
+    def judge(self, router: Handler) -> None:
         rows = list(self.stored.values())
         get = self.world.request
         _, top = get(routes.top, self.window(), router=router)
@@ -197,7 +197,7 @@ class AdsModel:
         for user in USERS:
             assert self.history(routes.user_clicks, router, userId=user) == listed(rows, "userId", user)
 
-    def history(self, route: Any, router: HttpRouter, **path: str) -> list[str]:
+    def history(self, route: Any, router: Handler, **path: str) -> list[str]:
         pages = self.world.walk(route, {"limit": "2"}, router=router, **path)
         return [item["key"] for page in pages for item in page["items"]]
 

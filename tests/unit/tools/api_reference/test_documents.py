@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft7Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from headrace.api.router import HttpRouter
+from headrace.api.router import Api, http_handler
 from headrace.core import caller
 from headrace.core.errors import ERROR_MAPPINGS
 from headrace.core.times import SystemClock
@@ -197,6 +197,6 @@ def test_a_batch_may_have_as_many_events_as_the_document_says(declared: Declared
         "body": json.dumps({"events": events}),
     }
 
-    answer = HttpRouter({declared.key: declared.route}, lambda: None, SystemClock())(event, Context())
+    answer = http_handler(Api({declared.key: declared.route}, lambda: None, SystemClock()))(event, Context())
 
     assert (json.loads(answer["body"])["error"]["code"] == "too_large") == bool(more)

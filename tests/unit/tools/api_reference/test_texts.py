@@ -10,8 +10,7 @@ from headrace.analytics.counter import EXACT_IDS
 from headrace.analytics.requests import LONGEST, SHORTEST
 from headrace.api.auth import SUBPROTOCOL
 from headrace.api.authorizer import CONNECT_SCOPES
-from headrace.api.paging.newest_page_cache import AGE_SECONDS
-from headrace.api.paging.page import ROWS
+from headrace.api.paging.newest_page_cache import AGE_SECONDS, ROWS
 from headrace.api.paging.request import PAGE_BYTES
 from headrace.api.rates.rate_limiter import Kind
 from headrace.api.responses import FRAME_BYTES

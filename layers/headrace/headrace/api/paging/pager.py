@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.page import ROWS, CachedPage, Page, cut
-from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, Sees, Span, ranges, read_page
+from headrace.api.paging.range_walk import ReadBudget, Sees, Span, ranges, read_page
 from headrace.api.paging.request import PageRequest
 from headrace.core import keys
 from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.core.json import encode
+from headrace.core.json import encode, encoded_list
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 BEFORE, AFTER, AROUND = "before", "after", "around"
 START = "0"
 """A position before every message: times begin with a year."""
-END = "~"
-"""A position after every message."""
 ANYWHERE = "-"
 """The room id in a position at which there is no message."""
 
@@ -28,11 +24,45 @@ Position = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """A page as clients see it: ``next`` leads to older items, ``previous`` to newer ones.
+
+    ``items``, newest first, are JSON: an item is encoded once, and stays so in the page and in the cache. Pages of a
+    room have a ``position`` (:mod:`headrace.streams.chat.messages.positions`).
+    """
+
+    items: Sequence[str]
+    next: str | None
+    previous: str | None
+    has_more: bool
+    position: str | None = None
+
+    def to_body(self) -> dict[str, Any]:
+        """The fields of the answer."""
+        body = {
+            "items": encoded_list(self.items),
+            "next": self.next,
+            "previous": self.previous,
+            "hasMore": self.has_more,
+        }
+        return body if self.position is None else {**body, "position": self.position}
+
+
+def cut(items: Sequence[str], room: int) -> int:
+    """How many of the first ``items`` fit into ``room`` bytes of UTF-8; at least one."""
+    for count, item in enumerate(items):
+        room -= len(item.encode())
+        if room < 0:
+            return max(count, 1)
+    return len(items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pager:
     """Pages over ``spans`` of the partition that ``rows`` names.
 
     ``position`` are the attributes that order the rows; the sort key is the first. ``item_of`` makes the item that
-    clients see from a row.
+    clients see from a row. ``now`` is in seconds.
     """
 
     reader: RangeReader
@@ -61,39 +91,16 @@ class Pager:
         found = self._found(place, newest_first, request.limit)
         return self._one_way(found, self._items(found.items), newest_first, request, place)
 
-    def newest(self, request: PageRequest) -> tuple[Page, CachedPage | None]:
-        """The newest page, and the page to cache: the partition's newest items, if this read found all of them.
+    def newest(self, limit: int) -> tuple[Rows, list[str]]:
+        """The newest ``limit`` rows, and their items."""
+        found = self._found(None, True, limit)
+        return found, self._items(found.items)
 
-        If the spans do not cover all time, it finds them only where the newest span has no end and contains them all.
-        """
-        found = self._found(None, True, ROWS + 1)
-        items = self._items(found.items)
-        newest = None
-        if len(items) > ROWS:
-            last = self.spans[-1]
-            if last.upper is None and last.holds(found.items[-1][self.position[0]], END):
-                newest = CachedPage(items, is_complete=False)
-        elif found.more is None and self.spans == [ALL_KEYS]:
-            newest = CachedPage(items, is_complete=True)
+    def newest_page(self, found: Rows, items: list[str], request: PageRequest) -> Page:
+        """The newest page, from rows that are known: from :meth:`newest`, or from the cache. There may be too many."""
         if len(items) > request.limit:
-            found = Rows(found.items[: request.limit], found.items[request.limit - 1])
-        return self._one_way(found, items[: request.limit], True, request, None), newest
-
-    def kept(self, newest: CachedPage, request: PageRequest) -> Page | None:
-        """The newest page from the cached one, or ``None`` if only the table has it."""
-        items, beyond = newest.items[: request.limit], newest.items[request.limit :]
-        if not beyond and not newest.is_complete:
-            return None
-        if not items:
-            return Page((), None, self._sign(AFTER, self._beside(START)), False)
-        # The first item that is not on the page must be seen too, to say that there is more.
-        first, last = _key(items[0]), _key(beyond[0] if beyond else items[-1])
-        if not any(span.holds(last, first) for span in self.spans):
-            return None
-        count = cut(items, request.max_bytes)
-        has_more = bool(beyond) or count < len(items)
-        older = self._sign(BEFORE, (_key(items[count - 1]),)) if has_more else None
-        return Page(items[:count], older, self._sign(AFTER, (first,)), has_more)
+            found, items = Rows(found.items[: request.limit], found.items[request.limit - 1]), items[: request.limit]
+        return self._one_way(found, items, True, request, None)
 
     def _items(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         return [encode(self.item_of(row)) for row in rows]
@@ -187,8 +194,3 @@ def _message_key(field: str, given: str) -> keys.MessageKey:
         allowed = f"a cursor, or {keys.MESSAGE_KEY_FORM}"
         detail = FieldError(field, "is not a message key", echo(given), allowed)
         raise InvalidRequest(f"{field} names no message", details=[detail]) from None
-
-
-def _key(item: str) -> str:
-    key: str = json.loads(item)["key"]
-    return key

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
-from headrace.api.paging.page import Page
-from headrace.api.paging.pager import Pager
+from headrace.api.paging.pager import Page, Pager
 from headrace.api.paging.range_walk import ReadBudget, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
@@ -93,8 +92,17 @@ class ClickHistory:
         query = Query(kind, value, caller.subject, request.start, request.end)
         reader, rows = self._partition(index, value)
         spans = spans_of(None, request.start, request.end)
-        now = self._clock.now() // times.SECOND
-        pager = Pager(reader, self._cursors, query, rows, spans, (index.sort_key,), BUDGET, now, item_of)
+        pager = Pager(
+            reader=reader,
+            cursors=self._cursors,
+            query=query,
+            rows=rows,
+            spans=spans,
+            position=(index.sort_key,),
+            effort=BUDGET,
+            now=self._clock.now() // times.SECOND,
+            item_of=item_of,
+        )
         return pager.page(request)
 
     def _partition(self, index: Index, value: str) -> tuple[RangeReader, RangeQuery]:

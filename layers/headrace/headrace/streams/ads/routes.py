@@ -96,14 +96,14 @@ class AdsServices:
     analytics: Analytics
 
 
-def ad_clicks(services: AdsServices, request: Request[AdPath, PageRequest, None]) -> str:
+def ad_clicks(services: AdsServices, request: Request[AdPath, PageRequest, None]) -> dict[str, Any]:
     """Read a page of the clicks on an ad."""
-    return services.history.ad(request.caller, request.path.ad_id, request.query).text()
+    return services.history.ad(request.caller, request.path.ad_id, request.query).to_body()
 
 
-def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, None]) -> str:
+def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, None]) -> dict[str, Any]:
     """Read a page of a user's clicks. Those of other users need ``analytics:read``."""
-    return services.history.user(request.caller, request.path.user_id, request.query).text()
+    return services.history.user(request.caller, request.path.user_id, request.query).to_body()
 
 
 def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> dict[str, Any]:

@@ -126,11 +126,11 @@ class SkiServices:
     clock: Clock
 
 
-def day_vertical(services: SkiServices, request: Request[SkierResortDayPath, None, None]) -> str:
+def day_vertical(services: SkiServices, request: Request[SkierResortDayPath, None, None]) -> int:
     """Get the vertical of a skier's day at a resort; the body is the number alone."""
     path = request.path
     services.resorts.get(path.resort).require(path.season)
-    return str(services.skiers.day_vertical(path.skier, path.resort_day))
+    return services.skiers.day_vertical(path.skier, path.resort_day)
 
 
 def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]) -> answers.Totals:

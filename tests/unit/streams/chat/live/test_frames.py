@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headrace.api.responses import FRAME_BYTES
 from tests.worlds.senders import NOW, message
 from tests.worlds.write_path import WritePath, frame_event
 
@@ -40,6 +41,17 @@ def test_a_batch_is_answered_with_one_result_per_event_in_order() -> None:
     assert [result["messageId"] for result in answer["results"]] == ["1", "2", "3"]
     assert answer["results"][1]["error"]["code"] == "invalid_event"
     assert answer["results"][2]["lane"] == "main"
+
+
+def test_the_answer_to_an_entirely_invalid_batch_fits_one_frame() -> None:
+    wrong = {f"field{number}": "\U0001f600" * 64 for number in range(7)}
+    events = [{"messageId": "\U0001f600" * 128, **wrong} for _ in range(100)]
+    frame = frame_event({"action": "sendBatch", "requestId": "\U0001f600" * 128, "events": events})
+
+    text = WritePath().frame("sendBatch", frame)["body"]
+
+    assert len(text.encode()) <= FRAME_BYTES
+    assert {len(result["error"]["details"]) for result in json.loads(text)["results"]} == {0}
 
 
 def test_a_ping_is_answered_with_the_time() -> None:

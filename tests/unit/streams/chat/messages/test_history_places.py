@@ -12,6 +12,7 @@ from headrace.api.params import read
 from headrace.core import keys
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest
+from headrace.core.json import encode_object
 from tests.worlds.history_world import ALICE, Rights, at, body, history, ids, row
 
 MALLORY_TAG = keys.sender_tag("mallory")
@@ -174,7 +175,7 @@ def test_the_longest_page_of_the_longest_texts_fits_into_an_answer_of_6_mb(chara
     wide = ("\U0001f600" if character == "\u0000" else character) * 128
     rows = [row(n, f"{n:03d}" + wide[3:], room=wide, user=wide, message=longest, username=wide) for n in range(201)]
 
-    text = history(rows).room(ALICE, wide, PageRequest(limit=200)).text()
+    text = encode_object(history(rows).room(ALICE, wide, PageRequest(limit=200)).to_body())
 
     for ensure_ascii in (True, False):
         assert len(json.dumps({"statusCode": 200, "body": text}, ensure_ascii=ensure_ascii).encode()) < 6 * 1024 * 1024

@@ -8,12 +8,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api import responses
-from headrace.api.bodies import event_list
+from headrace.api.bodies import HEAD_FIELDS, event_list, own_fields
 from headrace.api.params import Params
-from headrace.api.router import HEAD_FIELDS, Request, own_fields
+from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import HeadraceError, mapping_of, to_body
 from headrace.core.fields import StoredId
+from headrace.core.json import Encoded, encode
 from headrace.core.keys import STORED_ID_FORM
 from headrace.streams.chat.messages.positions import POSITION_FORM, position
 from headrace.streams.chat.messages.requests import Position, RoomPageRequest
@@ -167,28 +168,44 @@ def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
         CHAT, request.caller, [own_fields(request.content)], request.correlation_id, request.meter
     )
     if result.error is not None:
-        error = to_body(result.error, request.correlation_id)
-        return responses.frame_error(request.request_id, error, **result.receipt)
-    return responses.ack(request.request_id, result.to_body())
+        return {"type": "error", **result.receipt, "error": to_body(result.error, request.correlation_id)}
+    return {"type": "ack", **result.to_body()}
 
 
 def send_batch(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
     """Send up to 100 messages in one frame, with one result for each, in the order sent."""
     events = event_list(request.content, BATCH_LIMIT, HEAD_FIELDS)
     results = acceptor.accept(CHAT, request.caller, events, request.correlation_id, request.meter)
-    return responses.acks(request.request_id, [result.to_body() for result in results])
+    bodies = [result.to_body() for result in results]
+    encoded = encode(bodies)
+    if len(encoded.encode()) > responses.FRAME_BYTES - responses.HEAD_BYTES:
+        encoded = encode([_without_details(body) for body in bodies])
+    return {"type": "acks", "results": Encoded(encoded)}
+
+
+def _without_details(result: dict[str, Any]) -> dict[str, Any]:
+    return {**result, "error": {**result["error"], "details": []}} if "error" in result else result
 
 
 def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
     """Get the server's time."""
-    return responses.pong(request.request_id, times.iso(request.now), request.caller.expires_at)
+    return {
+        "type": "pong",
+        "time": times.iso(request.now),
+        "tokenExpiresAt": responses.expiry(request.caller.expires_at),
+    }
 
 
 def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
     """Follow a room: new messages are pushed to the connection."""
     room_id = request.body.room_id
     subscriptions.subscribe(request.caller, room_id, *connection_of(request))
-    return responses.subscribed(request.request_id, room_id, position(request.now), request.caller.expires_at)
+    return {
+        "type": "subscribed",
+        "roomId": room_id,
+        "position": position(request.now),
+        "tokenExpiresAt": responses.expiry(request.caller.expires_at),
+    }
 
 
 def check(subscriptions: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
@@ -204,18 +221,18 @@ def check(subscriptions: Subscriptions, request: Request[None, None, CheckFrame]
             if mapping_of(error).status == 500:
                 raise
             found[room_id] = {"error": to_body(error)}
-    return responses.checked(request.request_id, found, request.caller.expires_at)
+    return {"type": "checked", "rooms": found, "tokenExpiresAt": responses.expiry(request.caller.expires_at)}
 
 
 def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
     """Stop following a room."""
     room_id = request.body.room_id
     subscriptions.unsubscribe(room_id, request.event["requestContext"]["connectionId"])
-    return responses.unsubscribed(request.request_id, room_id)
+    return {"type": "unsubscribed", "roomId": room_id}
 
 
 def history(subscriptions: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
     """Read a page of a room's messages, as with ``GET /rooms/{roomId}/messages``, of at most 120 KB."""
     room_id = request.body.room_id
     page = subscriptions.history.room(request.caller, room_id, request.query, request.query.since)
-    return responses.history(request.request_id, room_id, page.text())
+    return {"type": "history", "roomId": room_id, **page.to_body()}

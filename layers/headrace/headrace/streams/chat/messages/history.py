@@ -16,8 +16,7 @@ from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.paging.newest_page_cache import NewestPageCache
-from headrace.api.paging.page import ROWS, Page, cut
-from headrace.api.paging.pager import BEFORE, Pager
+from headrace.api.paging.pager import BEFORE, Page, Pager, cut
 from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
@@ -89,19 +88,18 @@ class History:
         query = Query("room", room_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
         spans = spans_of(scope.intervals, request.start, request.end)
-        seconds = now // times.SECOND
-        pager = Pager(self._reader, self._cursors, query, rows, spans, ("timestampSk",), ROOM_BUDGET, seconds, item_of)
-        if self._newest is None or not request.is_newest or request.limit > ROWS:
-            return pager.page(request)
-        kept, is_wanted = self._newest.find(room_id)
-        if kept is not None and (page := pager.kept(kept, request)) is not None:
-            return page
-        if not is_wanted:
-            return pager.page(request)
-        page, newest = pager.newest(request)
-        if newest is not None:
-            self._newest.keep(room_id, newest, now)
-        return page
+        pager = Pager(
+            reader=self._reader,
+            cursors=self._cursors,
+            query=query,
+            rows=rows,
+            spans=spans,
+            position=("timestampSk",),
+            effort=ROOM_BUDGET,
+            now=now // times.SECOND,
+            item_of=item_of,
+        )
+        return pager.page(request) if self._newest is None else self._newest.page(room_id, pager, request, now)
 
     def _continued(self, caller: Caller, room_id: str, request: PageRequest) -> tuple[PageRequest, str | None]:
         """The request with the query of its ``cursor``, and the first time of a walk with ``since``."""
@@ -178,8 +176,18 @@ class History:
         spans = spans_of(None, request.start, request.end)
         visible = None if user_id == caller.subject else _RoomAccessFilter(self._reader, self._access, caller)
         reader, sees = (visible, visible.sees) if visible is not None else (self._reader, None)
-        position, seconds = ("timestampSk", "roomId"), now // times.SECOND
-        pager = Pager(reader, self._cursors, query, rows, spans, position, USER_BUDGET, seconds, item_of, sees)
+        pager = Pager(
+            reader=reader,
+            cursors=self._cursors,
+            query=query,
+            rows=rows,
+            spans=spans,
+            position=("timestampSk", "roomId"),
+            effort=USER_BUDGET,
+            now=now // times.SECOND,
+            item_of=item_of,
+            sees=sees,
+        )
         page = pager.page(request)
         if not page.items and user_id != caller.subject and not self._is_user(user_id, rows):
             raise _no_user(user_id)

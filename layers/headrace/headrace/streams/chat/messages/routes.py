@@ -93,14 +93,14 @@ class ChatReading:
     conversations: Conversations
 
 
-def read_room(chat: ChatReading, request: Request[RoomPath, RoomPageRequest, None]) -> str:
+def read_room(chat: ChatReading, request: Request[RoomPath, RoomPageRequest, None]) -> dict[str, Any]:
     """Read a page of a room's messages."""
-    return chat.history.room(request.caller, request.path.room_id, request.query, request.query.since).text()
+    return chat.history.room(request.caller, request.path.room_id, request.query, request.query.since).to_body()
 
 
-def read_user(chat: ChatReading, request: Request[UserPath, PageRequest, None]) -> str:
+def read_user(chat: ChatReading, request: Request[UserPath, PageRequest, None]) -> dict[str, Any]:
     """Read a page of a user's messages, in all rooms that the caller may read."""
-    return chat.history.user(request.caller, request.path.user_id, request.query).text()
+    return chat.history.user(request.caller, request.path.user_id, request.query).to_body()
 
 
 def list_conversations(chat: ChatReading, request: Request[UserPath, ConversationsQuery, None]) -> dict[str, Any]:
