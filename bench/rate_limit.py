@@ -26,7 +26,7 @@ from headrace.runtime.observability import Meter
 from headrace.runtime.settings import CacheSettings, RateSettings
 from headrace.storage.redis import RedisCache, connect
 
-LIMIT = Limit(rate=100, off_percent=50)
+LIMIT = Limit(rate=100)
 START, WARM_UP, SECONDS = 1000, 5, 65
 
 

@@ -21,8 +21,8 @@ SETTINGS = SendSettings(first_rate=200.0, increase=2.0)
 
 @pytest.fixture(scope="module")
 def limited() -> Iterator[RunningStage]:
-    """The platform with a low limit on senders, and the default limits on rooms and members."""
-    limits = {"EventRate": str(RATE), "RoomRate": "1", "MemberRate": "1"}
+    """The platform with a low limit on senders, and on rooms and members: 3 per second."""
+    limits = {"EventRate": str(RATE), "RequestRate": "300"}
     template = write_template(ROOT / ".local" / "e2e" / "limited-template", limits)
     stage = fresh_stage("limited", template)
     try:
@@ -111,8 +111,8 @@ def test_a_user_creates_rooms_and_adds_others_at_a_limited_rate(limited: Running
         assert {each[0] for each in answers} == {200, 429}
         assert (status, body["error"]["code"]) == (429, "rate_limited")
         assert int(headers["retry-after"]) == body["error"]["retryAfter"] >= 1
-        assert headers["ratelimit-policy"] == f'"{kind}";q=5;w=5'
-    assert created >= 5
+        assert headers["ratelimit-policy"] == f'"{kind}";q=15;w=5'
+    assert created >= 15
     assert Client(limited).http("PUT", f"/rooms/{unique('room')}", {"kind": "open"})[0] == 200
 
 

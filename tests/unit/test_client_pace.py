@@ -157,7 +157,7 @@ class Limited(Script):
 
 @pytest.mark.parametrize("rate", [20, 100])
 async def test_a_sender_settles_at_a_steady_rate_below_the_limit(rate: int) -> None:
-    limited = Limited(Limit(rate, 50))
+    limited = Limited(Limit(rate))
     dice = random.Random(1)
     count = rate * 200
 
@@ -172,7 +172,7 @@ async def test_a_sender_settles_at_a_steady_rate_below_the_limit(rate: int) -> N
 
 
 def test_senders_that_share_a_limit_each_get_a_share() -> None:
-    window, dice = SlidingWindow(Limit(100, 50)), random.Random(2)
+    window, dice = SlidingWindow(Limit(100)), random.Random(2)
     paces = [Pace(SendSettings(first_rate=1000.0 / (number + 1)), dice.uniform) for number in range(4)]
     passed, tries = [0] * 4, [0] * 4
     due = [(0.0, number) for number in range(4)]

@@ -93,7 +93,7 @@ def settled(limiter: RateLimiter, events: int) -> int:
 
 def test_environments_that_share_a_cache_enforce_one_limit(redis_node: RedisNode) -> None:
     shared = of(redis_node)
-    settings = RateSettings(event_rate=100, event_rate_off_percent=50)
+    settings = RateSettings(event_rate=100)
     limiters = [RateLimiter(settings, shared, lambda: 1000.0) for _ in range(4)]
 
     first = [settled(each, 100) for each in limiters]

@@ -29,13 +29,8 @@ SHARED = {
     "AWS_ENDPOINT_URL_SQS",
     "AWS_ENDPOINT_URL_SECRETS_MANAGER",
     "SCOPE_PREFIX",
-    "READ_RATE",
-    "CHANGE_RATE",
-    "MEMBER_RATE",
-    "ROOM_RATE",
-    "CONNECTION_RATE",
+    "REQUEST_RATE",
     "TRUSTED_EVENT_RATE",
-    "EVENT_RATE_OFF_PERCENT",
 }
 # The other variables of each function.
 VARIABLES = {

@@ -143,20 +143,10 @@ class RateSettings(Settings):
 
     event_rate: Rate = 0
     """Events per second that one user may send; 0 for no limit."""
-    read_rate: Rate = 0
-    """The same for requests that read or subscribe."""
-    change_rate: Rate = 0
-    """The same for a user's own joins and leaves, and changes of rooms."""
-    member_rate: Rate = 0
-    """The same for adding and removing other users."""
-    room_rate: Rate = 0
-    """The same for creating rooms."""
-    connection_rate: Rate = 0
-    """The same for opening WebSocket connections, in each environment."""
+    request_rate: Rate = 0
+    """Other requests and frames per second that one user may send; 0 for no limit. Rarer kinds have a share of it."""
     trusted_event_rate: Rate = 0
     """Each of these limits for a producer with the scope ``events:write``."""
-    event_rate_off_percent: int = Field(default=50, ge=1, le=95)
-    """A caller over a rate is refused until the rate falls to this share of it."""
 
 
 class EnvironmentSettings(Settings):

@@ -23,7 +23,7 @@ from tests.unit.api.rates.memory_commands import MemoryCommands
 from tests.worlds.senders import CLOCK, NOW, caller, message
 from tests.worlds.write_path import BATCH_POST, QUEUES, ROOM_POST, WritePath, frame_event, http_event
 
-SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0, event_rate_off_percent=50)
+SETTINGS = RateSettings(event_rate=10, trusted_event_rate=0)
 MOST = 50
 
 

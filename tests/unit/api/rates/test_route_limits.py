@@ -16,7 +16,7 @@ from headrace.runtime.settings import RateSettings
 from tests.unit.api.rates.memory_commands import MemoryCommands
 from tests.worlds.functions import routes_of
 
-SETTINGS = RateSettings(event_rate=9, read_rate=4, change_rate=2, member_rate=1, room_rate=1, connection_rate=1)
+SETTINGS = RateSettings(event_rate=9, request_rate=20)
 
 
 class MemberPath(Params):
@@ -35,7 +35,7 @@ HTTP = {
     "PUT /rooms/{roomId}/members/{userId}": Route(answer, path=MemberPath, limit=MEMBERS),
     "GET /open": Route(answer, scopes=None),
 }
-MOST = 20
+MOST = 100
 """Reads in a window."""
 
 
@@ -82,7 +82,7 @@ def test_a_request_over_the_callers_limit_is_a_429_that_says_when_to_return() ->
     assert [each["statusCode"] for each in replies] == [200] * MOST + [429]
     error = json.loads(replies[-1]["body"])["error"]
     assert (error["code"], error["correlationId"]) == ("rate_limited", "r-1")
-    assert "4 reads/s, measured over 5 s" in error["message"]
+    assert "20 reads/s, measured over 5 s" in error["message"]
     assert replies[-1]["headers"]["retry-after"] == str(error["retryAfter"])
     assert replies[-1]["headers"]["x-request-id"] == "r-1"
     assert limited.get(user="bob")["statusCode"] == 200
@@ -93,8 +93,8 @@ def test_a_request_over_the_callers_limit_is_a_429_that_says_when_to_return() ->
 def test_every_answer_says_what_is_left_of_its_limit() -> None:
     limited = Limited()
 
-    assert limit_of(limited.get()) == ('"reads";q=20;w=5', f'"reads";r={MOST - 1};t=5')
-    assert limit_of(limited.get("GET /y")) == ('"reads";q=20;w=5', f'"reads";r={MOST - 2};t=5')
+    assert limit_of(limited.get()) == ('"reads";q=100;w=5', f'"reads";r={MOST - 1};t=5')
+    assert limit_of(limited.get("GET /y")) == ('"reads";q=100;w=5', f'"reads";r={MOST - 2};t=5')
     assert limit_of(limited.get("PUT /rooms")) == ('"rooms";q=5;w=5', '"rooms";r=4;t=5')
     assert "ratelimit" not in limited.get("GET /open")["headers"]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 
-LIMITS = st.builds(Limit, st.integers(1, 50), st.integers(1, 95))
+LIMITS = st.builds(Limit, st.integers(1, 50))
 # Whole milliseconds, so that rounding errors of summed pauses are small.
 PAUSES = st.one_of(st.integers(0, 400), st.integers(0, 12_000)).map(lambda millis: millis / 1000)
 REQUESTS = st.lists(st.tuples(PAUSES, st.integers(1, 300)), max_size=60)
@@ -96,7 +96,7 @@ def test_a_sender_below_the_rate_is_never_refused(limit: Limit, requests: list[t
 
 
 def test_a_batch_is_admitted_up_to_the_limit() -> None:
-    sending = Sending(Limit(10, 50))
+    sending = Sending(Limit(10))
 
     assert sending.send(0, 30) == 30
     assert sending.send(0, 30) == 20
@@ -105,7 +105,7 @@ def test_a_batch_is_admitted_up_to_the_limit() -> None:
 
 
 def test_counts_are_reported_until_a_report_succeeds_and_only_once_after_that() -> None:
-    window = SlidingWindow(Limit(10, 50))
+    window = SlidingWindow(Limit(10))
     window.admit(3, 100.0)
     assert sum(window.report(100.1).events.values()) == 3
     window.admit(2, 100.2)
@@ -120,7 +120,7 @@ def test_counts_are_reported_until_a_report_succeeds_and_only_once_after_that() 
 
 
 def test_a_window_closed_in_another_environment_is_closed_here() -> None:
-    window = SlidingWindow(Limit(10, 50))
+    window = SlidingWindow(Limit(10))
     window.learn(Counts(slots_from(100.0, s4=26, s0=20), resume_slot=404), 100.0)
 
     assert window.admit(1, 100.0) == 0
@@ -129,21 +129,21 @@ def test_a_window_closed_in_another_environment_is_closed_here() -> None:
 
 
 def test_a_window_that_opened_in_another_environment_is_open_here() -> None:
-    window = SlidingWindow(Limit(10, 50))
+    window = SlidingWindow(Limit(10))
     window.learn(Counts(slots_from(100.0, s4=26, s0=20), resume_slot=400), 100.0)
 
     assert window.admit(1, 100.0) == 1
 
 
 def test_a_window_closes_when_all_environments_together_are_over_the_limit() -> None:
-    window = SlidingWindow(Limit(10, 50))
+    window = SlidingWindow(Limit(10))
     window.learn(Counts(slots_from(100.0, s1=51), resume_slot=0), 100.0)
 
     assert window.wait(100.0) == WINDOW_SECONDS - 1 + SLOT_SECONDS
 
 
 def test_slots_that_left_the_window_are_forgotten() -> None:
-    window = SlidingWindow(Limit(1000, 50))
+    window = SlidingWindow(Limit(1000))
     for number in range(2000):
         window.admit(1, number * 0.1)
         window.learn(window.report(number * 0.1), number * 0.1)
@@ -153,7 +153,7 @@ def test_slots_that_left_the_window_are_forgotten() -> None:
 
 
 def test_local_events_count_after_the_cache_was_emptied() -> None:
-    window = SlidingWindow(Limit(10, 50))
+    window = SlidingWindow(Limit(10))
     assert window.admit(50, 100.0) == 50
     window.report(100.5)
     window.learn(Counts({}, 0), 100.5)
@@ -164,7 +164,7 @@ def test_local_events_count_after_the_cache_was_emptied() -> None:
 
 
 def test_a_clock_that_is_set_back_does_not_keep_a_window_closed() -> None:
-    sending = Sending(Limit(10, 50), start=2 * HOUR)
+    sending = Sending(Limit(10), start=2 * HOUR)
     assert sending.send(0, 60) == 50
 
     assert sending.send(-HOUR, 60) == 50

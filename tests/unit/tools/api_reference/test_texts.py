@@ -12,7 +12,7 @@ from headrace.api.auth import SUBPROTOCOL
 from headrace.api.authorizer import CONNECT_SCOPES
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, ROWS
 from headrace.api.paging.request import PAGE_BYTES
-from headrace.api.rates.rate_limiter import Kind
+from headrace.api.rates.rate_limiter import PERCENT, Kind
 from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
 from headrace.core.sender import AGE_LIMIT, AHEAD_LIMIT
@@ -65,9 +65,11 @@ def test_a_number_in_a_text_is_that_of_the_code(section: str, phrase: str) -> No
 
 
 def test_the_texts_name_the_default_limits_of_a_user(template_stack: TemplateStack) -> None:
-    for kind in get_args(Kind):
-        default = template_stack.parameters[f"{kind.removesuffix('s').title()}Rate"]["Default"]
-        assert f"| `{kind}` | {default} |" in text("limits")
+    defaults = {name: int(template_stack.parameters[f"{name}Rate"]["Default"]) for name in ("Event", "Request")}
+    rates = {"events": defaults["Event"]} | {kind: defaults["Request"] * each // 100 for kind, each in PERCENT.items()}
+    assert rates.keys() == set(get_args(Kind))
+    for kind, rate in rates.items():
+        assert f"| `{kind}` | {rate} |" in text("limits")
     shares = f"have {CONNECTIONS_PER_USER} connections open, and follow one room over {CONNECTIONS_PER_ROOM} of them"
     assert shares in " ".join(text("limits").split())
 

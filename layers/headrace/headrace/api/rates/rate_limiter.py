@@ -41,6 +41,12 @@ Kind = Literal["events", "reads", "changes", "members", "rooms", "connections"]
 """What a limit counts: events; requests that read or follow; own changes; changes of other users' memberships; rooms
 created; connections opened."""
 
+PERCENT: dict[Kind, int] = {"reads": 100, "changes": 10, "connections": 5, "members": 1, "rooms": 1}
+"""What a caller may send of a kind, in percent of the setting ``REQUEST_RATE``, and at least one per second.
+
+A change writes several rows and publishes a message. A connection costs two invocations, and copies of all messages in
+its rooms. Memberships of others and new rooms are rare by hand, and are how a spammer reaches other users.
+"""
 _COUNTED: dict[Kind, str] = {
     "events": "events",
     "reads": "reads",
@@ -96,17 +102,11 @@ class RateLimiter:
     def __init__(
         self, settings: RateSettings, shared: SharedCounts | None, clock: Callable[[], float] = time.time
     ) -> None:
-        users: dict[Kind, int] = {
-            "events": settings.event_rate,
-            "reads": settings.read_rate,
-            "changes": settings.change_rate,
-            "members": settings.member_rate,
-            "rooms": settings.room_rate,
-            "connections": settings.connection_rate,
-        }
-        rates = {(kind, False): rate for kind, rate in users.items()}
-        rates |= {(kind, True): settings.trusted_event_rate for kind in users}
-        self._limits = {each: Limit(rate, settings.event_rate_off_percent) for each, rate in rates.items() if rate}
+        rates: dict[tuple[Kind, bool], int] = {("events", False): settings.event_rate}
+        if settings.request_rate:
+            rates |= {(kind, False): max(1, settings.request_rate * share // 100) for kind, share in PERCENT.items()}
+        rates |= {(kind, True): settings.trusted_event_rate for kind in _COUNTED}
+        self._limits = {each: Limit(rate) for each, rate in rates.items() if rate}
         self._shared = shared
         self._clock = clock
         self._windows: BoundedDict[_Sender, SlidingWindow] = BoundedDict(SENDERS)

@@ -17,16 +17,17 @@ from dataclasses import dataclass
 
 WINDOW_SECONDS = 5.0
 SLOT_SECONDS = 0.25
+RESUME_PERCENT = 50
+"""A caller over a limit is refused until the window has this share of it, and not one event at a time."""
 SLOTS = int(WINDOW_SECONDS / SLOT_SECONDS)
 """Whole slots in a window. The one before them counts too, until its end has left the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``rate`` events/s on average over a window. Once reached, the window opens at ``off_percent`` of it."""
+    """``rate`` events/s on average over a window. Once reached, the window opens at ``RESUME_PERCENT`` of it."""
 
     rate: int
-    off_percent: int
 
     @property
     def most(self) -> int:
@@ -36,7 +37,7 @@ class Limit:
     @property
     def resume_below(self) -> int:
         """Events in the window at which a closed window opens; fewer than ``most``."""
-        return min(self.most * self.off_percent // 100, self.most - 1)
+        return min(self.most * RESUME_PERCENT // 100, self.most - 1)
 
 
 @dataclass(frozen=True, slots=True)
