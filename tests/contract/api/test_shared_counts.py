@@ -103,12 +103,3 @@ def test_environments_that_share_a_cache_enforce_one_limit(redis_node: RedisNode
     # Each admitted as much as its first exchange left: 100, 200, 300 and 400 of 500 were used.
     assert second == [200, 200, 200, 100]
     assert [settled(each, 1) for each in limiters] == [0] * 4
-
-
-def test_without_the_cache_each_environment_enforces_the_limit_alone(redis_node: RedisNode) -> None:
-    limiter = RateLimiter(RateSettings(event_rate=10), of(redis_node), lambda: 1000.0)
-    settled(limiter, 1)
-    redis_node.kill()
-
-    assert settled(limiter, 100) == 49
-    assert limiter.admit(ALICE, 1, Meter())[0] == 0

@@ -89,17 +89,6 @@ def test_the_edges_of_a_window_are_read_once() -> None:
     assert seen.count(times.iso(midnight)) == world.shards
 
 
-def test_a_settled_late_event_is_counted_in_slots_of_every_length() -> None:
-    world = world_with(NOW - 12 * times.HOUR)
-    readers = [world.reader(), world.reader()]
-    assert [total(world, DAY_QUERY, reader) for reader in readers] == [1, 1]
-
-    world.put(world.row(NOW - 13 * times.HOUR, message_id="late"))
-    world.clock.advance(SETTLE)
-
-    assert [total(world, DAY_QUERY, reader) for reader in readers] == [2, 2]
-
-
 def test_a_late_event_invalidates_only_its_own_minute() -> None:
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 60)))
     total(world)

@@ -187,26 +187,11 @@ def test_all_invalid_parameters_are_named_at_once(world: AnalyticsWorld) -> None
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_p12_totals_need_their_scope(world: AnalyticsWorld, route: str) -> None:
-    assert world.get(route, WINDOW, scope="chat:read chat:write ops")[0] == 403
-    assert world.get(route, WINDOW, exp=1)[0] == 401
-
-
-@pytest.mark.parametrize("route", ROUTES)
 def test_p12_nothing_is_read_for_a_caller_without_the_right(world: AnalyticsWorld, route: str) -> None:
     world.columns.failing = AssertionError("nothing may be read")
 
     assert world.get(route, WINDOW, scope="chat:read")[0] == 403
     assert world.get(route, WINDOW, exp=1)[0] == 401
-
-
-def test_p10_the_answer_is_the_same_without_the_cache(world: AnalyticsWorld) -> None:
-    _, with_cache = world.get("window", WINDOW)
-    world.cache.down = True
-
-    _, without = world.get("window", WINDOW)
-
-    assert without == with_cache
 
 
 def test_an_unavailable_table_is_a_503_with_its_reason(world: AnalyticsWorld) -> None:

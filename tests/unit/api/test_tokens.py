@@ -79,20 +79,6 @@ def test_an_expired_token_is_distinguished_from_a_forged_one() -> None:
         verifier().verify(token(exp=int(time.time()) - 1))
 
 
-def test_a_token_signed_by_someone_else_under_our_key_id_is_refused() -> None:
-    with pytest.raises(Unauthorized):
-        verifier().verify(token(OTHER_KEY))
-
-
-def test_unsigned_and_symmetric_tokens_are_refused() -> None:
-    unsigned = jwt.encode({"iss": ISSUER, "sub": "alice"}, None, algorithm="none", headers={"kid": "k1"})
-    symmetric = jwt.encode({"iss": ISSUER, "sub": "alice"}, "k" * 32, algorithm="HS256", headers={"kid": "k1"})
-
-    for forged in (unsigned, symmetric, "", "a.b.c", "x" * 10_000):
-        with pytest.raises(Unauthorized):
-            verifier().verify(forged)
-
-
 def test_unknown_key_ids_do_not_fetch_the_keys_each_time() -> None:
     fetched: list[float] = []
     now = [0.0]

@@ -11,7 +11,6 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import ROWS, NewestPageCache, newest_page
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
-from headrace.core.errors import Forbidden
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.hooks import NewestPageHook
@@ -131,15 +130,6 @@ def test_any_other_page_comes_from_the_table(request_: dict[str, Any]) -> None:
     assert (room.reads, room.cache.calls) == (reads + 1, calls)
 
 
-def test_p10_a_stored_message_is_on_the_next_page() -> None:
-    room = Room(60)
-    room.page()
-
-    room.store(90, "new")
-
-    assert ids(room.page())[0] == "new"
-
-
 def test_p10_a_cached_page_is_at_most_two_seconds_old_without_any_writer() -> None:
     room = Room(60)
     room.page()
@@ -240,29 +230,6 @@ def test_p12_the_cached_newest_page_is_only_for_intervals_that_cover_it() -> Non
     ):
         room.rights.intervals["lobby"] = intervals
         assert room.page() == body(room.table_only.room(ALICE, "lobby", PageRequest()))
-
-
-def test_p12_a_removed_member_gets_nothing_newer_out_of_the_cache() -> None:
-    room = Room(60, lobby=(interval(0),))
-    room.page()
-
-    room.rights.intervals["lobby"] = (interval(0, 30),)
-    assert ids(room.page())[0] == "m029"
-
-    room.rights.intervals["lobby"] = None
-    with pytest.raises(Forbidden):
-        room.page()
-
-
-@pytest.mark.parametrize(
-    "intervals", [(interval(50),), (interval(0, 30),), (interval(0, 30), interval(55)), (interval(70),)]
-)
-def test_p12_a_page_with_hidden_messages_is_never_cached_as_the_newest(intervals: Any) -> None:
-    room = Room(60, lobby=intervals)
-    room.page()
-    room.rights.intervals["lobby"] = (interval(0),)
-
-    assert room.page() == body(room.table_only.room(ALICE, "lobby", PageRequest()))
 
 
 def test_writers_invalidate_each_room_once_in_one_cache_call() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from headrace.api.params import Params
 from headrace.api.rates.rate_limiter import CHANGES, CONNECTIONS, MEMBERS, READS, ROOMS, RateLimiter
 from headrace.api.rates.shared_counts import SharedCounts
-from headrace.api.rates.sliding_window import WINDOW_SECONDS
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
 from headrace.core.times import SystemClock
 from headrace.runtime.settings import RateSettings
@@ -133,15 +132,6 @@ def test_trusted_callers_have_the_trusted_rate_for_every_kind() -> None:
     statuses = [limited.get("PUT /rooms", scope="events:write")["statusCode"] for _ in range(6)]
     assert statuses == [200] * 5 + [429]
     assert limited.get("PUT /rooms")["statusCode"] == 200
-
-
-def test_without_the_cache_requests_are_limited_in_each_environment_and_none_fails() -> None:
-    cache = MemoryCommands()
-    cache.down = True
-    limited = Limited(cache=cache)
-    for _ in range(3):
-        limited.now += WINDOW_SECONDS + 1
-        assert [limited.get()["statusCode"] for _ in range(MOST)] == [200] * MOST
 
 
 def test_routes_that_can_change_another_users_rooms_have_the_strict_limit() -> None:

@@ -95,15 +95,6 @@ def test_a_sender_below_the_rate_is_never_refused(limit: Limit, requests: list[t
         assert sending.window.wait(sending.now) == 0
 
 
-def test_a_batch_is_admitted_up_to_the_limit() -> None:
-    sending = Sending(Limit(10))
-
-    assert sending.send(0, 30) == 30
-    assert sending.send(0, 30) == 20
-    assert sending.send(0, 1) == 0
-    assert sending.send(WINDOW_SECONDS + SLOT_SECONDS, 60) == 50
-
-
 def test_counts_are_reported_until_a_report_succeeds_and_only_once_after_that() -> None:
     window = SlidingWindow(Limit(10))
     window.admit(3, 100.0)
@@ -119,27 +110,11 @@ def test_counts_are_reported_until_a_report_succeeds_and_only_once_after_that() 
     assert window.admit(100, 100.3) == 44
 
 
-def test_a_window_closed_in_another_environment_is_closed_here() -> None:
-    window = SlidingWindow(Limit(10))
-    window.learn(Counts(slots_from(100.0, s4=26, s0=20), resume_slot=404), 100.0)
-
-    assert window.admit(1, 100.0) == 0
-    assert window.wait(100.0) == 1.0 + SLOT_SECONDS
-    assert window.admit(30, 101.0 + SLOT_SECONDS) == 30
-
-
 def test_a_window_that_opened_in_another_environment_is_open_here() -> None:
     window = SlidingWindow(Limit(10))
     window.learn(Counts(slots_from(100.0, s4=26, s0=20), resume_slot=400), 100.0)
 
     assert window.admit(1, 100.0) == 1
-
-
-def test_a_window_closes_when_all_environments_together_are_over_the_limit() -> None:
-    window = SlidingWindow(Limit(10))
-    window.learn(Counts(slots_from(100.0, s1=51), resume_slot=0), 100.0)
-
-    assert window.wait(100.0) == WINDOW_SECONDS - 1 + SLOT_SECONDS
 
 
 def test_slots_that_left_the_window_are_forgotten() -> None:
