@@ -1,8 +1,8 @@
 """Encodes aggregates as bytes, small in the cache and fast to merge.
 
 A tally is two columns, each compressed by zlib: its ids in order, joined by newlines (no id contains one), and its
-counts. This takes half the time to read of compressed JSON, and is smaller. The first byte is the number of the layout;
-a changed layout gets another number.
+counts. It is smaller than compressed JSON, and is read in half the time. The first byte is the number of the layout; a
+changed layout gets another number.
 """
 
 from __future__ import annotations

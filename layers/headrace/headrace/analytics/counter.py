@@ -25,8 +25,8 @@ STANDARD_ERROR = 1.04 / REGISTERS**0.5
 class IdCounter:
     """How often each id occurred.
 
-    It is exact while ``error`` is 0. Then ``counts`` has the ids with the largest counts, each at most ``error`` too
-    low; any other id occurred at most ``error`` times. ``distinct`` estimates the number of ids.
+    While ``error`` is 0, all counts are exact. Otherwise ``counts`` has only the ids with the largest counts, each at
+    most ``error`` too low. Any other id occurred at most ``error`` times, and ``distinct`` estimates the number of ids.
     """
 
     __slots__ = ("_tops", "counts", "distinct", "error", "limit")

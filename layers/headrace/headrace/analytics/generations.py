@@ -1,8 +1,8 @@
 """Generations of analytics slots: tokens in the cache, which say whether an aggregate is still valid, and cache keys.
 
-Every aggregate in the cache begins with the token that was its slot's generation before its rows were read. When a late
-event changes the slot, the generation changes, so aggregates of the earlier one are no longer used. The cache must have
-remembered generations for the settling time: a cache that was emptied may have forgotten a change.
+An aggregate in the cache begins with a token: the generation that its slot had before the rows were read. A late event
+changes the generation of its slots, so their earlier aggregates are no longer used. After the cache was emptied,
+aggregates are not kept for the settling time, because the cache may have forgotten a change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headrace.core.times import Clock
 from headrace.storage.cache import Cache
 
 SLOT_GROUPS = 16
-"""Groups of slots that are lost together: keys of one group are in one hash slot of a cluster, so on one node."""
+"""Groups of slots. The keys of a group are in one hash slot of a cluster, so on one node, and are lost together."""
 
 
 def slot_group(number: int) -> str:

@@ -1,7 +1,7 @@
 """Marks the slots that late events change: a cached aggregate may not count them.
 
-An event is late if its minute had ended when it was stored. While the cache is unavailable, the event goes through the
-retry lane, is stored again (which changes nothing), and then its slots are marked.
+An event is late if its minute had ended when it was stored. While the cache is unavailable, late events go through the
+retry lane. There they are stored again, which changes nothing, and their slots are marked.
 """
 
 from __future__ import annotations

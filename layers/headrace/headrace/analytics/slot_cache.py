@@ -43,7 +43,7 @@ class SlotState:
     """A slot with its ``generation`` and, if it was found, its aggregate.
 
     An aggregate from the cache stays ``packed`` until it is needed: many decoded ones would not fit into memory.
-    A missing one is merged from its ``parts``, and kept with its ``token`` if it has one.
+    A missing aggregate is merged from the ``parts``, and is kept if the slot has a ``token``.
     """
 
     slot: Slot
@@ -117,7 +117,7 @@ class SlotCache:
         return known
 
     def refresh(self, known: Sequence[SlotState]) -> None:
-        """Read slots that were not found again."""
+        """Read again those slots that were not found."""
         for at in range(0, len(known), SLICE):
             self._attempt(functools.partial(self._read, known[at : at + SLICE]))
 
@@ -131,7 +131,7 @@ class SlotCache:
         return found
 
     def begin(self, missing: Sequence[SlotState]) -> None:
-        """Set the tokens with which aggregates of rows that are read from now on are kept, where they may be."""
+        """Set the tokens of slots whose rows are read from now on. A slot that may not be kept gets none."""
         slots, generations = [each.slot for each in missing], [each.generation for each in missing]
         tokens = self._attempt(lambda: self._generations.begin(slots, generations)) if missing else None
         for each, token in zip(missing, tokens or [None] * len(missing), strict=True):

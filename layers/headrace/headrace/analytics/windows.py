@@ -31,8 +31,8 @@ Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
 class Analytics:
     """Answers one request at a time, for any stream.
 
-    Every answer equals a scan of the table as it was ``settle`` seconds ago, or later (P9). That is how long an index
-    may lag behind its table, so the minutes that ended within this time are read again.
+    Every answer equals a scan of the table as it was ``settle`` seconds ago, or later (P9). An index may lag behind its
+    table for that time, so minutes that ended within it are read again.
     All methods raise StoreUnavailable if the table does not answer before the deadline.
     """
 

@@ -20,10 +20,10 @@ SCOPE_CLAIMS = ("scope", "scp")
 
 
 def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
-    """The caller in the claims of a verified token; API Gateway passes their values as texts.
+    """The caller in the claims of a verified token. API Gateway passes the values of claims as texts.
 
-    Scopes are in ``scope`` or ``scp``, as a text or an array. Those without ``prefix`` belong to other applications and
-    are left out. A subject is taken as it is or refused: to the issuer, two forms of one text may be two users.
+    Scopes are in ``scope`` or ``scp``, as a text or an array. A scope without ``prefix`` belongs to another application
+    and is left out. A subject is never normalized: to the issuer, two forms of one text may be two users.
 
     Raises:
         Unauthorized: ``sub`` or ``exp`` is missing or unusable.
@@ -47,7 +47,7 @@ def caller_from_claims(claims: Mapping[str, Any], prefix: str = "") -> Caller:
 
 
 def _texts(claim: object) -> list[str]:
-    """The texts in a claim: an array, or words; ``[a b]`` is how API Gateway passes an array to a function."""
+    """The texts in a claim: an array, or words. API Gateway passes an array to a function as ``[a b]``."""
     if isinstance(claim, list):
         return [text for text in claim if isinstance(text, str)]
     words = claim.strip() if isinstance(claim, str) else ""

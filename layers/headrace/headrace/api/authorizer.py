@@ -26,14 +26,14 @@ ALGORITHMS = ("RS256", "RS384", "RS512")
 TOKEN_LIMIT = 8192
 KEYS_LIFESPAN_SECONDS = 7200
 REFETCH_SECONDS = 10.0
-"""An unknown key id causes a new fetch of the keys, but not more often than this: anyone can send an unknown id."""
+"""An unknown key id causes a new fetch of the keys, at most once in this time: anyone can send an unknown id."""
 
 
 def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
     """The answer of a REQUEST authorizer: allow a caller with any of ``CONNECT_SCOPES``, deny one without.
 
-    API Gateway passes its context, as texts, with every event of the connection. Scopes keep their prefix, as in the
-    token, so that both protocols read them alike.
+    API Gateway passes the answer's context with every event of the connection. Scopes in it keep their prefix, so that
+    both protocols read them alike.
 
     Raises:
         Exception: with the text ``Unauthorized``, which API Gateway answers with 401. Lambda counts it as an error; the
@@ -67,8 +67,8 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
 class TokenVerifier:
     """Verifies the tokens of one issuer for one of ``audience``; scopes that begin with ``prefix`` are the caller's.
 
-    ``fetch`` returns the issuer's signing keys, or raises IssuerError; the default is :func:`signing_keys`. They are
-    fetched on first use, and kept for two hours.
+    ``fetch`` returns the issuer's signing keys, or raises IssuerError. Keys are fetched on first use and kept for two
+    hours.
     """
 
     def __init__(

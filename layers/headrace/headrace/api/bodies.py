@@ -11,7 +11,7 @@ from headrace.core import json
 from headrace.core.errors import FieldError, InvalidRequest, TooLarge, UnsupportedMediaType, echo
 
 JSON_TYPES = ("application/json", "application/x-www-form-urlencoded")
-"""Content types that a body may have, beside none and any ``+json``. The second is what curl sends with ``-d``."""
+"""A body may have these content types, any ``+json``, or none. curl sends the second one with ``-d``."""
 HEAD_FIELDS = ("action", "requestId")
 """The fields that a frame of any action may have, beside those of the action."""
 
@@ -63,11 +63,11 @@ def _check_content_type(headers: Mapping[str, str]) -> None:
 
 
 def event_list(content: Mapping[str, Any], limit: int, beside: Collection[str] = ()) -> list[object]:
-    """The events in ``content["events"]``: 1 to ``limit``. ``content`` may have the fields ``beside`` them.
+    """The 1 to ``limit`` events in ``content["events"]``. Fields that are named in ``beside`` may be in it too.
 
     Raises:
-        InvalidRequest: missing, not an array, or empty; or another field.
-        TooLarge: more than ``limit``.
+        InvalidRequest: the array is missing or empty, or there is an unknown field.
+        TooLarge: there are more events than ``limit``.
     """
     unknown = [name for name in content if name != "events" and name not in beside]
     if unknown:

@@ -29,11 +29,11 @@ T = TypeVar("T", bound="Params")
 
 
 class Params(BaseModel):
-    """Base of parameter models; strict types, and unknown fields are refused.
+    """Base of parameter models. Types are strict, and unknown fields are refused.
 
-    ``refusal`` is the message of the answer to a wrong request, where ``{field}`` and ``{message}`` are those of the
-    first wrong field. ``unknown`` is the message for a field that the model does not have. With ``is_optional``, the
-    body may be left out. ``null`` counts as not given, unless ``keeps_null``.
+    ``refusal`` is the message of the answer to a wrong request; ``{field}`` and ``{message}`` stand for the first wrong
+    field. ``unknown`` is the message for a field that the model does not have. A body with ``is_optional`` may be left
+    out. ``null`` means that a field is not given, unless the model ``keeps_null``.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel, extra="forbid")
@@ -102,10 +102,10 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
 
 
 def path_parameters(key: str, event: Mapping[str, Any]) -> Mapping[str, str] | None:
-    """The parameters in the path of an HTTP API's event, for the route ``key``, such as ``PUT /rooms/{roomId}``.
+    """The parameters in the path of an HTTP API's event; ``key`` is its route, such as ``PUT /rooms/{roomId}``.
 
-    Where the event has the path, they must be its parts. ``rooms/a%2Fmembers%2Fb``, decoded before it was routed, would
-    have other parts than it has parameters.
+    Each parameter must be a part of the path. The path ``rooms/a%2Fmembers%2Fb`` names one room, but if it is decoded
+    before it is routed, it names a member of another room.
 
     Raises:
         NotFound: the path has other parts.

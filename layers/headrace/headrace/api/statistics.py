@@ -1,8 +1,8 @@
 """Sums of request durations over all environments, in one hash of the cache, for ``GET /statistics``.
 
-Each environment adds the sums of its requests to the cache at most once a second, in the background. A request waits
-at most 5 ms for it. Best effort: sums that are not published when an environment ends are lost. When the cache is
-emptied, the sums start from zero (``since`` says when).
+Each environment adds its sums to the cache at most once a second, in the background. A request waits for this at most
+5 ms. The last sums of an environment that ends are lost. When the cache is emptied, the sums start from zero; ``since``
+says when.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Makes and verifies cursors: encrypted positions, each valid for one query, direction and caller.
 
-A cursor is base64url of AES-SIV (RFC 5297) over the JSON of the direction, the query's bounds and the position. What
-the query pages over and its caller are the associated data: the cursor does not contain them, and decrypts only with
-the same ones. Positions are encrypted because a page that stops early may end at a row that its caller may not read.
-AES-SIV needs no nonce: the same position always gives the same cursor.
+A cursor is base64url of AES-SIV (RFC 5297) over JSON: the direction, the bounds of the query, the position. The caller
+and what the query pages over are associated data. A cursor does not contain them, and another caller cannot decrypt it.
+Positions are encrypted because a page that stops early may end at a row that its caller may not read. AES-SIV needs no
+nonce: the same position always gives the same cursor.
 
-After a rotation of the key, environments with the old one run beside those with the new one. So the keys
-are read again when a cursor does not decrypt, and the key before is accepted too.
+After a rotation, environments with the old key run beside those with the new one. So the keys are read again when a
+cursor does not decrypt, and the previous key is accepted too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FORM = 2
 _KEY_BYTES = 64
 """AES-256-SIV: one key of 256 bits for S2V, one for CTR (RFC 5297, section 2.2)."""
 REREAD_SECONDS = 10.0
-"""Keys are read again not more often than this: anyone can send a cursor that does not decrypt."""
+"""Keys are read again at most once in this time: anyone can send a cursor that does not decrypt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Fills a page from ranges of one partition: reads them in order until the page is full.
 
-A position is a text in the order of the sort keys, such as a sort key. Reading continues strictly after it (towards
-older rows: strictly before it). There may be no row with this key.
+A position is a sort key, or a text between two of them. Reading continues after it, or before it towards older rows.
+There need not be a row at the position.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class ReadBudget:
 
 
 def spans_of(intervals: Iterable[Interval] | None, start: str | None, end: str | None) -> list[Span]:
-    """``intervals`` (``None``: all time) within ``start`` and ``end``, oldest first, with adjacent ones joined.
+    """The spans of ``intervals`` that lie within ``start`` and ``end``, oldest first; ``None`` is all time.
 
-    Beyond ``SPANS_LIMIT``, the ones that are closest together become one span with gaps. ``start`` (inclusive) and
-    ``end`` (exclusive) are canonical times; ``None``: no bound.
+    Adjacent spans are joined. If there are more than ``SPANS_LIMIT``, those that are closest together become one span
+    with gaps. ``start`` (inclusive) and ``end`` (exclusive) are canonical times, or ``None`` for no bound.
     """
     times: list[tuple[str | None, str | None]]
     times = [(None, None)] if intervals is None else [(each.joined_at, each.left_at) for each in intervals]

@@ -6,10 +6,9 @@ A caller has one window for each kind of limit: ``events`` are counted one by on
 A request is decided from the counts of this environment, in microseconds. At most once a second, a background
 thread reports these counts to the cache and learns those of the other environments; no request waits for it.
 
-An environment therefore never admits more than the limit in a window. All together can exceed it by what the others
-admitted since they last exchanged counts, about two seconds. Without the cache each environment enforces the limit
-independently. Counts of an exchange without an answer are reported again. If the cache had received them, they count
-twice until they leave the window.
+So one environment never admits more than the limit in a window. All environments together may exceed the limit by what
+they admitted since the last exchange, about two seconds ago. Without the cache, each environment limits alone. If an
+exchange gets no answer, its counts are reported again; they count twice if the cache had received them.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _Sender = tuple[Kind, bool, str]
 
 @dataclass(frozen=True, slots=True)
 class RouteLimit:
-    """What each request of a route counts for: ``kind``; if it is about another user, ``of_others`` where given."""
+    """What each request of a route counts for: ``kind``, or ``of_others`` if it is about another user."""
 
     kind: Kind
     of_others: Kind | None = None
@@ -76,7 +75,7 @@ CHANGES = RouteLimit("changes")
 MEMBERS = RouteLimit("changes", of_others="members")
 """Of joins and leaves: own ones are changes."""
 OTHERS = RouteLimit("members")
-"""Of requests that always concern another user."""
+"""Of requests that are always about another user."""
 ROOMS = RouteLimit("rooms")
 CONNECTIONS = RouteLimit("connections")
 

@@ -5,8 +5,8 @@ A :class:`SlidingWindow` counts the events that were admitted in the last ``WIND
 events are not counted, so retries do not extend the wait.
 
 Events are counted by slot, a quarter of a second of the system clock. A slot leaves the window when its end is
-``WINDOW_SECONDS`` old, so events leave up to a slot late and never early: no interval of ``WINDOW_SECONDS`` holds
-more than ``most`` events. Environments share slots, so their clocks should agree to within about a slot.
+``WINDOW_SECONDS`` old. So events leave up to a slot late, never early, and no interval of ``WINDOW_SECONDS`` holds more
+than ``most`` events. Environments share slots: their clocks should agree to about a slot.
 """
 
 from __future__ import annotations
