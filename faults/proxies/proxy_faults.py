@@ -10,10 +10,9 @@ from typing import Any
 
 from aiohttp import web
 
-from faults.proxies.http_proxy import Call, Down, Forward
+from faults.proxies.http_proxy import Call, Down, Forward, answer
 from faults.proxies.socket_owner import kill_peer
 
-JSON = "application/x-amz-json-1.0"
 WORKER = "PersistEvents"
 """Part of the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
 
@@ -66,10 +65,10 @@ class HalfThrottled:
                 (taken if self._random.random() < 0.5 else left).setdefault(table, []).append(request)
         self.unprocessed += sum(map(len, left.values()))
         if taken:
-            answer = await forward(json.dumps({"RequestItems": taken}).encode())
-            if answer.status != 200:
-                return answer
-        return web.Response(body=json.dumps({"UnprocessedItems": left}).encode(), content_type=JSON)
+            written = await forward(json.dumps({"RequestItems": taken}).encode())
+            if written.status != 200:
+                return written
+        return answer({"UnprocessedItems": left})
 
 
 class KillsWriters:
@@ -130,15 +129,15 @@ class RetryCounter:
         self.events = 0
 
     async def __call__(self, call: Call, forward: Forward) -> web.Response:
-        answer = await forward(call.body)
-        if call.action == "SendMessageBatch" and answer.status == 200:
-            self._count(call.body, answer)
-        return answer
+        taken = await forward(call.body)
+        if call.action == "SendMessageBatch" and taken.status == 200:
+            self._count(call.body, taken)
+        return taken
 
-    def _count(self, body: bytes, answer: web.Response) -> None:
-        if not isinstance(answer.body, bytes):
+    def _count(self, body: bytes, answered: web.Response) -> None:
+        if not isinstance(answered.body, bytes):
             return
-        taken = {each["Id"] for each in json.loads(answer.body).get("Successful", ())}
+        taken = {each["Id"] for each in json.loads(answered.body).get("Successful", ())}
         for entry in json.loads(body)["Entries"]:
             if entry["Id"] in taken:
                 self.events += events_in(entry["MessageBody"])
@@ -155,4 +154,4 @@ def events_in(body: str) -> int:
 
 def _refused(code: str) -> web.Response:
     body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "too much"}
-    return web.Response(status=400, body=json.dumps(body).encode(), content_type=JSON)
+    return answer(body, 400)

@@ -19,10 +19,9 @@ from typing import Any
 
 from aiohttp import web
 
-from faults.proxies.http_proxy import Call, Forward
+from faults.proxies.http_proxy import Call, Forward, answer
 from headrace.core.items import from_wire, size_of
 
-JSON = "application/x-amz-json-1.0"
 PARTITION_UNITS = 1_000.0
 TABLE_UNITS = 4_000.0
 BURST_SECONDS = 300.0
@@ -135,13 +134,13 @@ class Throttled:
             return await forward(body)
         if not taken:
             return self._refusal(*first)
-        answer = await forward(json.dumps({**request, "RequestItems": taken}).encode())
-        if answer.status != 200 or not isinstance(answer.body, bytes):
-            return answer
-        content = json.loads(answer.body)
+        written = await forward(json.dumps({**request, "RequestItems": taken}).encode())
+        if written.status != 200 or not isinstance(written.body, bytes):
+            return written
+        content = json.loads(written.body)
         for table, writes in content.get("UnprocessedItems", {}).items():
             left.setdefault(table, []).extend(writes)
-        return web.Response(body=json.dumps({**content, "UnprocessedItems": left}).encode(), content_type=JSON)
+        return answer({**content, "UnprocessedItems": left})
 
     def _take(self, table: str, item: Item) -> Lacking | None:
         """Take the units of one write from every bucket; or from none, if one has too few."""
@@ -176,7 +175,7 @@ class Throttled:
         arn, reason = lacking
         kind, message, reasons = ON_DEMAND if self._on_demand[table] else PROVISIONED
         body = {"__type": kind, "message": message, reasons: [{"reason": reason, "resource": arn}]}
-        return web.Response(status=400, body=json.dumps(body).encode(), content_type=JSON)
+        return answer(body, 400)
 
 
 def _targets(table: Mapping[str, Any]) -> Iterator[Target]:

@@ -7,8 +7,7 @@ from aiohttp import web
 
 from faults.harness import harness as harness_module
 from faults.harness.harness import Harness
-from faults.proxies.http_proxy import Call, Forward
-from faults.proxies.proxy_faults import JSON
+from faults.proxies.http_proxy import Call, Forward, answer
 from faults.scenarios import broker, store
 
 
@@ -37,7 +36,7 @@ def test_eight_kinds_of_poison_are_dead_in_seconds(harness: Harness) -> None:
 async def loses_rows(call: Call, forward: Forward) -> web.Response:
     """Report rows as stored without storing them."""
     if call.action == "BatchWriteItem":
-        return web.Response(body=b'{"UnprocessedItems": {}}', content_type=JSON)
+        return answer({"UnprocessedItems": {}})
     return await forward(call.body)
 
 
