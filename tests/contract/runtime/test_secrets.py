@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from typing import Any
 
@@ -46,3 +47,12 @@ def test_a_rotated_secret_has_its_current_and_its_previous_version(manager: Any)
 def test_a_secret_that_does_not_exist_is_unavailable(manager: Any) -> None:
     with pytest.raises(SecretsUnavailable, match="ResourceNotFoundException"):
         Secrets().versions(created(manager, "first") + "x")
+
+
+def test_a_secret_is_in_no_log_line_of_any_level(manager: Any, caplog: pytest.LogCaptureFixture) -> None:
+    arn = created(manager, "the-password")
+
+    with caplog.at_level(logging.DEBUG):
+        assert Secrets().text(arn) == "the-password"
+
+    assert "the-password" not in caplog.text

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from headrace.core.items import from_wire, to_wire
 from headrace.runtime.aws import AwsError, NoAnswer, call, client
-from headrace.storage.dynamodb.direct import DirectCalls
-from tests.contract.emulators import sdk
+from headrace.storage.dynamodb import direct
+from headrace.storage.dynamodb.direct import IDLE_SECONDS, DirectCalls
+from tests.contract.emulators import function_environment, sdk
+from tests.contract.http_server import HttpServer
 from tests.worlds.ports import free_port
 
 TABLE = "Direct"
@@ -74,3 +77,19 @@ def test_an_endpoint_that_does_not_answer_is_no_answer(aws: str, monkeypatch: py
         call(DirectCalls(client("dynamodb", attempts=1)).query, **QUERY)
 
     assert raised.value.code in {"ConnectTimeoutError", "ConnectionClosedError"}
+
+
+def test_a_connection_that_was_idle_for_a_minute_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frozen environment does not see that the other side closes its connections."""
+    server, clock = HttpServer(), SimpleNamespace(now=0.0)
+    server.answer = lambda _: b"HTTP/1.1 200 OK\r\nx-amzn-requestid: 1\r\ncontent-length: 12\r\n\r\n" + b'{"Items":[]}'
+    function_environment(monkeypatch, f"http://127.0.0.1:{server.port}")
+    monkeypatch.setattr(direct, "time", SimpleNamespace(time=lambda: clock.now))
+    calls, opened = DirectCalls(client("dynamodb")), []
+
+    for clock.now in (0.0, IDLE_SECONDS - 1, 2 * IDLE_SECONDS):
+        call(calls.query, **QUERY)
+        opened.append(server.connections)
+
+    server.close()
+    assert opened == [1, 1, 2]

@@ -6,6 +6,7 @@ boto3 reads the region, the credentials, endpoints (``AWS_ENDPOINT_URL_*``), pro
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,11 @@ THROTTLING_CODES = frozenset(
         "KmsThrottled",
     }
 )
+
+for _library in ("boto3", "botocore", "urllib3"):
+    # Below this level they log requests and responses, with secrets, tokens and messages. With LogLevel DEBUG, Lambda
+    # lets every logger without a level of its own write these lines.
+    logging.getLogger(_library).setLevel(logging.WARNING)
 
 
 class AwsError(Exception):

@@ -6,11 +6,13 @@ parse rows that are decoded again. The event ``before-send`` is botocore's docum
 
 from __future__ import annotations
 
+import functools
 import json
 import select
 import socket
 import ssl
 import threading
+import time
 import weakref
 from collections import deque
 from contextlib import suppress
@@ -25,6 +27,9 @@ from botocore.awsrequest import AWSResponse
 from headrace.runtime.aws import AwsClient, ca_bundle, has_proxy
 
 OK = 200
+IDLE_SECONDS = 60.0
+"""How long an idle connection may be used again, by the wall clock, which continues while Lambda freezes the
+environment. Meanwhile the other side may close it without a trace here, and a call has only one more attempt."""
 
 
 class DirectCalls:
@@ -93,6 +98,12 @@ def _encoded(request: Any) -> bytes:
     return "\r\n".join([*lines, "\r\n"]).encode() + bytes(request.body)
 
 
+@functools.cache
+def _tls(cafile: str | None) -> ssl.SSLContext:
+    # One for all clients: loading the certificates takes 17 ms of CPU.
+    return ssl.create_default_context(cafile=cafile)
+
+
 class _Connections:
     """Kept connections to the endpoint ``url``, with the timeouts and the number that a client's ``config`` says."""
 
@@ -100,9 +111,10 @@ class _Connections:
         parts = urlsplit(url)
         self._host = str(parts.hostname)
         self._port = parts.port
-        self._context = ssl.create_default_context(cafile=ca_bundle()) if parts.scheme == "https" else None
+        self._context = _tls(ca_bundle()) if parts.scheme == "https" else None
         self._config = config
-        self._idle: deque[HTTPConnection] = deque()
+        self._idle: deque[tuple[HTTPConnection, float]] = deque()
+        """Connections, each with the time of its last response."""
         weakref.finalize(self, _close, self._idle)
 
     def exchange(self, request: bytes) -> tuple[HTTPResponse, bytes]:
@@ -123,14 +135,15 @@ class _Connections:
         if response.will_close or len(self._idle) >= self._config.max_pool_connections:
             connection.close()
         else:
-            self._idle.append(connection)
+            self._idle.append((connection, time.time()))
         return response, body
 
     def _connection(self) -> HTTPConnection:
         while self._idle:
             with suppress(IndexError):  # another thread took it
-                connection = self._idle.pop()
-                if not _is_readable(connection.sock):  # it is when the other side has closed it
+                connection, since = self._idle.pop()
+                # It is readable when the other side has closed it.
+                if 0 <= time.time() - since < IDLE_SECONDS and not _is_readable(connection.sock):
                     return connection
                 connection.close()
         seconds = self._config.connect_timeout
@@ -144,9 +157,9 @@ class _Connections:
         return connection
 
 
-def _close(connections: deque[HTTPConnection]) -> None:
-    while connections:
-        connections.pop().close()
+def _close(idle: deque[tuple[HTTPConnection, float]]) -> None:
+    while idle:
+        idle.pop()[0].close()
 
 
 def _is_readable(sock: socket.socket) -> bool:
