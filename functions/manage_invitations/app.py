@@ -4,11 +4,11 @@ from headrace.api.params import UserPath
 from headrace.api.rates.rate_limiter import CHANGES
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.chat import invitation_service
+from headrace.bootstrap.chat import invitation_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE
 from headrace.core.errors import InvalidCursor
+from headrace.streams.chat.rooms.invitations import block, list_blocked, list_invitations, unblock
 from headrace.streams.chat.rooms.requests import BlockBody, BlockPage, InvitationPage, ListQuery, OtherPath
-from headrace.streams.chat.rooms.routes import block, list_blocked, list_invitations, unblock
 
 READ = (CHAT_READ,)
 WRITE = (CHAT_WRITE,)
@@ -23,4 +23,4 @@ ROUTES = {
     "DELETE /users/{userId}/blocked/{otherId}": Route(unblock, WRITE, OtherPath, answer=BlockBody, limit=CHANGES),
 }
 
-handler = http_api(ROUTES, invitation_service)
+handler = http_api(ROUTES, invitation_services)

@@ -6,8 +6,8 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
+from headrace.streams.chat.rooms import members, routes
 from headrace.streams.chat.rooms import requests as ask
-from headrace.streams.chat.rooms import routes
 from headrace.streams.chat.rooms.requests import MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
@@ -27,13 +27,13 @@ ROUTES = {
         routes.open_direct_room, WRITE, ask.OtherPath, answer=RoomDetails, errors=(Conflict,), limit=OTHERS
     ),
     "PUT /rooms/{roomId}/members/{userId}": Route(
-        routes.join, WRITE, MemberPath, body=ask.JoinRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
+        members.join, WRITE, MemberPath, body=ask.JoinRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
     ),
     "DELETE /rooms/{roomId}/members/{userId}": Route(
-        routes.leave, WRITE, MemberPath, body=ask.LeaveRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
+        members.leave, WRITE, MemberPath, body=ask.LeaveRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
     ),
     "GET /rooms/{roomId}/members": Route(
-        routes.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
+        members.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
     ),
 }
 

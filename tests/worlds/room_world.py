@@ -12,11 +12,9 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.consent import Consent
-from headrace.streams.chat.rooms.invitations import InvitationService
+from headrace.streams.chat.rooms.invitations import InvitationServices
 from headrace.streams.chat.rooms.joins import Joins
-from headrace.streams.chat.rooms.members import Members
 from headrace.streams.chat.rooms.memberships import Membership
-from headrace.streams.chat.rooms.room_service import RoomService
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.rooms.routes import RoomServices
 from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
@@ -61,14 +59,13 @@ class RoomWorld:
         rooms = CachedRooms(self.rooms)
         joins = Joins(self.memberships, self.acceptor, clock)
         consent = Consent(self.invitations, self.memberships, rooms, clock)
-        shared = rooms, self.memberships, self.access, self.connections, consent
         cursors = CursorSigner(b"k" * 32)
-        services = RoomServices(RoomService(*shared, joins, clock), Members(*shared, joins, cursors, clock))
+        services = RoomServices(rooms, self.memberships, self.access, self.connections, consent, joins, cursors, clock)
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
 
     def invitation_routes(self) -> Handler:
         """manage_invitations."""
-        service = InvitationService(self.invitations, self.memberships, self.rooms, CursorSigner(b"k" * 32))
+        service = InvitationServices(self.invitations, self.memberships, self.rooms, CursorSigner(b"k" * 32))
         return http_handler(Api(routes_of("manage_invitations"), lambda: service, self.clock))
 
     def request(

@@ -19,7 +19,7 @@ from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-from headrace.streams.chat.rooms.invitations import InvitationService
+from headrace.streams.chat.rooms.invitations import InvitationServices
 from headrace.streams.chat.rooms.rooms import CachedRooms
 
 if TYPE_CHECKING:
@@ -49,10 +49,9 @@ def invitations() -> DynamoInvitations:
 
 
 @functools.cache
-def invitation_service() -> InvitationService:
+def invitation_services() -> InvitationServices:
     """Users' lists of invitations, and their blocks."""
-    table = DynamoRooms(dynamodb(), RoomSettings.read().rooms_table)
-    return InvitationService(invitations(), memberships(), table, cursors())
+    return InvitationServices(invitations(), memberships(), rooms().table, cursors())
 
 
 @functools.cache
@@ -111,11 +110,9 @@ def room_services() -> RoomServices:
     from headrace.bootstrap.acceptor import acceptor
     from headrace.streams.chat.rooms.consent import Consent
     from headrace.streams.chat.rooms.joins import Joins
-    from headrace.streams.chat.rooms.members import Members
-    from headrace.streams.chat.rooms.room_service import RoomService
     from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     joins = Joins(memberships(), acceptor({}), clock())
-    shared = rooms(), memberships(), access(), connections(), Consent(invitations(), memberships(), rooms(), clock())
-    return RoomServices(RoomService(*shared, joins, clock()), Members(*shared, joins, cursors(), clock()))
+    consent = Consent(invitations(), memberships(), rooms(), clock())
+    return RoomServices(rooms(), memberships(), access(), connections(), consent, joins, cursors(), clock())

@@ -7,13 +7,14 @@ from dataclasses import replace
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.times import Clock
-from headrace.storage.dynamodb.client import GET_LIMIT
 from headrace.streams.chat.rooms.invitations import Invitation, Invitations, blocked_by
 from headrace.streams.chat.rooms.memberships import Membership, Memberships, Role
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room
 
 SHARED_ROOMS = 2000
 """Rooms of the caller among which a common room is looked for."""
+AT_ONCE = 100
+"""Of these rooms, how many are looked up at once: the search ends with the first common room."""
 ADDED_LIMIT = 10
 """Joins of a user in one room after which owners can only invite. The user's own joins count too."""
 
@@ -49,8 +50,8 @@ class Consent:
         """Whether both are in one ``members`` room. Open rooms do not count, because users meet strangers there."""
         own, _ = self._memberships.rooms_of(user_id, SHARED_ROOMS)
         room_ids = [each.room_id for each in own if each.is_open]
-        for at in range(0, len(room_ids), GET_LIMIT):
-            others = self._memberships.get_many([(other_id, room_id) for room_id in room_ids[at : at + GET_LIMIT]])
+        for at in range(0, len(room_ids), AT_ONCE):
+            others = self._memberships.get_many([(other_id, room_id) for room_id in room_ids[at : at + AT_ONCE]])
             shared = [room_id for (_, room_id), membership in others.items() if membership.is_open]
             rooms = self._rooms.get_many(shared) if shared else {}
             if any(room is not None and room.kind == MEMBERS for room in rooms.values()):

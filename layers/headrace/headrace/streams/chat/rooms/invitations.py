@@ -1,4 +1,4 @@
-"""Invitations to rooms, and whose invitations a user blocks."""
+"""Invitations to rooms, and whose invitations a user blocks, with their routes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.params import UserPath
+from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.caller import Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
 from headrace.streams.chat.rooms.access import check_own
 from headrace.streams.chat.rooms.memberships import Memberships, Role
-from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery
+from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
 from headrace.streams.chat.rooms.rooms import Rooms
 
 OPEN_LIMIT = 20
 """Open invitations that one user may have from one inviter."""
-_OWN = "invitations are shown to their own user only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,62 +67,67 @@ class Invitations(Protocol):
         """
 
 
-class InvitationService:
-    """Lists the caller's invitations, and blocks users. Every method may raise StoreUnavailable."""
+@dataclass(frozen=True, slots=True)
+class InvitationServices:
+    """What the routes of invitations use."""
 
-    def __init__(self, invitations: Invitations, memberships: Memberships, rooms: Rooms, cursors: CursorSigner) -> None:
-        self._invitations = invitations
-        self._memberships = memberships
-        self._rooms = rooms
-        self._cursors = cursors
+    invitations: Invitations
+    memberships: Memberships
+    rooms: Rooms
+    cursors: CursorSigner
 
-    def page(self, caller: Caller, user_id: str, query: ListQuery) -> dict[str, Any]:
-        """A page of the rooms that the caller is invited to.
 
-        Raises:
-            Forbidden: ``user_id`` is another user. InvalidCursor.
-        """
-        check_own(caller, user_id, _OWN)
-        signed = Query("invitations", user_id, caller.subject)
-        found, more = self._invitations.page(user_id, query.after(self._cursors, signed), query.limit)
-        rooms = self._rooms.get_many([each.room_id for each in found])
-        memberships = self._memberships.get_many([(user_id, each.room_id) for each in found])
-        if len(rooms) < len(found) or len(memberships) < len(found):
-            raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
-        items = [
-            {**room.to_body(), **invitation_body(each)}
-            for each in found
-            if (room := rooms[each.room_id]) is not None and not memberships[user_id, each.room_id].is_open
-        ]
-        following = self._cursors.sign(signed, "after", [found[-1].room_id]) if more else None
-        return {"items": items, "next": following, "hasMore": following is not None}
+def list_invitations(services: InvitationServices, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
+    """List the rooms that the caller is invited to, in the order of their ids.
 
-    def blocked(self, caller: Caller, user_id: str, query: ListQuery) -> dict[str, Any]:
-        """A page of the users whom the caller blocks.
+    Accept with `PUT /rooms/{roomId}/members/{userId}`, decline with `DELETE`.
+    """
+    user_id, query = _own_id(request), request.query
+    signed = Query("invitations", user_id, user_id)
+    found, more = services.invitations.page(user_id, query.after(services.cursors, signed), query.limit)
+    rooms = services.rooms.get_many([each.room_id for each in found])
+    memberships = services.memberships.get_many([(user_id, each.room_id) for each in found])
+    if len(rooms) < len(found) or len(memberships) < len(found):
+        raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
+    items = [
+        {**room.to_body(), **invitation_body(each)}
+        for each in found
+        if (room := rooms[each.room_id]) is not None and not memberships[user_id, each.room_id].is_open
+    ]
+    following = services.cursors.sign(signed, "after", [found[-1].room_id]) if more else None
+    return {"items": items, "next": following, "hasMore": more}
 
-        Raises:
-            Forbidden: ``user_id`` is another user. InvalidCursor.
-        """
-        check_own(caller, user_id, _OWN)
-        signed = Query("blocked", user_id, caller.subject)
-        found, last = self._invitations.blocked(user_id, query.after(self._cursors, signed), query.limit)
-        following = None if last is None else self._cursors.sign(signed, "after", [last])
-        items = [{"userId": other_id, "blockedAt": at} for other_id, at in found]
-        return {"items": items, "next": following, "hasMore": following is not None}
 
-    def block(self, caller: Caller, user_id: str, other_id: str, now: int) -> dict[str, Any]:
-        """Block another user at the time ``now`` (microseconds). Raises Forbidden, InvalidRequest."""
-        check_own(caller, user_id, _OWN)
-        if user_id == other_id:
-            detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
-            raise InvalidRequest("a user blocks others only", details=[detail])
-        return {"userId": other_id, "blockedAt": self._invitations.block(user_id, other_id, times.iso(now))}
+def list_blocked(services: InvitationServices, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
+    """List the users whose invitations the caller refuses, in the order of their ids."""
+    user_id, query = _own_id(request), request.query
+    signed = Query("blocked", user_id, user_id)
+    found, last = services.invitations.blocked(user_id, query.after(services.cursors, signed), query.limit)
+    following = None if last is None else services.cursors.sign(signed, "after", [last])
+    items = [{"userId": other_id, "blockedAt": at} for other_id, at in found]
+    return {"items": items, "next": following, "hasMore": last is not None}
 
-    def unblock(self, caller: Caller, user_id: str, other_id: str) -> dict[str, Any]:
-        """End a block, if there is one. Raises Forbidden."""
-        check_own(caller, user_id, _OWN)
-        self._invitations.unblock(user_id, other_id)
-        return {"userId": other_id, "blockedAt": None}
+
+def block(services: InvitationServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
+    """Refuse invitations of another user, and decline the open ones. Rooms that both are in stay as they are."""
+    user_id, other_id = _own_id(request), request.path.other_id
+    if user_id == other_id:
+        detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
+        raise InvalidRequest("a user blocks others only", details=[detail])
+    return {"userId": other_id, "blockedAt": services.invitations.block(user_id, other_id, times.iso(request.now))}
+
+
+def unblock(services: InvitationServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
+    """Take invitations of another user again. For a user who is not blocked, nothing changes."""
+    services.invitations.unblock(_own_id(request), request.path.other_id)
+    return {"userId": request.path.other_id, "blockedAt": None}
+
+
+def _own_id(request: Request[Any, Any, Any]) -> str:
+    """The user of the path, who must be the caller. Raises Forbidden."""
+    user_id: str = request.path.user_id
+    check_own(request.caller, user_id, "invitations are shown to their own user only")
+    return user_id
 
 
 def invitation_body(invitation: Invitation) -> InvitationBody:

@@ -62,6 +62,10 @@ class Rooms(Protocol):
     def create(self, room: Room) -> Room:
         """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
 
+
+class RoomTable(Rooms, Protocol):
+    """Rooms that may be changed."""
+
     def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
         """Set the ``name`` or ``topic`` of an existing room, or remove it (``None``). Returns the changed room."""
 
@@ -100,13 +104,13 @@ def _without_texts(room: Room) -> Room:
 
 
 class CachedRooms:
-    """A cache of up to ``limit`` existing rooms in front of :class:`Rooms`. A missing room is looked up every time.
+    """A cache of up to ``limit`` existing rooms in front of a table. A missing room is looked up every time.
 
-    Rooms from the cache have neither name nor topic. The default takes a few megabytes.
+    Rooms from the cache have neither name nor topic; ``table`` has both. The default takes a few megabytes.
     """
 
-    def __init__(self, rooms: Rooms, limit: int = 10_000) -> None:
-        self._rooms = rooms
+    def __init__(self, rooms: RoomTable, limit: int = 10_000) -> None:
+        self.table = rooms
         self._cached: BoundedDict[str, Room] = BoundedDict(limit)
 
     def cached(self, room_id: str) -> Room | None:
@@ -115,19 +119,15 @@ class CachedRooms:
 
     def get(self, room_id: str) -> Room | None:
         room = self._cached.get(room_id)
-        if room is None and (room := self._rooms.get(room_id)) is not None:
+        if room is None and (room := self.table.get(room_id)) is not None:
             self._cached[room_id] = _without_texts(room)
         return room
-
-    def read(self, room_id: str) -> Room | None:
-        """The room from the table, with its name and topic."""
-        return self._rooms.get(room_id)
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
         found: dict[str, Room | None] = {each: self._cached[each] for each in room_ids if each in self._cached}
         unknown = [each for each in room_ids if each not in found]
         if unknown:
-            read = self._rooms.get_many(unknown)
+            read = self.table.get_many(unknown)
             for room in read.values():
                 if room is not None:
                     self._cached[room.room_id] = _without_texts(room)
@@ -135,12 +135,6 @@ class CachedRooms:
         return found
 
     def create(self, room: Room) -> Room:
-        existing = self._rooms.create(room)
+        existing = self.table.create(room)
         self._cached[room.room_id] = _without_texts(existing)
         return existing
-
-    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
-        return self._rooms.change(room_id, texts)
-
-    def take_seat(self, room_id: str, user_id: str) -> None:
-        self._rooms.take_seat(room_id, user_id)

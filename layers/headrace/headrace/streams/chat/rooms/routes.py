@@ -1,38 +1,41 @@
-"""The routes of rooms, their members, and invitations."""
+"""The routes of rooms: creating, showing and changing them, and opening direct ones.
+
+A write adds an element to a set, or changes nothing if the room exists: nothing that was read is written back. So a
+request that was interrupted is completed by repeating it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headrace.api.params import UserPath
+from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Request
-from headrace.streams.chat.rooms.requests import (
-    JoinRequest,
-    LeaveRequest,
-    ListQuery,
-    MemberBody,
-    MemberPath,
-    OtherPath,
-    RoomChange,
-    RoomPath,
-    RoomRequest,
-    check,
-)
-
-if TYPE_CHECKING:
-    # manage_rooms and manage_invitations use this module, each with its own services.
-    from headrace.streams.chat.rooms.invitations import InvitationService
-    from headrace.streams.chat.rooms.members import Members
-    from headrace.streams.chat.rooms.room_service import RoomService
+from headrace.core import keys, times
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, echo
+from headrace.live.connections import Connections
+from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, not_in_room
+from headrace.streams.chat.rooms.consent import Consent
+from headrace.streams.chat.rooms.invitations import Invitation, invitation_body
+from headrace.streams.chat.rooms.joins import Joins
+from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, state_of
+from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
+from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, CachedRooms, Room, existing
 
 
 @dataclass(frozen=True, slots=True)
 class RoomServices:
-    """The services of manage_rooms."""
+    """What the routes of rooms and members use."""
 
-    rooms: RoomService
-    members: Members
+    rooms: CachedRooms
+    memberships: Memberships
+    access: RoomAccess
+    connections: Connections
+    consent: Consent
+    joins: Joins
+    cursors: CursorSigner
+    clock: times.Clock
 
 
 def create_room(services: RoomServices, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
@@ -43,7 +46,22 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
     is a conflict, also with the same body.
     """
     check(request)
-    return services.rooms.create(request)
+    caller, room_id, body = request.caller, request.path.room_id, request.body
+    creator = body.created_by or caller.subject
+    created_at = body.created_at or times.iso(services.clock.now())
+    room = services.rooms.create(Room(room_id, body.kind, body.form, created_at, creator, body.name, body.topic))
+    same = (room.kind, room.form) == (body.kind, body.form)
+    if room.kind == MEMBERS:
+        same = same and room.created_by == creator
+    if not same or body.created_at not in (None, room.created_at):
+        detail = FieldError("roomId", "is the id of another room", echo(room_id), "an unused id, or the existing room")
+        raise Conflict("another room has this id", details=[detail])
+    if room.kind == MEMBERS:
+        services.connections.members_only(room_id)
+        name = body.username or (caller.username if creator == caller.subject else None)
+        membership = _join(services, caller, room, creator, room.created_at, name)
+        services.joins.publish(request, membership, "join", room.created_at)
+    return room.to_body()
 
 
 def show_room(services: RoomServices, request: Request[RoomPath, None, None]) -> dict[str, Any]:
@@ -52,7 +70,15 @@ def show_room(services: RoomServices, request: Request[RoomPath, None, None]) ->
     A ``members`` room is shown to users who are or were in it or are invited, with its current name and topic; an open
     room to every caller.
     """
-    return services.rooms.show(request.caller, request.path.room_id)
+    user_id, room_id = request.caller.subject, request.path.room_id
+    room = existing(services.rooms.table.get(room_id), room_id)
+    membership = services.memberships.get(user_id, room_id)
+    invitation = None
+    if room.kind == MEMBERS and not membership.is_open:
+        invitation = services.consent.invitations.get(user_id, room_id)
+        if not membership.intervals and invitation is None:
+            raise not_in_room(room_id)
+    return _details(room, membership, invitation)
 
 
 def change_room(services: RoomServices, request: Request[RoomPath, None, RoomChange]) -> dict[str, Any]:
@@ -60,7 +86,13 @@ def change_room(services: RoomServices, request: Request[RoomPath, None, RoomCha
 
     A field that is left out stays as it is, and ``null`` removes it.
     """
-    return services.rooms.change(request.caller, request.path.room_id, request.body)
+    caller, room_id, change = request.caller, request.path.room_id, request.body
+    room = existing(services.rooms.table.get(room_id), room_id)
+    if not caller.has(EVENTS_WRITE) and not services.access.owns(caller, room):
+        detail = FieldError("roomId", "is a room that you do not own", echo(room_id), "a room that you own")
+        raise Forbidden("only an owner changes a room", details=[detail])
+    texts: dict[str, str | None] = change.model_dump(include=change.model_fields_set)
+    return (services.rooms.table.change(room_id, texts) if texts else room).to_body()
 
 
 def open_direct_room(services: RoomServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
@@ -70,53 +102,62 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
     unless both are in another ``members`` room. A user who has left it returns by repeating the request; the other one
     is not added again.
     """
-    return services.rooms.open_direct(request)
+    caller, user_id, other_id = request.caller, request.path.user_id, request.path.other_id
+    if not caller.has(EVENTS_WRITE):
+        check_own(caller, user_id, "a user opens only direct rooms with themselves in them")
+    if user_id == other_id:
+        detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
+        raise InvalidRequest("a direct room has two users", details=[detail])
+    room_id = keys.direct_room(user_id, other_id)
+    at = times.iso(services.clock.now())
+    # The tables are read first, so that only a new or incomplete room costs writes.
+    own, other = (services.memberships.get(each, room_id) for each in (user_id, other_id))
+    room = services.rooms.table.get(room_id)
+    is_wish = room is not None and room.created_by == other_id
+    invites = not other.joins and not is_wish and services.consent.is_needed(caller, other)
+    room = room or services.rooms.create(Room(room_id, MEMBERS, DIRECT, at, user_id))
+    if not own.is_open or not other.joins:
+        services.connections.members_only(room_id)
+    if not own.is_open:
+        own = _return_to(services, request, room, own)
+    if not other.joins and invites:
+        services.rooms.table.take_seat(room_id, other_id)
+        services.consent.invite(caller, other, OWNER)
+    elif not other.joins:
+        other = _join(services, caller, room, other_id, room.created_at, None)
+    for membership in (own, other):
+        if membership.is_open:
+            services.joins.publish(request, membership, "join", membership.intervals[-1].joined_at)
+    return _details(room, own, None)
 
 
-def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:
-    """Join a room, or add a user to it as its owner. For a user who is in the room, nothing changes.
-
-    The creator of a room stays an owner, whatever ``role`` says. A user who shares no other ``members`` room with the
-    owner is **invited**. They accept by joining, as members since the invitation, or decline by leaving.
-    """
-    check(request)
-    return services.members.join(request)
-
-
-def leave(services: RoomServices, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
-    """Leave a room, or remove a user from it as its owner. For a user who has left, nothing changes.
-
-    A role ends with a leave: an owner who is added again is a member. An open invitation is declined, or withdrawn.
-    With ``forGood``, the room is in no list of the user any more, and only joining brings it back. With ``leftAt``, a
-    user who was never in the room is accepted, because the join may be imported later.
-    """
-    check(request)
-    return services.members.leave(request)
+def _return_to(
+    services: RoomServices, request: Request[OtherPath, None, None], room: Room, own: Membership
+) -> Membership:
+    """Join a direct room, for the first time or again; an invitation of the other user is accepted."""
+    caller, user_id = request.caller, own.user_id
+    invitation = services.consent.invitations.get(user_id, room.room_id)
+    is_new = invitation is None and not own.joins
+    at = room.created_at if is_new else services.consent.joined_at(own, invitation)
+    username = caller.username if user_id == caller.subject else None
+    membership = _join(services, caller, room, user_id, at, username)
+    if invitation is not None:
+        services.joins.publish(request, membership, "join", at, old=True)
+        services.consent.invitations.remove(invitation)
+    return membership
 
 
-def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, None]) -> dict[str, Any]:
-    """List the members of a room, read consistently. If ``hasMore`` is true, ``next`` leads to the next page."""
-    return services.members.page(request.caller, request.path.room_id, request.query)
+def _join(
+    services: RoomServices, caller: Caller, room: Room, user_id: str, at: str, username: str | None
+) -> Membership:
+    """Join a room as an owner; in a direct room, this takes a seat."""
+    if room.form == DIRECT:
+        services.rooms.table.take_seat(room.room_id, user_id)
+    return services.joins.add(caller, user_id, room.room_id, "join", at, role=OWNER, username=username)
 
 
-def list_invitations(invitations: InvitationService, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
-    """List the rooms that the caller is invited to, in the order of their ids.
-
-    Accept with `PUT /rooms/{roomId}/members/{userId}`, decline with `DELETE`.
-    """
-    return invitations.page(request.caller, request.path.user_id, request.query)
-
-
-def list_blocked(invitations: InvitationService, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
-    """List the users whose invitations the caller refuses, in the order of their ids."""
-    return invitations.blocked(request.caller, request.path.user_id, request.query)
-
-
-def block(invitations: InvitationService, request: Request[OtherPath, None, None]) -> dict[str, Any]:
-    """Refuse invitations of another user, and decline the open ones. Rooms that both are in stay as they are."""
-    return invitations.block(request.caller, request.path.user_id, request.path.other_id, request.now)
-
-
-def unblock(invitations: InvitationService, request: Request[OtherPath, None, None]) -> dict[str, Any]:
-    """Take invitations of another user again. For a user who is not blocked, nothing changes."""
-    return invitations.unblock(request.caller, request.path.user_id, request.path.other_id)
+def _details(room: Room, membership: Membership, invitation: Invitation | None) -> dict[str, Any]:
+    intervals = membership.intervals
+    own = {**state_of(intervals[-1]), "role": effective_role(room, membership)} if intervals else None
+    shown = None if invitation is None else invitation_body(invitation)
+    return {**room.to_body(), "membership": own, "invitation": shown}
