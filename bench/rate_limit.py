@@ -18,8 +18,7 @@ from statistics import median
 
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.services import running
-from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.api.rates.shared_counts import SharedCounts
+from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
 from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 from headrace.core.caller import Caller
 from headrace.runtime.observability import Meter

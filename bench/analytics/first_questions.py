@@ -79,7 +79,7 @@ def fill_clicks(count: int) -> None:
 
 def fill_rides(count: int) -> None:
     """Store rides of one day of a resort."""
-    from headrace.core.sender import SenderContext
+    from headrace.core.caller import SenderContext
     from headrace.core.stream import TableSettings
     from headrace.streams.ski.stream import SKI
 

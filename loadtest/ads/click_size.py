@@ -16,7 +16,7 @@ HASH = "Zm9vYmFyYmF6cXV4"
 
 def validated(clicks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The events that the platform publishes for clicks of a trusted producer. Each click needs a ``clickedAt``."""
-    from headrace.core.sender import SenderContext
+    from headrace.core.caller import SenderContext
     from headrace.core.times import parse_iso
     from headrace.streams.ads.stream import ADS
 

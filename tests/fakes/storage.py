@@ -9,8 +9,18 @@ from typing import Any
 from headrace.core.errors import CacheUnavailable, PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, check
 from headrace.core.times import Clock, SystemClock
-from headrace.storage.cache import milliseconds
-from headrace.storage.ports import EXPIRES, Columns, Failure, Key, Query, RangeQuery, Rows, Table, one_of_each
+from headrace.storage.ports import (
+    EXPIRES,
+    Columns,
+    Failure,
+    Key,
+    Query,
+    RangeQuery,
+    Rows,
+    Table,
+    milliseconds,
+    one_of_each,
+)
 
 
 class MemoryStore:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import late_events
-from headrace.analytics import late_events as late
+from headrace.analytics import generations
+from headrace.analytics import generations as late
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from tests.model.mutants import Mutant
@@ -16,12 +16,12 @@ from tests.model.mutants import Mutant
 
 def late_events_ignore_the_failure(patch: pytest.MonkeyPatch) -> None:
     """The cache does not take the mark, and the failure is not reported."""
-    stored = late_events.LateEvents.after_store
+    stored = generations.LateEvents.after_store
 
-    def best_effort(self: late_events.LateEvents, *arguments: Any) -> Sequence[None]:
+    def best_effort(self: generations.LateEvents, *arguments: Any) -> Sequence[None]:
         return [None for _ in stored(self, *arguments)]
 
-    patch.setattr(late_events.LateEvents, "after_store", best_effort)
+    patch.setattr(generations.LateEvents, "after_store", best_effort)
 
 
 def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def redelivered_rows_are_not_marked(patch: pytest.MonkeyPatch) -> None:
 
 def only_the_minute_is_marked(patch: pytest.MonkeyPatch) -> None:
     """The hour and the day, which are merged from minutes, never count the event."""
-    patch.setattr(late, "STEPS", late_events.STEPS[:1])
+    patch.setattr(late, "STEPS", generations.STEPS[:1])
 
 
 NOT_MARKED = "not marked"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.analytics.late_events import LateEvents
+from headrace.analytics.generations import LateEvents
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND
@@ -19,7 +19,7 @@ from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outgoing, RetryRecord
-from headrace.queues.sqs.codec import to_text
+from headrace.queues.sqs.retry_queue import to_text
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.observability import Meter
 from headrace.storage.breaker import GuardedStore

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from headrace.analytics.late_events import LateEvents
+from headrace.analytics.generations import LateEvents
 from headrace.analytics.scanner import Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner

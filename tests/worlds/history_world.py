@@ -13,8 +13,8 @@ from headrace.api.paging.request import PageRequest
 from headrace.core import keys, times
 from headrace.core.caller import Caller
 from headrace.core.errors import Forbidden
-from headrace.core.intervals import Interval
 from headrace.core.json import encode_object
+from headrace.core.times import Interval
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.rooms.access import ReadScope, RoomAccess, not_in_room
 from tests.fakes.clock import FixedClock

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from headrace.analytics import responses
-from headrace.analytics.late_events import LateEvents
+from headrace.analytics.generations import LateEvents
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics

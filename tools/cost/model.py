@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from headrace.core.caller import SenderContext
 from headrace.core.items import size_of
-from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.streams.chat.stream import CHAT
 from tools.cost.prices import Prices

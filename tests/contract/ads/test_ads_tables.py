@@ -14,8 +14,7 @@ from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.core import times
-from headrace.core.caller import Caller
-from headrace.core.sender import SenderContext
+from headrace.core.caller import Caller, SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client

@@ -14,9 +14,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from headrace.api import issuer_keys
-from headrace.api.authorizer import TokenVerifier
-from headrace.api.issuer_keys import FETCH_BYTES, IssuerError, signing_keys
+from headrace.api import authorizer
+from headrace.api.authorizer import FETCH_BYTES, IssuerError, TokenVerifier, signing_keys
 from headrace.core.errors import Unauthorized, Unavailable
 
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -216,7 +215,7 @@ def test_a_key_set_that_cannot_be_used_is_an_unavailable_issuer(server: IssuerSe
 def test_an_issuer_that_sends_its_answer_in_drops_is_given_up(
     server: IssuerServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(issuer_keys, "FETCH_SECONDS", 0.3)
+    monkeypatch.setattr(authorizer, "FETCH_SECONDS", 0.3)
 
     def drops(request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)

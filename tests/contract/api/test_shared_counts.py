@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.api.rates.shared_counts import EXPIRE_SECONDS, SharedCounts
+from headrace.api.rates.rate_limiter import EXPIRE_SECONDS, RateLimiter, SharedCounts, rate_key
 from headrace.api.rates.sliding_window import SLOTS, Counts
 from headrace.core.caller import Caller
 from headrace.core.errors import CacheUnavailable
-from headrace.core.keys import rate_key
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.storage.redis import RedisCache, connect

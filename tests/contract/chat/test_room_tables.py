@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import Conflict, StoreUnavailable
-from headrace.core.intervals import Interval
-from headrace.core.times import iso
+from headrace.core.times import Interval, iso
 from headrace.runtime.aws import client
 from headrace.streams.chat.messages.activity import ActiveRoom, RoomActivity
 from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity

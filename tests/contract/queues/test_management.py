@@ -10,8 +10,8 @@ from threading import Thread
 import pytest
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
-from headrace.queues.rabbitmq import management
-from headrace.queues.rabbitmq.management import ANSWER_BYTES, ManagementApi
+from headrace.queues.rabbitmq import users
+from headrace.queues.rabbitmq.users import ANSWER_BYTES, ManagementApi
 from headrace.runtime.secrets import Credentials
 
 PASSWORD = "s3cret:ä"
@@ -135,7 +135,7 @@ def test_a_refusal_has_the_brokers_reason(
 
 
 def test_a_silent_server_is_unavailable_after_a_while(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
-    monkeypatch.setattr(management, "CALL_SECONDS", 0.1)
+    monkeypatch.setattr(users, "CALL_SECONDS", 0.1)
     server.silent = True
 
     with (

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.queues.ports import RetryLane, RetryRecord, VisibilityChange
-from headrace.queues.sqs.codec import MESSAGE_BYTES, from_text, to_text
-from headrace.queues.sqs.retry_queue import SqsRetryLane, batches
+from headrace.queues.sqs.retry_queue import MESSAGE_BYTES, SqsRetryLane, batches, from_text, to_text
 from headrace.runtime.aws import AwsClient, client
 from tests.contract.emulators import sdk
 from tests.fakes.queues import MemoryRetryLane

@@ -15,8 +15,7 @@ from headrace.bootstrap import queues
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
-from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.publisher import RabbitLivePublisher, RabbitPublisher
 from headrace.queues.rabbitmq.topology import queue_depths
 from headrace.queues.rabbitmq.users import ensure_users
 from headrace.runtime.settings import BrokerSettings, BrokerUsersSettings

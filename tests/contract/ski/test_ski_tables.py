@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from headrace.core.caller import SenderContext
 from headrace.core.errors import StoreUnavailable
-from headrace.core.sender import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client

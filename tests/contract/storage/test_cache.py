@@ -9,7 +9,7 @@ import pytest
 from redis.exceptions import MovedError
 
 from headrace.core.errors import CacheUnavailable
-from headrace.storage.cache import Cache
+from headrace.storage.ports import Cache
 from headrace.storage.redis import COOLDOWN_SECONDS, RedisCache, connect
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock

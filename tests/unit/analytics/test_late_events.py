@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.analytics import generations
-from headrace.analytics.generations import CHANGED
-from headrace.analytics.late_events import LateEvents
+from headrace.analytics.generations import CHANGED, LateEvents
 from headrace.analytics.time_slots import Slot
 from headrace.core import keys, times
 from headrace.core.envelope import Envelope

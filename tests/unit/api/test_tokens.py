@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt import PyJWK
 from jwt.algorithms import RSAAlgorithm
 
-from headrace.api.authorizer import REFETCH_SECONDS, TokenVerifier, token_from_subprotocols
-from headrace.api.issuer_keys import IssuerError
+from headrace.api.authorizer import REFETCH_SECONDS, IssuerError, TokenVerifier, token_from_subprotocols
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 
 ISSUER = "https://issuer.example"

@@ -11,7 +11,7 @@ import pytest
 from pika.adapters.utils import connection_workflow
 
 from headrace.core.errors import BrokerUnavailable, ConnectionLost, PublisherBlocked, PublishNacked, PublishReturned
-from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error, is_authentication, root_cause
+from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, is_authentication, root_cause
 
 MISTAKES = {
     pika.exceptions.ChannelError,

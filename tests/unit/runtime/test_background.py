@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from headrace.runtime import background as module
-from headrace.runtime.background import Background
+from headrace.runtime import threads as module
+from headrace.runtime.threads import Background
 
 LONG = 30.0
 

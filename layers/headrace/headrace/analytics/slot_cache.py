@@ -25,7 +25,7 @@ from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
-from headrace.storage.cache import Cache
+from headrace.storage.ports import Cache
 
 BUILDER_SECONDS = 10.0
 """How long the claim of a builder that crashed keeps others waiting."""

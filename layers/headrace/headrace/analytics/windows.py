@@ -19,7 +19,7 @@ from headrace.analytics.time_slots import DAY, MINUTE, Slot, pieces
 from headrace.core import times
 from headrace.core.times import Clock
 from headrace.runtime.bounded import BoundedDict
-from headrace.storage.cache import Cache
+from headrace.storage.ports import Cache
 
 MERGED_LIMIT = 16
 """Windows and runs of slots whose merged aggregates are kept in memory."""

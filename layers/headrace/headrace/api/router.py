@@ -18,8 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
-from headrace.api.bodies import http_body, own_fields, parse_object
-from headrace.api.params import Params, names_of, path_parameters, read
+from headrace.api.params import Params, http_body, names_of, own_fields, parse_object, path_parameters, read
 from headrace.api.rates.rate_limiter import READS, RateLimiter, RouteLimit
 from headrace.api.responses import REQUEST_ID
 from headrace.api.statistics import RequestTimes

@@ -15,9 +15,9 @@ from typing import Any
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock, SystemClock
-from headrace.runtime.background import Background
 from headrace.runtime.observability import report
-from headrace.storage.cache import Commands
+from headrace.runtime.threads import Background
+from headrace.storage.ports import Commands
 
 KEY = "latencies"
 KEPT_SECONDS = 7 * 24 * 3600

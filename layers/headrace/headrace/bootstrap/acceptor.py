@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import breaker_status, clock, impatient, rate_limiter, retry_lane, secrets
-from headrace.core.sender import HashAddress, without_hash
+from headrace.core.caller import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gate
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.rabbitmq.publisher import RabbitPublisher

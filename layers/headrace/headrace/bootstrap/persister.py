@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from headrace.analytics.generations import SETTLE_SECONDS
-from headrace.analytics.late_events import LateEvents
+from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, retry_lane, secrets, separate_cache
 from headrace.delivery.persister import Persister
 from headrace.live.dynamodb import DynamoConnections
@@ -81,7 +80,7 @@ def live_hook() -> LiveHook:
 def live_publisher() -> LivePublisher:
     """Publishes to the live queues."""
     # Imported here: pika takes 10 ms of CPU, and only environments that publish live copies need it.
-    from headrace.queues.rabbitmq.live_publisher import RabbitLivePublisher
+    from headrace.queues.rabbitmq.publisher import RabbitLivePublisher
 
     return RabbitLivePublisher(BrokerSettings.read(), secrets())
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.api.rates.shared_counts import SharedCounts
+from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock

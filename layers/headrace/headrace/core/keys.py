@@ -119,11 +119,6 @@ def _tag(value: bytes) -> str:
     return f"{start}{pairs[bits >> 20 & 1023]}{pairs[bits >> 10 & 1023]}{pairs[bits & 1023]}"
 
 
-def rate_key(kind: str, subject: str, *, trusted: bool) -> str:
-    """The cache key of a caller's recent counts of one kind, as a trusted producer or as a user."""
-    return f"rate:{kind}:{'trusted' if trusted else 'user'}:{sender_tag(subject)}"
-
-
 def is_sender_tag(text: str) -> bool:
     """Whether ``text`` has the form of a sender tag."""
     return len(text) == SENDER_TAG_LENGTH and not text.strip(_BASE32)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.core import keys
+from headrace.core.caller import SenderContext
 from headrace.core.errors import FollowUpUnavailable, HeadraceError, Lane, PoisonRecord, StoreUnavailable, to_body
 from headrace.core.items import Item
-from headrace.core.sender import SenderContext
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

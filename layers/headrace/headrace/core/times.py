@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -134,3 +135,15 @@ def new_message_id(micros: int) -> str:
     stamp = f"{micros // 1000:012x}"
     variant = "89ab"[int(digits[3], 16) & 3]
     return f"{stamp[:8]}-{stamp[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """When a user was in a room: [``joined_at``, ``left_at``) in canonical times; ``None``: still a member."""
+
+    joined_at: str
+    left_at: str | None
+
+    def covers(self, timestamp: str) -> bool:
+        """Whether ``timestamp`` (canonical) is in it."""
+        return self.joined_at <= timestamp and (self.left_at is None or timestamp < self.left_at)

@@ -15,7 +15,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.api.rates.rate_limiter import Quota, RateLimiter
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.caller import EVENTS_WRITE, Caller, HashAddress, SenderContext, without_hash
 from headrace.core.envelope import EncodedEnvelope, Envelope, pack
 from headrace.core.errors import (
     HeadraceError,
@@ -28,7 +28,6 @@ from headrace.core.errors import (
     echo,
     mapping_of,
 )
-from headrace.core.sender import HashAddress, SenderContext, without_hash
 from headrace.core.stream import Result, Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.queues import names

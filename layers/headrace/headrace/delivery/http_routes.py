@@ -8,8 +8,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from headrace.api import responses
-from headrace.api.bodies import event_list
-from headrace.api.params import AnyBody
+from headrace.api.params import AnyBody, event_list
 from headrace.api.router import Reply, Request, Route
 from headrace.core.caller import EVENTS_WRITE
 from headrace.core.errors import (

@@ -21,12 +21,12 @@ from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
 from headrace.core.stream import AfterStore, BeforeStore, TableSettings
 from headrace.core.times import Clock
-from headrace.delivery import records, retry_schedule, throttling
+from headrace.delivery import records, retry_schedule
 from headrace.delivery.records import ATTEMPTS, Record
 from headrace.delivery.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import CORRELATION_ID, RetryLane, RetryRecord, VisibilityChange, correlation_attribute
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
-from headrace.queues.sqs.codec import BASE64, ENCODING, fits, sqs_correlation_id
+from headrace.queues.sqs.retry_queue import BASE64, ENCODING, fits, sqs_correlation_id
 from headrace.runtime.observability import Meter, correlate_batch, logger, report
 from headrace.storage.ports import Store
 
@@ -144,9 +144,9 @@ class Persister:
         and spends a try.
         """
         parts = [
-            (index, throttling.record(raws[index], part, self._clock.now(), self._first_pause))
+            (index, retry_schedule.throttled_record(raws[index], part, self._clock.now(), self._first_pause))
             for index, failed in failures.items()
-            if throttling.is_cause(failed) and throttling.may_wait(raws[index], self._clock.now())
+            if retry_schedule.is_throttled(failed) and retry_schedule.may_wait(raws[index], self._clock.now())
             for part in self._repacked(parsed, failed)
         ]
         if not parts:

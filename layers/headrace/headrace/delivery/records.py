@@ -14,7 +14,7 @@ from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
-from headrace.queues.sqs.codec import ENCODING, from_text
+from headrace.queues.sqs.retry_queue import ENCODING, from_text
 from headrace.streams.registry import stream_named
 
 ATTEMPTS = "attempts"

@@ -22,7 +22,7 @@ from headrace.live.turns import BATCH_SECONDS, Turns
 from headrace.queues.rabbitmq.event import rabbit_correlation_id
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
-from headrace.runtime.parallel import Parallel
+from headrace.runtime.threads import Parallel
 
 FIRST_REST = 1.0
 LONGEST_REST = 30.0

@@ -15,7 +15,7 @@ from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.live.connections import Connections
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
-from headrace.storage.cache import Cache
+from headrace.storage.ports import Cache
 
 SOME = b"some"
 NONE = b"none"

@@ -21,7 +21,7 @@ from headrace.core.times import Clock
 from headrace.runtime.breaker import CLOSED, OPEN, State
 from headrace.runtime.observability import Meter, report
 from headrace.runtime.settings import EnvironmentSettings
-from headrace.storage.cache import Commands
+from headrace.storage.ports import Commands
 
 KEY = "breakers"
 """A hash with a field for each breaker of each environment."""

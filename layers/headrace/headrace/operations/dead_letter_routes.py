@@ -19,9 +19,9 @@ from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.fields import Number, accepts, whole_number
 from headrace.core.json import encode
-from headrace.operations.audit import audit
 from headrace.operations.dead_letter import REASONS, SHOWN_CHARACTERS, UNKNOWN_STREAM, DeadLetterBody, Filter
 from headrace.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
+from headrace.runtime.observability import audit
 from headrace.streams.registry import STREAMS
 
 DEFAULT_LIMIT = 50

@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core.fields import whole_number
-from headrace.operations.audit import audit
 from headrace.queues.rabbitmq.parked import ParkingQueue
+from headrace.runtime.observability import audit
 
 DEFAULT_LIMIT = 100
 LIMIT = 1000

@@ -16,6 +16,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
+from headrace.core.caller import Caller
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.settings import ObserveSettings
 
@@ -166,3 +167,11 @@ def _write(dimensions: _Dimensions, metrics: dict[str, dict[str, Any]], traced: 
     all_dimensions = dict(dimensions, service=_settings.powertools_service_name)
     line = _emf.serialize_metric_set(metrics, all_dimensions, properties)
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+def audit(action: str, operator: Caller, **fields: Any) -> None:
+    """Log one line: the ``action``, who did it, and ``fields``, such as a filter and counts; no text of an event.
+
+    The level is WARNING, so that a stage which logs no INFO has the line too.
+    """
+    logger.warning(action, extra={"kind": "audit", "operator": operator.subject, **fields})

@@ -11,7 +11,7 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.urls import LOOPBACK
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.settings import CacheSettings
-from headrace.storage.cache import Command, milliseconds
+from headrace.storage.ports import Command, milliseconds
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -24,7 +24,7 @@ CALL_SECONDS = 0.1
 
 
 class RedisCache:
-    """A :class:`~headrace.storage.cache.Cache` in Redis or Valkey: one round trip per call, for any number of keys.
+    """A :class:`~headrace.storage.ports.Cache` in Redis or Valkey: one round trip per call, for any number of keys.
 
     Each command of the pipeline has one key, so that keys may be in different slots of a cluster. ElastiCache
     Serverless serves a plain client from one endpoint. An endpoint that redirects (MOVED) gets a cluster client
@@ -67,7 +67,7 @@ class RedisCache:
         self.run([("DEL", key) for key in keys])
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
-        """See :class:`~headrace.storage.cache.Commands`. For 5 s after a failed call, every call fails at once."""
+        """See :class:`~headrace.storage.ports.Commands`. For 5 s after a failed call, every call fails at once."""
         if not commands:
             return []
         if self._cooldown.is_active:

@@ -12,13 +12,11 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
-from headrace.core.caller import OPS
+from headrace.core.caller import OPS, SenderContext
 from headrace.core.errors import InvalidEvent
-from headrace.core.fields import CanonicalTime, EventModel, Id
+from headrace.core.fields import CanonicalTime, EventModel, Id, stamped
 from headrace.core.items import Item
-from headrace.core.sender import SenderContext
 from headrace.core.stream import Stream, TableSettings, ValidatedEvent
-from headrace.core.validation import stamped
 from headrace.streams.chat.stream import CHAT
 
 RETENTION = times.DAY

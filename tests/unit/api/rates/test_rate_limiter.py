@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.api.rates.rate_limiter import EXCHANGE_SECONDS, RateLimiter
-from headrace.api.rates.shared_counts import SharedCounts
+from headrace.api.rates.rate_limiter import EXCHANGE_SECONDS, RateLimiter, SharedCounts
 from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS
 from headrace.core.errors import CacheUnavailable
 from headrace.delivery.acceptor import Acceptor

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.api.params import Params
-from headrace.api.rates.rate_limiter import CHANGES, CONNECTIONS, MEMBERS, READS, ROOMS, RateLimiter
-from headrace.api.rates.shared_counts import SharedCounts
+from headrace.api.rates.rate_limiter import CHANGES, CONNECTIONS, MEMBERS, READS, ROOMS, RateLimiter, SharedCounts
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
 from headrace.core.times import SystemClock
 from headrace.runtime.settings import RateSettings

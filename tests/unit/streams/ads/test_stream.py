@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from headrace.api.auth import caller_from_http
 from headrace.core import keys
+from headrace.core.caller import SenderContext
 from headrace.core.envelope import decode
 from headrace.core.errors import InvalidEvent, PoisonRecord
-from headrace.core.sender import SenderContext
 from headrace.core.times import DAY, iso, parse_iso
 from headrace.streams.ads.addresses import COOLDOWN_SECONDS, AddressHasher, canonical
 from headrace.streams.ads.history import item_of, start_key

@@ -7,12 +7,10 @@ from typing import Any
 from pydantic import Field
 
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE
-from headrace.core.fields import CanonicalTime, Id, IncomingModel, SenderTag, Time
+from headrace.core.caller import EVENTS_WRITE, SenderContext, choose_time, expires_at
+from headrace.core.fields import CanonicalTime, Id, IncomingModel, SenderTag, Time, incoming, stamped
 from headrace.core.items import Item
-from headrace.core.sender import SenderContext, choose_time, expires_at
 from headrace.core.stream import Stream, TableSettings, ValidatedEvent
-from headrace.core.validation import incoming, stamped
 
 
 class Incoming(IncomingModel):

@@ -15,7 +15,7 @@ from headrace.api.paging.request import PAGE_BYTES
 from headrace.api.rates.rate_limiter import PERCENT, Kind
 from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
-from headrace.core.sender import AGE_LIMIT, AHEAD_LIMIT
+from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT
 from headrace.live import frames
 from headrace.live.connections import CONNECTION_SECONDS
 from headrace.live.push_service import LONGEST_REST

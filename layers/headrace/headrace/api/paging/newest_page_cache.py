@@ -18,8 +18,7 @@ from headrace.core.errors import CacheUnavailable
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import report
-from headrace.storage.cache import Cache
-from headrace.storage.ports import Rows
+from headrace.storage.ports import Cache, Rows
 
 if TYPE_CHECKING:
     # Functions that store messages use only the key of a page; they load no cryptography for cursors.

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from headrace.core.intervals import Interval
-from headrace.core.times import micros_of
+from headrace.core.times import Interval, micros_of
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
 AT_ONCE = 8

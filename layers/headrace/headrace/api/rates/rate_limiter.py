@@ -17,20 +17,22 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from headrace.api.rates.shared_counts import SharedCounts
-from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Limit, SlidingWindow
+from headrace.api.rates.sliding_window import SLOT_SECONDS, SLOTS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import CacheUnavailable, RateLimited
-from headrace.core.keys import rate_key
-from headrace.runtime.background import Background
+from headrace.core.keys import sender_tag
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report
 from headrace.runtime.settings import RateSettings
+from headrace.runtime.threads import Background
+from headrace.storage.ports import Commands
 
+EXPIRE_SECONDS = int(2 * WINDOW_SECONDS) + 1
+_RESUME = "resume"
 EXCHANGE_SECONDS = 1.0
 SENDERS = 10_000
 """Senders that an environment remembers; far more than it can serve in a window."""
@@ -55,6 +57,46 @@ _COUNTED: dict[Kind, str] = {
     "connections": "new connections",
 }
 _Sender = tuple[Kind, bool, str]
+
+
+def rate_key(kind: str, subject: str, *, trusted: bool) -> str:
+    """The cache key of a caller's recent counts of one kind, as a trusted producer or as a user."""
+    return f"rate:{kind}:{'trusted' if trusted else 'user'}:{sender_tag(subject)}"
+
+
+class SharedCounts:
+    """Adds the counts of this environment to those of the others, in Redis or Valkey.
+
+    A caller has one hash per ``WINDOW_SECONDS`` of time, with a field for each slot and one for the slot in which their
+    closed window opens. A hash expires once its slots have left every window.
+    """
+
+    def __init__(self, cache: Commands) -> None:
+        self._cache = cache
+
+    def exchange(self, reports: Mapping[str, Counts], slot: int) -> list[Counts]:
+        """Add ``reports`` by sender's key and return the counts of all environments, in order, in one round trip.
+
+        Raises:
+            CacheUnavailable: there was no answer; the reports may have been added or not.
+        """
+        window = slot // SLOTS
+        writes: list[tuple[Any, ...]] = []
+        reads = []
+        for key, counts in reports.items():
+            writes += [("HINCRBY", f"{key}:{at // SLOTS}", at, events) for at, events in counts.events.items()]
+            if counts.resume_slot > slot:
+                writes.append(("HSET", f"{key}:{window}", _RESUME, counts.resume_slot))
+            reads += [("HGETALL", f"{key}:{window - 1}"), ("HGETALL", f"{key}:{window}")]
+        expires = [("EXPIRE", key, EXPIRE_SECONDS) for key in dict.fromkeys(write[1] for write in writes)]
+        hashes = self._cache.run([*writes, *expires, *reads])[len(writes) + len(expires) :]
+        return [_counts(previous | current) for previous, current in zip(hashes[::2], hashes[1::2], strict=True)]
+
+
+def _counts(fields: Mapping[bytes, bytes]) -> Counts:
+    counts = {field.decode(): int(value) for field, value in fields.items()}
+    resume_slot = counts.pop(_RESUME, 0)
+    return Counts({int(slot): events for slot, events in counts.items()}, resume_slot)
 
 
 @dataclass(frozen=True, slots=True)

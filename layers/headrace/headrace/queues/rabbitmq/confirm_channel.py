@@ -20,7 +20,7 @@ from headrace.core.errors import BrokerUnavailable, PublisherBlocked, PublishNac
 from headrace.queues.names import PERSIST_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.connection import BlockingSocketConnection
-from headrace.queues.rabbitmq.errors import PIKA_ERRORS, broker_error
+from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error
 
 # pika logs every failed attempt at length; here each failure is an outcome that the caller reports.
 logging.getLogger("pika").setLevel(logging.CRITICAL)

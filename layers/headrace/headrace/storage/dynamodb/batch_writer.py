@@ -15,7 +15,7 @@ from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.groups import groups, slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AwsClient, AwsError, call, client, is_throttling
-from headrace.runtime.parallel import Parallel
+from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT
 from headrace.storage.dynamodb.direct import DirectCalls
 from headrace.storage.ports import Failure, Key, Table, one_of_each

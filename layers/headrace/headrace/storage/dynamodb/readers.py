@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core.items import from_wire, to_wire
 from headrace.runtime.aws import AwsClient, client
-from headrace.runtime.parallel import Parallel
+from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoClient
 from headrace.storage.dynamodb.direct import DirectCalls
 from headrace.storage.ports import EXPIRES, Columns, Query, RangeQuery, Rows

@@ -13,13 +13,23 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
-from headrace.core.caller import CHAT_WRITE
+from headrace.core.caller import CHAT_WRITE, SenderContext, choose_time, choose_user, expires_at
 from headrace.core.errors import FieldError, InvalidEvent
-from headrace.core.fields import EventModel, Id, IncomingModel, SenderTag, StoredId, Text, Time, accepts, checked_id
+from headrace.core.fields import (
+    EventModel,
+    Id,
+    IncomingModel,
+    SenderTag,
+    StoredId,
+    Text,
+    Time,
+    accepts,
+    checked_id,
+    incoming,
+    stamped,
+)
 from headrace.core.items import Item
-from headrace.core.sender import SenderContext, choose_time, choose_user, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
-from headrace.core.validation import incoming, stamped
 
 ID_FIELD = "clickId"
 DERIVED_ID_LENGTH = 20

@@ -24,7 +24,7 @@ from headrace.core import times
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
-from headrace.runtime.parallel import Parallel
+from headrace.runtime.threads import Parallel
 from headrace.storage.ports import ColumnReader, Query
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
 from headrace.streams.ski.keys import ResortDay

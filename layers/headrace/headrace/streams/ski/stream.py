@@ -7,12 +7,10 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE
-from headrace.core.fields import Id, IncomingModel, SenderTag, StoredId
+from headrace.core.caller import EVENTS_WRITE, SenderContext
+from headrace.core.fields import Id, IncomingModel, SenderTag, StoredId, incoming, stamped
 from headrace.core.items import Item
-from headrace.core.sender import SenderContext
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
-from headrace.core.validation import incoming, stamped
 from headrace.streams.ski.fields import DayID, LiftID, Minute, ResortID, SeasonID, SkierID
 from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id, ride_sk
 

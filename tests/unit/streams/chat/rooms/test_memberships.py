@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.core.intervals import Interval
 from headrace.core.keys import derived_id
-from headrace.core.times import iso, micros_of
+from headrace.core.times import Interval, iso, micros_of
 from headrace.streams.chat.rooms.fold import fold, membership_event, parse_membership_event
 from headrace.streams.chat.rooms.memberships import Change, Membership
 from tests.fakes.chat import MemoryMemberships

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import ConnectionLost
-from headrace.core.intervals import Interval
-from headrace.core.times import iso, parse_iso
+from headrace.core.times import Interval, iso, parse_iso
 from tests.fakes.clock import FixedClock
 from tests.worlds.room_world import DIRECT, GROUP, LATER, OLD, OPEN, TRUSTED, RoomWorld
 from tests.worlds.senders import NOW

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.core.intervals import Interval
+from headrace.core.times import Interval
 from tests.worlds.room_world import DIRECT, GROUP, OLD, OPEN, RoomWorld, caller
 from tests.worlds.senders import NOW
 

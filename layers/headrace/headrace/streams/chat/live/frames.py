@@ -8,8 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api import responses
-from headrace.api.bodies import HEAD_FIELDS, event_list, own_fields
-from headrace.api.params import Params
+from headrace.api.params import HEAD_FIELDS, Params, event_list, own_fields
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import HeadraceError, mapping_of, to_body

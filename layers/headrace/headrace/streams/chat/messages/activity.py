@@ -14,7 +14,7 @@ from headrace.core.times import Clock, iso
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
-from headrace.runtime.parallel import Parallel
+from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Failure
 from headrace.streams.chat.rooms.rooms import Room, Rooms, first_room
 

@@ -15,12 +15,11 @@ from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import ListRequest
 from headrace.core import times
-from headrace.core.caller import Caller
+from headrace.core.caller import AHEAD_LIMIT, Caller
 from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.core.intervals import Interval
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
-from headrace.core.sender import AHEAD_LIMIT
-from headrace.runtime.parallel import Parallel
+from headrace.core.times import Interval
+from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.chat.messages.activity import ActiveRoom, RoomActivity
 from headrace.streams.chat.messages.positions import POSITION_FORM, parse_position

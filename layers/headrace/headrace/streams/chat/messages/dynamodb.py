@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient
-from headrace.runtime.parallel import Parallel
+from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, DynamoTable
 from headrace.streams.chat.messages.activity import ActiveRoom
 from headrace.streams.chat.rooms.dynamodb.rooms import room_of

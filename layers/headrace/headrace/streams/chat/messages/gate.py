@@ -9,10 +9,9 @@ from typing import Any
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrottled, StoreUnavailable, UserError
-from headrace.core.intervals import Interval
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
-from headrace.core.times import SECOND, Clock, micros_of
+from headrace.core.times import SECOND, Clock, Interval, micros_of
 from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure

@@ -20,8 +20,7 @@ from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import logger, report, report_unexpected
-from headrace.storage.cache import Cache
-from headrace.storage.ports import Failure
+from headrace.storage.ports import Cache, Failure
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.stream import item_of
 

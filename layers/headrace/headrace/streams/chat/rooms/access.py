@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, StoreUnavailable, echo
-from headrace.core.intervals import Interval
-from headrace.core.times import MINUTE, micros_of
+from headrace.core.times import MINUTE, Interval, micros_of
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
 from headrace.streams.chat.rooms.rooms import OPEN, Room, Rooms
 

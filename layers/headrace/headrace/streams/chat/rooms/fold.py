@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headrace.core.intervals import Interval
 from headrace.core.keys import SEPARATOR, TIME_LENGTH
-from headrace.core.times import is_canonical
+from headrace.core.times import Interval, is_canonical
 
 
 def membership_event(timestamp: str, event_id: str) -> str:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from headrace.core.intervals import Interval
 from headrace.core.keys import TIME_LENGTH, normalize_id
-from headrace.core.times import micros_of
+from headrace.core.times import Interval, micros_of
 from headrace.streams.chat.rooms.fold import fold, parse_membership_event
 
 Role = Literal["owner", "member"]

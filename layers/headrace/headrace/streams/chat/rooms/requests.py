@@ -14,10 +14,9 @@ from headrace.api.paging.request import ListRequest
 from headrace.api.params import Params, UserPath, names_of
 from headrace.api.router import Request
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE
+from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import Id, Name, Number, Time, accepts, checked_id, whole_number
-from headrace.core.sender import AHEAD_LIMIT
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
