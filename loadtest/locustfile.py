@@ -30,46 +30,20 @@ from loadtest.samples.recording import Recording
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.options import add_options, shape_of
 from loadtest.shapes.shape import Load, Phase
-from loadtest.users.chat_readers import (
-    ActiveUsersReader,
-    ConversationsReader,
-    LiveSubscriber,
-    RoomHistoryReader,
-    UserHistoryReader,
-    WindowReader,
-)
-from loadtest.users.chat_writers import HttpWriter, WebSocketWriter
-from loadtest.users.click_users import ClickReader, ClickSender
-from loadtest.users.ride_users import (
-    DayVerticalReader,
-    RideSender,
-    RidesReader,
-    SeasonVerticalReader,
-    SkiersOfDayReader,
-)
+from loadtest.users.live_subscriber import LiveSubscriber
+from loadtest.users.questions import QUESTIONS, Asking, ConversationsReader
 from loadtest.users.stage_user import StageUser
+from loadtest.users.writers import HttpWriter, WebSocketWriter
 from localstage.client.errors import ClientError
 
-__all__ = [
-    "ActiveUsersReader",
-    "ClickReader",
-    "ClickSender",
-    "ConversationsReader",
-    "DayVerticalReader",
-    "HttpWriter",
-    "LiveSubscriber",
-    "RideSender",
-    "RidesReader",
-    "RoomHistoryReader",
-    "SeasonVerticalReader",
-    "SkiersOfDayReader",
-    "UserHistoryReader",
-    "WebSocketWriter",
-    "WindowReader",
-]
-
-
-KINDS: dict[str, type[StageUser]] = {name: globals()[name] for name in __all__}
+KINDS: dict[str, type[StageUser]] = {
+    **dict.fromkeys(QUESTIONS, Asking),
+    "ConversationsReader": ConversationsReader,
+    "HttpWriter": HttpWriter,
+    "LiveSubscriber": LiveSubscriber,
+    "WebSocketWriter": WebSocketWriter,
+}
+"""The user class of each kind."""
 
 
 class Session:

@@ -6,8 +6,9 @@ import random
 import time
 from urllib.parse import quote
 
-from loadtest.ads.clicks import USERS, Campaign, Click, ad_of, click_of, moment, user_of
+from loadtest.ads.clicks import USERS, Campaign, Click, ad_of, click_of, moment, post_clicks, user_of
 from loadtest.ads.queries import CLIENTS, AdsQueries
+from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
@@ -20,6 +21,7 @@ class AdsWork(PostedWork[Click]):
 
     user = "load-ads"
     clients = CLIENTS
+    request = staticmethod(post_clicks)
 
     def __init__(self, target: Target, place: Place, measurements: Measurements, before: AdsWork | None) -> None:
         super().__init__(target, place, measurements, before)
@@ -29,7 +31,7 @@ class AdsWork(PostedWork[Click]):
         # Questions ask for the clicks of the phase before them.
         self.asked: AdsWork = before.asked if before is not None and not before._made else before or self
 
-    def clicks(self, count: int) -> list[Click]:
+    def make(self, _sender: Sender, _number: int, count: int) -> list[Click]:
         """``count`` new clicks with the current time, a microsecond apart."""
         at = time.time_ns() // 1000
         first, self._made = self._made, self._made + count

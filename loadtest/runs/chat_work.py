@@ -14,7 +14,7 @@ from loadtest.chat.chat_texts import REPLIES
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.checker.readback import drain_and_read
-from loadtest.client.chat_events import ChatEvent
+from loadtest.client.chat_events import ChatEvent, post_messages
 from loadtest.client.credentials import Sender
 from loadtest.client.target import READER, Target
 from loadtest.measured.measurements import Measurements
@@ -59,6 +59,8 @@ class ChatWork(CheckedEvents):
     ``before`` is the phase before, if any. The last phase compares the analytics with the messages of all phases.
     """
 
+    request = staticmethod(post_messages)
+
     def __init__(
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: ChatWork | None
     ) -> None:
@@ -90,7 +92,15 @@ class ChatWork(CheckedEvents):
     def begin(self) -> None:
         """Prepare nothing."""
 
-    def messages(self, sender: Sender, number: int, count: int) -> list[ChatEvent]:
+    def sender(self, number: int) -> Sender:
+        """Who sends as user ``number``: another sender for each.
+
+        Raises:
+            TokenRefused: there is no token for this user.
+        """
+        return self._target.sender(number, trusted=bool(self._phase.people))
+
+    def make(self, sender: Sender, number: int, count: int) -> list[ChatEvent]:
         """``count`` new messages of user ``number`` with the current time, a microsecond apart."""
         seconds, micros = divmod(time.time_ns() // 1000, 1_000_000)
         micros = min(micros, 999_999 - count)

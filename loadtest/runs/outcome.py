@@ -157,7 +157,7 @@ class Outcome:
 
     def _sending(self) -> list[str]:
         accepted, seconds = self.sent("accepted"), self.seconds or 1.0
-        what = {"chat": "messages", "ski": "rides", "ads": "clicks"}[self.phase.stream]
+        what = self.phase.events
         lines = [f"  accepted             {accepted / seconds:8,.0f} {what}/s   ({seconds:.1f} s)"]
         if self.phase.stream == "chat" and self.readable_after:
             stored, after = self.found("stored"), self.readable_after

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from loadtest.checker.durability_probe import DurabilityProbe, Look
+from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
@@ -55,6 +56,23 @@ class PostedWork(CountedEvents[Event], ABC):
     def _look_for(self, events: Sequence[Event]) -> tuple[int, Look]:
         """The first of ``events`` as a sample of how soon they can be read."""
         return 1, lambda: int(self._is_readable(self._reader, events[0]))
+
+    def sender(self, _number: int) -> Sender:
+        """The one producer, who sends as every user.
+
+        Raises:
+            TokenRefused: no token may send.
+        """
+        return Sender(self.user, True, self._target.token_for(self.user, "events:write"))
+
+    @staticmethod
+    @abstractmethod
+    def request(events: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
+        """The path and the body that post ``events``."""
+
+    @abstractmethod
+    def make(self, sender: Sender, number: int, count: int) -> Sequence[Event]:
+        """The next ``count`` events to send; the same for every ``sender`` and ``number``."""
 
     def begin(self) -> None:
         """Prepare nothing."""

@@ -6,13 +6,15 @@ import random
 from collections.abc import Sequence
 from contextlib import closing
 
+from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
 from loadtest.shapes.shape import Phase
 from loadtest.ski.queries import CLIENTS, SkiQueries
-from loadtest.ski.rides import SEASON, Ride, make_season
+from loadtest.ski.rides import SEASON, Ride, make_season, post_rides
+from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
 
@@ -21,6 +23,7 @@ class SkiWork(PostedWork[Ride]):
 
     user = "load-ski"
     clients = CLIENTS
+    request = staticmethod(post_rides)
 
     def __init__(
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: SkiWork | None
@@ -40,11 +43,21 @@ class SkiWork(PostedWork[Ride]):
                 for resort in self._season.resorts:
                     api.post(f"/resorts/{resort}/seasons", {"year": str(SEASON), "resortName": f"Resort {resort}"})
 
-    def rides(self, count: int) -> list[Ride]:
+    def make(self, _sender: Sender, _number: int, count: int) -> list[Ride]:
         """The next ``count`` rides to send."""
         taken = self._unsent[-count:]
         del self._unsent[-count:]  # without a copy of all others for each ride
         return taken
+
+    def ride(self) -> Ride:
+        """A ride to ask for.
+
+        Raises:
+            ClientError: no phase before this one sent rides.
+        """
+        if not self.ridden:
+            raise ClientError("there are no rides to ask for: this phase needs one that sends rides before it")
+        return random.choice(self.ridden)
 
     def _queries(self, api: HttpApi) -> SkiQueries:
         return SkiQueries(api, self._season.only(self.all_accepted))

@@ -28,7 +28,7 @@ def _cold_first(phase: Phase) -> tuple[Phase, Phase]:
 
 
 def _rides(name: str, users: int, rides: int) -> Phase:
-    return Phase(name, (Load("RideSender", users, events=rides),), stream="ski")
+    return Phase(name, (Load("HttpWriter", users, events=rides),), stream="ski")
 
 
 def _ride_questions(name: str, kind: str) -> Phase:
@@ -141,22 +141,22 @@ SHAPES = {
             "ads",
             "1,000 single clicks/s for 10 minutes, then batches as fast as they are accepted, and questions",
             (
-                Phase("single clicks", (Load("ClickSender", 128, rate=1_000),), 600, stream="ads"),
-                Phase("batches of 100", (Load("ClickSender", 64, batch=100),), 60, stream="ads"),
+                Phase("single clicks", (Load("HttpWriter", 128, rate=1_000),), 600, stream="ads"),
+                Phase("batches of 100", (Load("HttpWriter", 64, batch=100),), 60, stream="ads"),
                 Phase("questions", (Load("ClickReader", 16, events=1_600),), stream="ads"),
             ),
         ),
         Shape(
             "rides",
             "20,000 rides in batches of 50, and all questions; one POST in twenty comes again",
-            (Phase("rides", (Load("RideSender", 32, events=20_000, batch=50),), stream="ski", repeated=0.05),),
+            (Phase("rides", (Load("HttpWriter", 32, events=20_000, batch=50),), stream="ski", repeated=0.05),),
         ),
         Shape(
             "clicks",
             "1,000 clicks/s in batches of 10 for a minute, then 1,200/s; one POST in twenty comes again",
             (
-                Phase("1,000/s", (Load("ClickSender", 32, rate=1_000, batch=10),), 60, stream="ads", repeated=0.05),
-                Phase("1,200/s", (Load("ClickSender", 32, rate=1_200, batch=10),), 10, stream="ads", repeated=0.05),
+                Phase("1,000/s", (Load("HttpWriter", 32, rate=1_000, batch=10),), 60, stream="ads", repeated=0.05),
+                Phase("1,200/s", (Load("HttpWriter", 32, rate=1_200, batch=10),), 10, stream="ads", repeated=0.05),
             ),
         ),
     )

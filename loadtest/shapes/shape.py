@@ -13,7 +13,7 @@ FEWEST_USERS = 4
 
 @dataclass(frozen=True)
 class Load:
-    """What the users of one kind, a class in ``loadtest.users``, do together.
+    """What the users of one kind, as ``loadtest/locustfile.py`` names them, do together.
 
     They send ``events`` (0: until the phase ends) in requests of ``batch``, at ``rate`` events per second (0: each user
     sends when its last request was answered). For users that only read, an event is a request.
@@ -60,6 +60,11 @@ class Phase:
         return sum(load.users for load in self.loads)
 
     @property
+    def events(self) -> str:
+        """What its events are."""
+        return EVENTS[self.stream]
+
+    @property
     def writes(self) -> bool:
         """Whether events are sent, and not only questions."""
         return any(load.kind in WRITERS for load in self.loads)
@@ -71,7 +76,8 @@ class Phase:
         return replace(self, name=f"{rate:,.0f}/s", loads=loads)
 
 
-WRITERS = ("WebSocketWriter", "HttpWriter", "RideSender", "ClickSender")
+EVENTS = {"chat": "messages", "ski": "rides", "ads": "clicks"}
+WRITERS = ("WebSocketWriter", "HttpWriter")
 
 
 @dataclass(frozen=True)

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 from locust import User, task
 from locust.env import Environment
 from locust.exception import StopUser
 
-from loadtest.client.chat_events import iso
-from loadtest.client.credentials import Sender
+from loadtest.runs.chat_work import ChatWork
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
-from loadtest.sending.transports import NOT_ACCEPTED
-from localstage.client.errors import ClientError, HttpError, TokenRefused
-from localstage.client.http_api import HttpApi
+from localstage.client.errors import ClientError
 
 TIMEOUT = 30.0
 """Seconds until an HTTP request has no answer."""
-WINDOW = timedelta(minutes=10)
-START = 30.0
-"""Seconds after the beginning of a phase in which a question about what is not stored yet is no failure."""
-
-
-def last_minutes() -> dict[str, str]:
-    """The parameters of a question about the last ten minutes."""
-    now = datetime.now(UTC)
-    return {"from": iso(now - WINDOW), "to": iso(now)}
 
 
 class StageUser(User):
@@ -43,7 +29,7 @@ class StageUser(User):
     run_of: ClassVar[Callable[[], PhaseRun | None]]
     """Returns the phase that is playing."""
     kind = ""
-    """The kind in the load, which is the name of the class in this package."""
+    """The kind in the load."""
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
@@ -103,13 +89,12 @@ class StageUser(User):
         """This user's number among those of its kind in all workers."""
         return self.number * run.place.workers + run.place.worker
 
-    def sender(self, run: PhaseRun) -> Sender:
-        """Who sends in ``run``: a different sender for each user of a kind.
-
-        Raises:
-            TokenRefused: there is no token for this user.
-        """
-        return self.target.sender(self.place_of(run), trusted=bool(run.phase.people))
+    @property
+    def chat(self) -> ChatWork:
+        """The chat work of the phase."""
+        assert self._run is not None  # noqa: S101 - users without a phase end at once
+        assert isinstance(self._run.work, ChatWork)  # noqa: S101 - the catalog gives chat users chat phases only
+        return self._run.work
 
     def report(self, protocol: str, name: str, seconds: float, size: int, error: Exception | None = None) -> None:
         """Tell Locust of a request, for its own tables."""
@@ -121,51 +106,3 @@ class StageUser(User):
             exception=error,
             context={},
         )
-
-
-class Asking(StageUser):
-    """Sends one question for each arrival, without retries, and measures the answer."""
-
-    abstract = True
-    scope = "analytics:read"
-    question = ""
-    api: HttpApi | None = None
-
-    def connect(self, run: PhaseRun) -> None:
-        """Get a token."""
-        token = self.target.token_for(f"load-{self.kind}-{self.number}", self.scope)
-        self.api = HttpApi(self.target.http_url, token, timeout=TIMEOUT, connections=1, attempts=1)
-
-    def act(self, run: PhaseRun, arrival: Arrival) -> None:
-        """Ask."""
-        assert self.api is not None  # noqa: S101 - for mypy: connect() was called
-        began = time.perf_counter() if arrival.due is None else arrival.due
-        failed: HttpError | None = None
-        try:
-            self.ask(self.api, run)
-        except HttpError as error:
-            if error.status == 404 and time.monotonic() - run.started < START:
-                run.measurements.count("not there yet")  # nothing that it asks for is stored so early
-                return
-            if error.is_unauthorized:
-                raise TokenRefused(NOT_ACCEPTED) from None
-            failed = error
-            run.measurements.count(f"failed {error.code}")
-        seconds = time.perf_counter() - began
-        run.measurements.record(self.question, seconds)
-        run.measurements.count("questions")
-        self.report("HTTP", self.question, seconds, 1, failed)
-
-    def ask(self, api: HttpApi, run: PhaseRun) -> None:
-        """Send the question.
-
-        Raises:
-            HttpError: it was not answered.
-        """
-        raise NotImplementedError
-
-    def disconnect(self) -> None:
-        """Close the connection."""
-        if self.api is not None:
-            self.api.close()
-            self.api = None

@@ -96,7 +96,7 @@ def stage() -> Stage:
 
 def send(run: PhaseRun, rooms: Rooms, count: int, sender: Sender = TRUSTED) -> None:
     assert isinstance(run.work, ChatWork)
-    messages = run.work.messages(sender, 0, count)
+    messages = run.work.make(sender, 0, count)
     run.work.attempted(messages)
     for event in messages:
         rooms.items.append(event.event() | {"messageType": event.message_type, "userId": event.user_id})

@@ -14,8 +14,8 @@ from loadtest.shapes.shape import FEWEST_USERS, WRITERS, Phase, Shape
 
 FILES = (Path(__file__).parents[4] / "loadtest" / "users").glob("*.py")
 """Not imported: Locust changes the process that imports it."""
-BASES = {"StageUser", "Asking", "Posting", "_RideReader"}
-USERS = {each for file in FILES for each in re.findall(r"^class (\w+)\(", file.read_text(), re.M)} - BASES
+KIND = re.compile(r"^(?:class|    )\W?(\w+(?:Writer|Reader|Subscriber))\b", re.M)
+USERS = {each for file in FILES for each in KIND.findall(file.read_text())}
 
 
 def shape(*arguments: str) -> Shape:

@@ -1,0 +1,82 @@
+"""Locust users that send events."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+from loadtest.client.websocket import WebSocket
+from loadtest.runs.phase_run import PhaseRun
+from loadtest.sending.arrivals import Arrival
+from loadtest.sending.delivery import Delivery
+from loadtest.sending.transports import FrameTransport, HttpTransport
+from loadtest.users.stage_user import TIMEOUT, StageUser
+from localstage.client.http_api import HttpApi
+
+FRAME_TIMEOUT = 20.0
+"""Seconds until a frame has no answer."""
+
+
+class WebSocketWriter(StageUser):
+    """Sends a frame of chat messages over its WebSocket, waits for the answer, and sends the next one."""
+
+    _websocket: WebSocket | None = None
+
+    def connect(self, run: PhaseRun) -> None:
+        """Open the WebSocket."""
+        work, batch = self.chat, next(each.batch for each in run.phase.loads if each.kind == self.kind)
+        self._sender = work.sender(self.place_of(run))
+        self._websocket = WebSocket(self.target.websocket_url, self._sender.token, timeout=FRAME_TIMEOUT)
+        self._websocket.open_patiently()
+        reconnected = work.checker.reconnect
+        transport = FrameTransport(self._websocket, work.retried, single=batch == 1, reconnected=reconnected)
+        self._delivery = Delivery(transport, work)
+
+    def act(self, run: PhaseRun, arrival: Arrival) -> None:
+        """Send one frame."""
+        began = time.perf_counter() if arrival.due is None else arrival.due
+        self._delivery.send(self.chat.make(self._sender, self.place_of(run), arrival.events), began)
+        # One Locust event per frame instead of per message: the client may share the CPU with the stage.
+        name = "sendMessage" if arrival.events == 1 else f"sendBatch of {arrival.events}"
+        self.report("WebSocket", name, time.perf_counter() - began, arrival.events)
+
+    def disconnect(self) -> None:
+        """Close the WebSocket."""
+        if self._websocket is not None:
+            self._websocket.close()
+            self._websocket = None
+
+
+class HttpWriter(StageUser):
+    """Posts one event of the phase's stream or a batch at a time, over one connection."""
+
+    _api: HttpApi | None = None
+
+    def connect(self, run: PhaseRun) -> None:
+        """Get a token."""
+        self._sender = run.work.sender(self.place_of(run))
+        self._api = HttpApi(self.target.http_url, self._sender.token, timeout=TIMEOUT, connections=1)
+        transport = HttpTransport(self._api, run.work.request, run.work.retried)
+        self._delivery: Delivery[Any] = Delivery(transport, run.work)
+
+    def act(self, run: PhaseRun, arrival: Arrival) -> None:
+        """Post one event or one batch. The latency counts through all attempts.
+
+        Raises:
+            TokenRefused: the stage does not accept the token any more.
+        """
+        events = run.work.make(self._sender, self.place_of(run), arrival.events)
+        began = time.perf_counter() if arrival.due is None else arrival.due
+        if not self._delivery.send(events, began):
+            run.measurements.count("incomplete requests")
+        name = f"POST {run.phase.events}" if len(events) == 1 else f"POST {len(events)} {run.phase.events}"
+        self.report("HTTP", name, time.perf_counter() - began, len(events))
+        if random.random() < run.phase.repeated and self._api is not None:
+            self._api.post(*run.work.request([each.event() for each in events]))
+
+    def disconnect(self) -> None:
+        """Close the connection."""
+        if self._api is not None:
+            self._api.close()
+            self._api = None
