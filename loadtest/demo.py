@@ -20,8 +20,7 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 
 from loadtest import load
-from loadtest.chat import activity, replay
-from loadtest.chat.replay_plan import Plan
+from loadtest.chat import display, replay
 from loadtest.client.command import count, exit_code_of
 from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
@@ -78,7 +77,7 @@ def _chat(arguments: argparse.Namespace, one_token: bool) -> Demo:
     def demo(console: Console, target: Target, staying: bool) -> tuple[int, str]:
         outcome = replay.replay(plan, target, console, arguments.nicks or "")
         if staying:
-            _show_activity(console, plan, target)
+            display.activity(console, target.reader("analytics:read"))
         return outcome.exit_code, outcome.lines()
 
     return demo
@@ -102,15 +101,8 @@ DEMOS: dict[str, Callable[[argparse.Namespace, bool], Demo]] = {
     "ads": _load("clicks", "seconds"),
 }
 """The demo of each stream. The flag is whether all users share a producer's token."""
-OPTIONS = {"chat": ("messages", "log", "nicks", "run"), "ski": ("rides",), "ads": ("seconds",)}
+OPTIONS = {"chat": ("messages", "log", "nicks"), "ski": ("rides",), "ads": ("seconds",)}
 """The options that only one stream has."""
-
-
-def _show_activity(console: Console, plan: Plan, target: Target) -> None:
-    try:
-        activity.show(console, plan, target.reader("analytics:read"))
-    except ClientError as error:
-        console.print(f"\nthe analytics do not answer: {error}", markup=False, style="red")
 
 
 def _stay(target: Target, process: StageProcess) -> None:

@@ -1,10 +1,10 @@
-"""Shows a summary of a replay and a page of history in the terminal."""
+"""Shows a summary of a replay, a page of history and who was active, in the terminal."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -14,11 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from loadtest.checker.verdict import Verdict
-from loadtest.client.chat_events import parse_iso
+from loadtest.client.chat_events import iso, parse_iso
+from localstage.client.errors import ClientError
+from localstage.client.http_api import HttpApi
 from localstage.client.terminal import visible
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan", "bright_red", "bright_green", "bright_blue")
 WIDEST_NAME, WIDEST_TEXT, LONGEST_SHOWN = 20, 100, 600
+ACTIVE_WITHIN = timedelta(hours=24)
 JOINS_AND_LEAVES = {"JOIN": "joined", "LEAVE": "left"}
 
 
@@ -33,6 +36,23 @@ def summary(console: Console, rows: Mapping[str, str], errors: Mapping[str, int]
         table.add_row(Text(kind, style="bold red"), Text("\n".join(names)))
     console.print()
     console.print(table)
+
+
+def activity(console: Console, reader: HttpApi) -> None:
+    """Print what the analytics say about the last hours. They may miss the last 10 s."""
+    now = datetime.now(UTC)
+    query = {"from": iso(now - ACTIVE_WITHIN), "to": iso(now), "top": "5"}
+    try:
+        found = reader.get("/analytics/window", query)
+    except ClientError as error:
+        console.print(f"\nthe analytics do not answer: {error}", markup=False, style="red")
+        return
+    console.print()
+    console.print(Rule(Text("who was active in the last 24 hours", style="bold"), align="left"))
+    console.print(f"{found['totalMessages']:,} messages of {found['uniqueUsers']:,} users")
+    for title, entries, name in (("users", found["topUsers"], "userId"), ("rooms", found["topRooms"], "roomId")):
+        tops = ", ".join(f"{visible(str(entry[name]))} {entry['messages']:,}" for entry in entries)
+        console.print(f"top {title}: {tops}", markup=False)
 
 
 def history_page(console: Console, room: str, items: Sequence[Mapping[str, Any]]) -> None:

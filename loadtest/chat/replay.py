@@ -6,7 +6,6 @@ import argparse
 import glob
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
@@ -57,9 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--messages", type=count, help="how many messages (default 2,000; of logs: all)")
     parser.add_argument("--log", metavar="GLOB", help="IRC logs to replay instead of the generated conversation")
     parser.add_argument("--nicks", type=_nicks, help="read back as so many nicks of the logs, or all")
-    parser.add_argument(
-        "--run", metavar="NAME", help="repeat the generated conversation with this name, such as 20251121-100000"
-    )
 
 
 def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan:
@@ -71,12 +67,8 @@ def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan
     if not arguments.log:
         if arguments.nicks:
             raise ClientError("--nicks (NICKS=) is for IRC logs; give --log (LOG=) too")
-        run = arguments.run or chat_generator.run_name(datetime.now(UTC))
-        try:
-            talk = chat_generator.generate(run, arguments.messages or chat_generator.MESSAGES)
-            return plan_conversation(talk, one_token=one_token)
-        except ValueError:
-            raise ClientError(f"{run} is not the name of a run; it looks like 20251121-100000") from None
+        talk = chat_generator.generate(arguments.messages or chat_generator.MESSAGES)
+        return plan_conversation(talk, one_token=one_token)
     paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern
     if not paths:
         raise IrcLogError(f"no log matches {arguments.log}")
