@@ -145,14 +145,14 @@ class SendLoop:
 
     def _next_batch(self, events: Sequence[Event], left: Sequence[int]) -> list[int]:
         """The first indexes of ``left`` whose events fit one request."""
-        most = min(self._limits.max_events, self.pace.batch_size())
-        batch: list[int] = []
+        batch = list(left[: min(self._limits.max_events, self.pace.batch_size())])
+        if len(json.dumps([events[index] for index in batch])) <= self._limits.max_bytes:
+            return batch  # the usual case: one call is much faster than one for each event
         size = 0
-        for index in left[:most]:
+        for place, index in enumerate(batch):
             size += len(json.dumps(events[index])) + 2
-            if batch and size > self._limits.max_bytes:
-                break
-            batch.append(index)
+            if place and size > self._limits.max_bytes:
+                return batch[:place]
         return batch
 
 
