@@ -64,7 +64,7 @@ def forget_bytecode(changed: Iterable[Path], state_dir: Path) -> None:
 
 
 def describe(ids: Iterable[str], changed: Iterable[Path]) -> str:
-    """The line to log: ``ReadRoom reloaded (functions/read_room/app.py)``."""
+    """The line to log: ``ReadChat reloaded (functions/read_chat/app.py)``."""
     names, files = sorted(ids), sorted(_short(path) for path in changed)
     who = ", ".join(names) if len(names) <= _NAMED else f"{len(names)} functions"
     what = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"

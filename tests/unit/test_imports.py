@@ -31,6 +31,7 @@ TOP_LEVEL = {
     "ops": {"headrace", "localstage"},
     "faults": {"headrace", "localstage", "loadtest"},
     "bench": {"headrace", "headrace_client", "localstage", "loadtest", "ops"},
+    "rehearsal": {"localstage", "loadtest", "ops"},
     "tools": {"headrace", "localstage", "loadtest"},
 }
 """What the folders of the repository may import of each other."""

@@ -214,7 +214,7 @@ class HealthSettings(RetryLaneSettings, CacheSettings):
 
 
 class ConnectionSettings(Settings):
-    """For open_connection and close_connection."""
+    """For track_connections, and for every function that follows connections."""
 
     connections_table: TableName
     """Table of WebSocket connections and subscriptions."""

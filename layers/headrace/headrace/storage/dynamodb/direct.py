@@ -45,7 +45,7 @@ class DirectCalls:
             client.meta.events.register("before-send.dynamodb.BatchWriteItem", self._send)
 
     def query(self, **parameters: Any) -> dict[str, Any]:
-        """One page, as the client's ``query`` returns it."""
+        """One page, as the client's ``query`` returns it, but binary values stay base64."""
         return self._answer(self._client.query, parameters)
 
     def batch_write_item(self, **parameters: Any) -> dict[str, Any]:
