@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tools.cost import model, prices, stage
 from tools.cost.model import Load, Position, positions
 from tools.cost.summary import Summary
-from tools.stack_reference.markdown import bullets, page, paragraph, table
+from tools.stack_reference.markdown import page, paragraph, table
 
 RATE = 100.0
 LOADS = {
@@ -18,17 +18,14 @@ LOADS = {
 INTRO = """
 What a stage costs on AWS, as `make cost` prints it. For example, `make cost RATE=1000 BATCH=25 LISTENERS=20
 STAGE_ENV=prod` prints dollars per month and per million events for 1,000 events a second, each pushed to 20
-subscribers. All figures are computed from list prices of {region}, {date}, and from the assumptions below; none was
-measured on a bill. Free tiers, tokens, reads and support are left out.
+subscribers. All figures are computed from the list prices of {region}, {date}, in
+[`prices.toml`](../../tools/cost/prices.toml), and from the assumptions at the top of
+[`model.py`](../../tools/cost/model.py). None
+was measured on a bill. Free tiers, tokens, reads and support are left out.
 """
 USUAL = """
 The usual design is one frame with an acknowledgement, one function call and one put per event, into the same table with
 the same indexes. It costs nothing at rest. It keeps no event while its table is unavailable or throttles.
-"""
-CHECKS = """
-A connection that is open all month costs ${connection:.4f}, and its checks ${checks:.4f} with one check frame every 7
-minutes, as the Python client sends for up to 20 rooms; a subscription per room and 45 s would cost ${often:.2f}. A live
-copy costs ${live:.2f} per million frames.
 """
 
 
@@ -58,24 +55,6 @@ def render() -> str:
         paragraph(f"Dollars per million messages of {Load().event_bytes} bytes, at {RATE:.0f} a second in 10 rooms:"),
         table(["position", *costs], rows),
         paragraph(USUAL),
-        paragraph(_checks(stages["dev"], listed)),
-        "## Assumptions",
-        bullets(_assumptions()),
-        "## Prices",
-        table(["price", "dollars", "per", "source"], _prices(listed)),
-    )
-
-
-def _checks(dev: stage.Stage, listed: prices.Prices) -> str:
-    def of(load: Load, name: str) -> float:
-        return sum(each.load for each in positions(load, dev, listed) if each.name == name)
-
-    one = Load(RATE, connections=1)
-    return CHECKS.format(
-        connection=of(one, "connections"),
-        checks=of(one, "checks of connections"),
-        often=of(Load(RATE, connections=1, check_seconds=45), "checks of connections"),
-        live=listed("websocket_message") * 1e6,
     )
 
 
@@ -91,41 +70,3 @@ def _rows(columns: dict[str, dict[str, float]], form: str) -> list[list[str]]:
     return [
         [name, *(f"{column[name]:{form}}" if name in column else "" for column in columns.values())] for name in names
     ]
-
-
-def _assumptions() -> list[tuple[str, str]]:
-    return [
-        (
-            "Receiving",
-            f"{model.RECEIVE_SECONDS * 1e3:g} ms a call and {model.RECEIVE_EVENT_SECONDS * 1e3:g} ms an event, "
-            f"{model.GIGABYTES:g} GB; in the usual design {model.USUAL_SECONDS * 1e3:g} ms and "
-            f"{model.USUAL_GIGABYTES:g} GB",
-        ),
-        (
-            "Persisting",
-            f"{model.PERSIST_SECONDS * 1e3:g} ms a call and {model.PERSIST_EVENT_SECONDS * 1e3:g} ms an event; a call "
-            "takes what has arrived in its queue during the call before, at least one message",
-        ),
-        (
-            "Pushing",
-            f"{model.PUSH_SECONDS * 1e3:g} ms a frame; live copies are pushed in frames as large as those sent",
-        ),
-        ("Logs", f"{model.LOG_BYTES} bytes a call"),
-        ("Metrics", f"{model.CUSTOM_METRICS} custom metrics"),
-        (
-            "Checks",
-            f"{model.CHECK_CALL_SECONDS * 1e3:g} ms, {model.CHECK_WRITES} write unit, {model.CHECK_READS} read units",
-        ),
-        ("Last activity", "one write per frame, at most four a second and room"),
-    ]
-
-
-def _prices(listed: prices.Prices) -> list[list[str]]:
-    return [
-        [name.replace("_", " "), f"{each.dollars:.10f}".rstrip("0").rstrip("."), each.per, _source(each)]
-        for name, each in listed.named.items()
-    ]
-
-
-def _source(price: prices.Price) -> str:
-    return price.source if price.confirmed else f"**not confirmed**: {price.source}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.stack_reference import alarms, commands, costs, metrics, parameters, settings
+from tools.stack_reference import alarms, commands, costs, parameters, settings
 from tools.stack_reference.markdown import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -12,5 +12,5 @@ REFERENCE = ROOT / "docs" / "reference"
 
 def render_all() -> dict[Path, str]:
     """Each page's path and text."""
-    modules = (settings, parameters, metrics, alarms, costs, commands)
+    modules = (settings, parameters, alarms, costs, commands)
     return {REFERENCE / f"{module.__name__.rpartition('.')[2]}.md": module.render() for module in modules}

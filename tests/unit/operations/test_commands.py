@@ -13,13 +13,6 @@ from localstage.client.http_api import HttpApi
 from ops.__main__ import cli
 
 
-def test_a_budget_of_a_stage_that_is_not_configured_is_refused() -> None:
-    result = CliRunner().invoke(cli, ["budget", "--config-env", "nope"])
-
-    assert result.exit_code == 1
-    assert result.output.startswith("headrace: samconfig.toml has no stage nope; it has default, dev, staging, prod")
-
-
 def answered(monkeypatch: pytest.MonkeyPatch, status: int, answer: dict[str, Any]) -> list[str]:
     """Answer every request with ``answer``; returns the requested paths with their queries."""
     asked: list[str] = []

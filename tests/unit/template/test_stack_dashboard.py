@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from localstage.template.document import parse
+from tests.unit.docs.test_metrics import ON_PAGE
 from tests.unit.template_stack import ROOT, TemplateStack
-from tools.stack_reference.metrics import metrics
 
 PATH = ROOT / "templates" / "dashboard.yaml"
 TEMPLATE = parse(PATH.read_text(), PATH)
@@ -30,7 +30,7 @@ def test_the_dashboard_names_only_parameters_that_the_stack_passes(template_stac
 @pytest.mark.parametrize("widget", WIDGETS, ids=[each["properties"]["title"] for each in WIDGETS])
 def test_a_widget_shows_metrics_that_the_code_writes(widget: dict[str, Any]) -> None:
     """With all dimensions of the metric: CloudWatch finds it by no others."""
-    written = {name: {*metric.dimensions, "service"} for name, metric in metrics().items()}
+    written = {name: {*dimensions, "service"} for name, dimensions in ON_PAGE.items()}
 
     for metric in widget["properties"]["metrics"]:
         if metric[0] == "Headrace":
