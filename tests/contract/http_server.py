@@ -7,10 +7,14 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
+
+import pytest
+
+from headrace.runtime.aws import session, tls_context
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
@@ -103,3 +107,18 @@ def certificate_of(folder: Path) -> tuple[Path, ssl.SSLContext]:
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate, key)
     return certificate, server
+
+
+@contextlib.contextmanager
+def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The environment of a function that trusts ``certificate`` instead of the system's certificates."""
+    with monkeypatch.context() as patched:
+        patched.setenv("AWS_CA_BUNDLE", str(certificate))
+        _read_again()
+        yield
+    _read_again()
+
+
+def _read_again() -> None:
+    session.cache_clear()
+    tls_context.cache_clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from headrace.runtime.aws import AwsError, NoAnswer, call, client
 from headrace.storage.dynamodb import direct
 from headrace.storage.dynamodb.direct import IDLE_SECONDS, DirectCalls
 from tests.contract.emulators import function_environment, sdk
-from tests.contract.http_server import HttpServer
+from tests.contract.http_server import HttpServer, certificate_of, trusted
 from tests.worlds.ports import free_port
 
 TABLE = "Direct"
@@ -56,6 +57,24 @@ def test_a_refusal_has_its_code() -> None:
         call(DirectCalls(client("dynamodb")).query, **QUERY | {"TableName": "Nowhere"})
 
     assert raised.value.code == "ResourceNotFoundException"
+
+
+def test_the_certificates_of_the_ca_bundle_are_trusted(
+    aws: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, context = certificate_of(tmp_path)
+    server = HttpServer(context)
+    body = b'{"Items":[],"Count":0}'
+    head = b"HTTP/1.1 200 OK\r\nx-amzn-requestid: 1\r\nContent-Length: %d\r\n\r\n" % len(body)
+    server.answer = lambda _request: head + body
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://localhost:{server.port}")
+
+    with trusted(certificate, monkeypatch):
+        assert call(DirectCalls(client("dynamodb", attempts=1)).query, **QUERY)["Items"] == []
+    with pytest.raises(NoAnswer):
+        call(DirectCalls(client("dynamodb", attempts=1)).query, **QUERY)
+    assert len(server.received) == 1
+    server.close()
 
 
 @pytest.mark.usefixtures("table")

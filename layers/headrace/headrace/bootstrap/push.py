@@ -8,7 +8,6 @@ from headrace.bootstrap.live import connections
 from headrace.bootstrap.shared import clock
 from headrace.live.push.api_gateway import ApiGatewayPusher
 from headrace.live.push.connection_pool import ConnectionPool
-from headrace.live.push.http_connection import Target
 from headrace.live.push.sigv4 import Signer
 from headrace.live.push_service import PushService
 from headrace.runtime import aws
@@ -20,4 +19,4 @@ def push_service() -> PushService:
     """Pushes live copies to subscribers."""
     url = PushSettings.read().connections_url
     signer = Signer(url, *aws.signing(), clock())
-    return PushService(connections(), ApiGatewayPusher(signer, ConnectionPool(Target(url))))
+    return PushService(connections(), ApiGatewayPusher(signer, ConnectionPool(url)))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import functools
 import logging
+import ssl
 from collections.abc import Callable
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import Session, get_session
 from botocore.utils import get_environ_proxies
 
 from headrace.core.errors import ConfigurationError
@@ -71,9 +72,12 @@ def is_throttling(error: AwsError) -> bool:
 
 
 @functools.cache
-def session() -> boto3.Session:
-    """The session of this environment, with the credentials of the function's role."""
-    return boto3.Session()
+def session() -> Session:
+    """The session of this environment, with the credentials of the function's role.
+
+    It is the one inside ``boto3.Session``, which would import resources and transfers too (ADR 77).
+    """
+    return get_session()
 
 
 def signing() -> tuple[str, Credentials]:
@@ -86,7 +90,7 @@ def signing() -> tuple[str, Credentials]:
     credentials = found.get_credentials()
     if credentials is None:
         raise ConfigurationError("the credentials of the function's role are missing")
-    return str(found.region_name), credentials
+    return str(found.get_config_variable("region")), credentials
 
 
 def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections: int = 10) -> AwsClient:
@@ -105,7 +109,7 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         disable_request_compression=True,
         user_agent=USER_AGENT,
     )
-    return session().client(service, config=config)  # type: ignore[call-overload]  # any service
+    return session().create_client(service, config=config)
 
 
 def has_proxy(client: AwsClient) -> bool:
@@ -113,9 +117,10 @@ def has_proxy(client: AwsClient) -> bool:
     return bool(client.meta.config.proxies or get_environ_proxies(client.meta.endpoint_url))
 
 
-def ca_bundle() -> str | None:
-    """The file of certificates that boto3 trusts, if one is set."""
-    return session()._session.get_config_variable("ca_bundle")  # type: ignore[no-any-return]
+@functools.cache
+def tls_context() -> ssl.SSLContext:
+    """What connections of our own trust: the certificates of ``AWS_CA_BUNDLE``, or the system's."""
+    return ssl.create_default_context(cafile=session().get_config_variable("ca_bundle"))
 
 
 def call(operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:

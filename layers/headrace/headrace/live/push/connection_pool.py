@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headrace.live.push.http_connection import HttpConnection, Target
+from headrace.live.push.http_connection import HttpConnection
 
 IDLE_SECONDS = 20.0
 """How long an idle connection may be used again, because a load balancer drops it after some time. By the wall clock,
@@ -67,14 +67,14 @@ class _Work:
 
 
 class ConnectionPool:
-    """Up to ``most`` connections that are kept from one :meth:`run` to the next. Not thread-safe.
+    """Up to ``most`` connections to the host of ``url``, kept from one :meth:`run` to the next. Not thread-safe.
 
     A request may take ``each`` seconds. When all requests are sent, those in flight have only ``patience`` seconds,
     so that a slow one does not delay the next run.
     """
 
-    def __init__(self, target: Target, most: int = 32, each: float = 2.0, patience: float = 1.0) -> None:
-        self._target = target
+    def __init__(self, url: str, most: int = 32, each: float = 2.0, patience: float = 1.0) -> None:
+        self._url = url
         self._most = most
         self._each = each
         self._patience = patience
@@ -125,7 +125,7 @@ class ConnectionPool:
             if 0 <= time.time() - since < IDLE_SECONDS:
                 return connection
             self._drop(connection)
-        return HttpConnection(self._target)
+        return HttpConnection(self._url)
 
     def _step(self, connection: HttpConnection, work: _Work, readable: bool) -> None:
         busy = self._busy.get(connection)

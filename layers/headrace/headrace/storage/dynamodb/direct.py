@@ -6,11 +6,7 @@ parse rows that are decoded again. The event ``before-send`` is botocore's docum
 
 from __future__ import annotations
 
-import functools
 import json
-import select
-import socket
-import ssl
 import threading
 import time
 import weakref
@@ -23,8 +19,9 @@ from urllib.parse import urlsplit
 
 from botocore import exceptions
 from botocore.awsrequest import AWSResponse
+from urllib3.util import wait_for_read
 
-from headrace.runtime.aws import AwsClient, ca_bundle, has_proxy
+from headrace.runtime.aws import AwsClient, has_proxy, tls_context
 
 OK = 200
 IDLE_SECONDS = 60.0
@@ -38,11 +35,12 @@ class DirectCalls:
     def __init__(self, client: AwsClient) -> None:
         self._client = client
         self._url = client.meta.endpoint_url
-        self._connections = _Connections(self._url, client.meta.config)
+        self._idle: deque[tuple[HTTPConnection, float]] = deque()
         self._call = _Call()
         if not has_proxy(client):
             client.meta.events.register("before-send.dynamodb.Query", self._send)
             client.meta.events.register("before-send.dynamodb.BatchWriteItem", self._send)
+        weakref.finalize(self, _close, self._idle)
 
     def query(self, **parameters: Any) -> dict[str, Any]:
         """One page, as the client's ``query`` returns it, but binary values stay base64."""
@@ -53,35 +51,64 @@ class DirectCalls:
         return self._answer(self._client.batch_write_item, parameters)
 
     def _answer(self, operation: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-        self._call.is_direct, self._call.answer = True, {}
+        self._call.answer = {}
         try:
             answer: dict[str, Any] = operation(**parameters)
             return answer | self._call.answer
         finally:
-            self._call.is_direct, self._call.answer = False, {}
+            self._call.answer = None
 
     def _send(self, request: Any, **_: Any) -> AWSResponse | None:
-        if not self._call.is_direct:  # the client has other users
+        if self._call.answer is None:  # the client has other users
             return None
         try:
-            got, body = self._connections.exchange(_encoded(request))
+            got, body = self._exchange(request)
             if got.status == OK:
                 self._call.answer, body = json.loads(body), b"{}"
         except TimeoutError as error:
             raise exceptions.ReadTimeoutError(endpoint_url=self._url, error=error) from error
         except (OSError, HTTPException, ValueError) as error:
             raise exceptions.ConnectionClosedError(endpoint_url=self._url, error=error) from error
-        # The checksum is that of the body which is decoded above.
-        headers: Any = {name: value for name, value in got.headers.items() if name.lower() != "x-amz-crc32"}
+        headers: Any = got.headers
+        del headers["x-amz-crc32"]  # that of the body which is decoded above
         return AWSResponse(request.url, got.status, headers, _Body(body))
+
+    def _exchange(self, request: Any) -> tuple[HTTPResponse, bytes]:
+        connection = self._connection()
+        try:
+            connection.request("POST", "/", request.body, request.headers)
+            response = connection.getresponse()
+            body = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append((connection, time.time()))
+        return response, body
+
+    def _connection(self) -> HTTPConnection:
+        while self._idle:
+            with suppress(IndexError):  # another thread took it
+                connection, since = self._idle.pop()
+                is_fresh = connection.sock and 0 <= time.time() - since < IDLE_SECONDS
+                if is_fresh and not wait_for_read(connection.sock, timeout=0):  # it is when the other side closed it
+                    return connection
+                connection.close()
+        config, parts = self._client.meta.config, urlsplit(self._url)
+        options: dict[str, Any] = {"port": parts.port, "timeout": config.connect_timeout}
+        connection = (
+            HTTPSConnection(parts.hostname, context=tls_context(), **options)
+            if parts.scheme == "https"
+            else HTTPConnection(parts.hostname, **options)
+        )
+        connection.connect()
+        connection.sock.settimeout(config.read_timeout)
+        return connection
 
 
 class _Call(threading.local):
-    """The call of this thread: whether it takes the direct way, and its decoded answer."""
+    """The decoded answer to the direct call of this thread; ``None`` if it makes none."""
 
-    def __init__(self) -> None:
-        self.is_direct = False
-        self.answer: dict[str, Any] = {}
+    answer: dict[str, Any] | None = None
 
 
 class _Body(BytesIO):
@@ -90,79 +117,6 @@ class _Body(BytesIO):
         return [self.read()]
 
 
-def _encoded(request: Any) -> bytes:
-    """The bytes of a signed request, for one send: http.client would send the head and the body apart."""
-    lines = [f"POST / HTTP/1.1\r\nHost: {urlsplit(request.url).netloc}"]
-    for name, value in request.headers.items():
-        lines.append(f"{name}: {value.decode() if isinstance(value, bytes) else value}")
-    return "\r\n".join([*lines, "\r\n"]).encode() + bytes(request.body)
-
-
-@functools.cache
-def _tls(cafile: str | None) -> ssl.SSLContext:
-    # One for all clients: loading the certificates takes 17 ms of CPU.
-    return ssl.create_default_context(cafile=cafile)
-
-
-class _Connections:
-    """Kept connections to the endpoint ``url``, with the timeouts and the number that a client's ``config`` says."""
-
-    def __init__(self, url: str, config: Any) -> None:
-        parts = urlsplit(url)
-        self._host = str(parts.hostname)
-        self._port = parts.port
-        self._context = _tls(ca_bundle()) if parts.scheme == "https" else None
-        self._config = config
-        self._idle: deque[tuple[HTTPConnection, float]] = deque()
-        """Connections, each with the time of its last response."""
-        weakref.finalize(self, _close, self._idle)
-
-    def exchange(self, request: bytes) -> tuple[HTTPResponse, bytes]:
-        """The response to ``request``, and the body of the response.
-
-        Raises:
-            OSError, HTTPException: there is no complete response in time.
-        """
-        connection = self._connection()
-        try:
-            connection.sock.sendall(request)
-            response = HTTPResponse(connection.sock, method="POST")
-            response.begin()
-            body = response.read()
-        except BaseException:
-            connection.close()
-            raise
-        if response.will_close or len(self._idle) >= self._config.max_pool_connections:
-            connection.close()
-        else:
-            self._idle.append((connection, time.time()))
-        return response, body
-
-    def _connection(self) -> HTTPConnection:
-        while self._idle:
-            with suppress(IndexError):  # another thread took it
-                connection, since = self._idle.pop()
-                # It is readable when the other side has closed it.
-                if 0 <= time.time() - since < IDLE_SECONDS and not _is_readable(connection.sock):
-                    return connection
-                connection.close()
-        seconds = self._config.connect_timeout
-        connection = (
-            HTTPSConnection(self._host, self._port, timeout=seconds, context=self._context)
-            if self._context
-            else HTTPConnection(self._host, self._port, timeout=seconds)
-        )
-        connection.connect()
-        connection.sock.settimeout(self._config.read_timeout)
-        return connection
-
-
 def _close(idle: deque[tuple[HTTPConnection, float]]) -> None:
     while idle:
         idle.pop()[0].close()
-
-
-def _is_readable(sock: socket.socket) -> bool:
-    poll = select.poll()
-    poll.register(sock, select.POLLIN)
-    return bool(poll.poll(0))
