@@ -115,10 +115,10 @@ def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
     clock, cache = SystemClock(), _cache(cache_port)
     reader = DynamoColumns(traffic.watch(columns_client(PARALLEL)))
     scanner = Scanner(reader, "AdClicks", 8, clock, PARALLEL)
-    history: Any = None  # this route does not use it
+    unused: Any = None  # by this route
 
     def ask() -> dict[str, Any]:
-        services = AdsServices(history, Analytics(scanner, cache, clock, 10))
+        services = AdsServices(unused, unused, "", Analytics(scanner, cache, clock, 10))
         window = {"from": iso(MINUTE_START), "to": iso(MINUTE_START + 60_000_000)}
         router = http_handler(Api({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock))
         return answer_of(router, http_event("GET /ads/top", SCOPE, window))

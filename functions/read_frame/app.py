@@ -5,7 +5,7 @@ from headrace.bootstrap.api import frame_api
 from headrace.bootstrap.chat import subscriptions
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.streams.chat.live.frames import (
+from headrace.streams.chat.live.subscriptions import (
     Checked,
     CheckFrame,
     FramePage,

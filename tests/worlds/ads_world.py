@@ -20,7 +20,6 @@ from headrace.delivery.persister import Persister
 from headrace.queues import names
 from headrace.storage.ports import Failure, Table
 from headrace.streams.ads.addresses import AddressHasher
-from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.routes import AdsServices
 from headrace.streams.ads.stream import ADS
 from tests.fakes.clock import FixedClock
@@ -97,7 +96,9 @@ class AdsWorld:
         ranges = MemoryReader(self.store.shown, (ADS.partition_key, ADS.sort_key))
         scanner = Scanner(MemoryColumns(self.store.shown, page=3), CLICKS.table, 8, self.clock, parallel=1)
         services = AdsServices(
-            ClickHistory(ranges, CursorSigner(b"k" * 32), CLICKS.table, self.clock),
+            ranges,
+            CursorSigner(b"k" * 32),
+            CLICKS.table,
             Analytics(scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance),
         )
         return http_handler(Api(routes_of("read_ads"), lambda: services, self.clock))

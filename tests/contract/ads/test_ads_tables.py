@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from headrace.analytics.requests import StepQuery, TopQuery
-from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.scanner import Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.paging.request import PageRequest
+from headrace.api.router import Api, http_handler
 from headrace.core import times
-from headrace.core.caller import Caller, SenderContext
+from headrace.core.caller import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
@@ -22,15 +21,16 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ads.history import ClickHistory
-from headrace.streams.ads.routes import stats_body, top_body
+from headrace.streams.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
 from headrace.streams.ads.stream import ADS
 from tests.contract.emulators import sdk
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock
+from tests.worlds.functions import routes_of
+from tests.worlds.requests import Context, key_of
+from tests.worlds.ski_world import event
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)
-ANALYST = Caller("analyst", "analyst", frozenset({"analytics:read"}), 10**12)
 SERVER = SenderContext("ad-server", "ad-server", True, 10**17)
 START = times.parse_iso("2025-11-21T10:00:00Z")
 
@@ -84,22 +84,40 @@ def _store(numbers: range, shift: int = 0) -> None:
     assert store.put_many(Table(CLICKS.table, key, ADS.insert_only), rows) == [None] * len(rows)
 
 
+def _ask(
+    route: Callable[..., Any], clock: FixedClock, analytics: Analytics, path: dict[str, str], query: dict[str, Any]
+) -> dict[str, Any]:
+    """The answer of a route of read_ads to an analyst."""
+    services = AdsServices(DynamoReader(client("dynamodb")), CursorSigner(b"k" * 32), CLICKS.table, analytics)
+    key = key_of(routes_of("read_ads"), route)
+    given = {name: value for name, value in path.items() if f"{{{name}}}" in key}
+    asked = {**event(None, given, "analytics:read", "analyst"), "routeKey": key}
+    asked["queryStringParameters"] = {name: value for name, value in query.items() if value is not None}
+    answer = http_handler(Api(routes_of("read_ads"), lambda: services, clock))(asked, Context())
+    assert answer["statusCode"] == 200, answer
+    found: dict[str, Any] = json.loads(answer["body"])
+    return found
+
+
 def test_pages_of_an_ad_over_its_shards_and_of_a_user_are_whole_and_in_order(table: Any) -> None:
     """P7."""
     _store(range(300))
     _store(range(300), shift=1000)
-    history = ClickHistory(DynamoReader(client("dynamodb")), CursorSigner(b"k" * 32), CLICKS.table, SystemClock())
+    unused: Any = None
 
-    for read, value, wanted in ((history.ad, "ad-1", range(1, 300, 3)), (history.user, "user-3", range(3, 300, 10))):
+    def read(route: Callable[..., Any], **query: Any) -> dict[str, Any]:
+        return _ask(route, FixedClock(START), unused, {"adId": "ad-1", "userId": "user-3"}, query)
+
+    for route, wanted in ((ad_clicks, range(1, 300, 3)), (user_clicks, range(3, 300, 10))):
         found, back, place = [], [], None
         while place is not None or not found:
-            page = read(ANALYST, value, PageRequest(limit=7, before=place))
-            found += [json.loads(item)["clickId"] for item in page.items]
-            place, last = page.next, page.previous
+            page = read(route, limit="7", before=place)
+            found += [item["clickId"] for item in page["items"]]
+            place, last = page["next"], page["previous"]
         while last is not None:
-            page = read(ANALYST, value, PageRequest(limit=11, after=last))
-            back[:0] = [json.loads(item)["clickId"] for item in page.items]
-            last = page.previous if page.has_more else None
+            page = read(route, limit="11", after=last)
+            back[:0] = [item["clickId"] for item in page["items"]]
+            last = page["previous"] if page["hasMore"] else None
 
         assert found == [f"click-{number:04d}" for number in reversed(wanted)]
         assert back == found[: len(back)]
@@ -118,19 +136,20 @@ def test_counts_include_all_shards_and_are_cached(table: Any, redis_node: RedisN
     def query() -> tuple[dict[str, Any], dict[str, Any], float]:
         scanner = Scanner(DynamoColumns(columns_client(4)), CLICKS.table, 8, clock, 4)
         analytics = Analytics(scanner, cache, clock, 10)
-        stats = StepQuery.model_validate({**window, "step": "60"}).of(ADS, ("adId", "ad-1"))
-        top = TopQuery.model_validate({**window, "top": "2"}).of(ADS)
-        deadline = Deadline(60)
-        found = stats_body(analytics, stats, deadline), top_body(analytics, top, deadline)
-        return *found, analytics.units
+        of_ad = _ask(stats, clock, analytics, {"adId": "ad-1"}, {**window, "step": "60"})
+        of_all = _ask(top, clock, analytics, {}, {**window, "top": "2"})
+        return of_ad, of_all, analytics.units
 
     query()
     clock.advance(12)  # after the settling time answers are cached
-    (stats, top, cold), (again, top_again, warm) = query(), query()
+    (of_ad, of_all, cold), (again, all_again, warm) = query(), query()
 
-    assert (stats["clicks"], stats["uniqueUsers"], stats["types"]) == (100, 10, {"banner": 75, "video": 25})
-    assert [(point["clicks"], point["uniqueUsers"]) for point in stats["points"]] == [(20, 10)] * 5
-    assert (top["clicks"], top["topAds"]) == (300, [{"adId": "ad-0", "clicks": 100}, {"adId": "ad-1", "clicks": 100}])
-    assert {**again, **stats} == stats
-    assert top_again["topAds"] == top["topAds"]
+    assert (of_ad["clicks"], of_ad["uniqueUsers"], of_ad["types"]) == (100, 10, {"banner": 75, "video": 25})
+    assert [(point["clicks"], point["uniqueUsers"]) for point in of_ad["points"]] == [(20, 10)] * 5
+    assert (of_all["clicks"], of_all["topAds"]) == (
+        300,
+        [{"adId": "ad-0", "clicks": 100}, {"adId": "ad-1", "clicks": 100}],
+    )
+    assert {**again, **of_ad} == of_ad
+    assert all_again["topAds"] == of_all["topAds"]
     assert (cold > 0, warm) == (True, 0)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 
 from headrace.bootstrap.analytics import analytics_of
-from headrace.bootstrap.shared import clock, cursors, range_reader
+from headrace.bootstrap.shared import cursors, range_reader
 from headrace.runtime.settings import table_settings
-from headrace.streams.ads.history import ClickHistory
 from headrace.streams.ads.routes import AdsServices
 from headrace.streams.ads.stream import ADS
 
@@ -15,5 +14,4 @@ from headrace.streams.ads.stream import ADS
 @functools.cache
 def ads_services() -> AdsServices:
     """The history and the counts of clicks."""
-    history = ClickHistory(range_reader(), cursors(), table_settings(ADS).table, clock())
-    return AdsServices(history, analytics_of(ADS))
+    return AdsServices(range_reader(), cursors(), table_settings(ADS).table, analytics_of(ADS))

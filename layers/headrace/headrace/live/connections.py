@@ -44,60 +44,48 @@ class Connections(Protocol):
 
     def open(self, connection_id: str, caller: Caller) -> None:
         """Store a connection. Its row expires after the longest time that a connection can last."""
-        ...
 
     def close(self, connection_id: str) -> int:
         """Delete a connection and its subscriptions; returns the number of rows. May be called again."""
-        ...
 
     def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
         """Subscribe a connection (opened at ``connected_at``, epoch seconds) to a room, until it or its token ends."""
-        ...
 
     def unsubscribe(self, room_id: str, connection_ids: Iterable[str]) -> None:
         """Unsubscribe connections from a room; those without a subscription are ignored."""
-        ...
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
         """Unsubscribe all connections of a user from a room, such as when a membership ends; returns their number."""
-        ...
 
     def members_only(self, room_id: str) -> int:
         """Unsubscribe the connections that subscribed before the room had members; returns their number.
 
         A room is open to all until it is created.
         """
-        ...
 
     def renew(self, connection_id: str, expires_at: int) -> int:
         """Extend an open connection to a token that expires at ``expires_at`` (epoch seconds).
 
         Returns when the connection's token expires now: never earlier than before. Raises NotFound if it is closed.
         """
-        ...
 
     def expiries(self, connection_ids: Sequence[str]) -> dict[str, int]:
         """When the tokens of connections expire (epoch seconds), with renewals; closed connections are left out."""
-        ...
 
     def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
         """The connections of a user that may be open, or that are subscribed to a room; may lag by a moment."""
-        ...
 
     def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
         """Delete closed connections with these subscriptions (room and connection); others expire."""
-        ...
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
         """The subscriptions of a room that have not expired, read consistently.
 
         The row of a connection is read only if the token of its subscription has expired or is about to.
         """
-        ...
 
     def has_subscriptions(self, room_id: str) -> bool:
         """Whether a room may have subscriptions; true if uncertain. Cheaper than :meth:`subscriptions`."""
-        ...
 
 
 def connection_room(connection_id: str) -> str:

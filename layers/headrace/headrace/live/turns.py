@@ -1,4 +1,4 @@
-"""Turns of large rooms, so that the listeners of one room cannot take the time of all rooms of a queue (ADR 49)."""
+"""Turns of large rooms, so that the listeners of one room cannot take the time of all rooms of a queue (ADR 19)."""
 
 from __future__ import annotations
 

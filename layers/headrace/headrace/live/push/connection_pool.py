@@ -29,14 +29,12 @@ class HttpExchange(Protocol):
 
     def request(self) -> bytes:
         """The next request, or the current one if it must be sent again. Called just before it is sent."""
-        ...
 
     def answered(self, status: int) -> float | None:
         """Called with the response's status, 0 if there was none in time.
 
         Returns the seconds until the next request, or ``None`` if there is none.
         """
-        ...
 
 
 @dataclass(slots=True)

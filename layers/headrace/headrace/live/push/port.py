@@ -28,4 +28,3 @@ class ConnectionPusher(Protocol):
 
         A frame may be delivered twice. After a frame that failed, the connection gets no further frame of its push.
         """
-        ...

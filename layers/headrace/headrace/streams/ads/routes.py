@@ -1,8 +1,13 @@
-"""The routes of ad clicks: the clicks of an ad and of a user, an ad's counts by step, and the top ads."""
+"""The routes of ad clicks: the clicks of an ad and of a user, an ad's counts by step, and the top ads.
+
+Pages of clicks have the cursors and parameters of chat's history. They are read from indexes, which may lag behind the
+table by milliseconds.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import Field
@@ -10,23 +15,34 @@ from typing_extensions import TypedDict
 
 from headrace.analytics import responses
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.requests import StepQuery, TopQuery, WindowRequest
+from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.analytics.responses import Accuracy, Answer
 from headrace.analytics.routes import deadline
-from headrace.analytics.scanner import Deadline
 from headrace.analytics.windows import Analytics
+from headrace.api.paging.cursors import CursorSigner, Query
+from headrace.api.paging.pager import Page, Pager
+from headrace.api.paging.range_walk import ReadBudget, spans_of
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import Params, UserPath
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import FieldError, InvalidRequest
-from headrace.streams.ads.history import ClickHistory
-from headrace.streams.ads.stream import AD_ID_FORM, ADS, AdId
+from headrace.core.caller import ANALYTICS_READ
+from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
+from headrace.core.keys import SEPARATOR, parse_timestamp_sk
+from headrace.core.stream import Index
+from headrace.storage.merged_reader import MergedReader
+from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.ads.stream import AD_ID_FORM, AD_INDEX, ADS, USER_INDEX, AdId
 
 POINTS_LIMIT = 1500
 """Steps in one answer: 25 hours of minutes, 31 days of hours."""
 TYPES_LIMIT = 50
 """Types that one step lists. If there are more, those with the fewest clicks are left out."""
+ITEM_FIELDS = ("adId", "userId", "adType")
+NO_PART = "-"
+"""The id or sender of a position between clicks, because no key attribute may be empty."""
+BUDGET = ReadBudget(reads=64, rows=1000)
+"""Reads that a page may spend on expired rows which are not deleted yet; ``has_more`` is exact unless it needs more."""
 
 
 class AdPath(Params):
@@ -90,66 +106,100 @@ class TopAnswer(Answer, TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class AdsServices:
-    """The services of the routes: ``history`` for pages, ``analytics`` for counts."""
+    """What the routes use: ``reader``, ``cursors`` and ``table`` for pages of clicks, ``analytics`` for counts."""
 
-    history: ClickHistory
+    reader: RangeReader
+    cursors: CursorSigner
+    table: str
     analytics: Analytics
 
 
 def ad_clicks(services: AdsServices, request: Request[AdPath, PageRequest, None]) -> dict[str, Any]:
     """Read a page of the clicks on an ad."""
-    return services.history.ad(request.caller, request.path.ad_id, request.query).to_body()
+    page = _page(services, request, AD_INDEX, request.path.ad_id)
+    if not page.items:
+        _require_ad(services, request.path.ad_id)
+    return page.to_body()
 
 
 def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, None]) -> dict[str, Any]:
     """Read a page of a user's clicks. Those of other users need ``analytics:read``."""
-    return services.history.user(request.caller, request.path.user_id, request.query).to_body()
+    if request.path.user_id != request.caller.subject:
+        request.caller.require(ANALYTICS_READ, now=request.now)
+    return _page(services, request, USER_INDEX, request.path.user_id).to_body()
 
 
 def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> dict[str, Any]:
     """Get an ad's clicks by type and its unique users, for a window and for each step of it."""
     asked = request.query.of(ADS, ("adId", request.path.ad_id))
-    found = stats_body(services.analytics, asked, deadline(request))
-    if not found["clicks"]:
-        services.history.require_ad(request.path.ad_id)
-    return found
+    step = asked.step * times.SECOND
+    if -(-asked.window.end // step) - asked.window.start // step > POINTS_LIMIT:
+        allowed = f"a step that makes at most {POINTS_LIMIT} of the window"
+        detail = FieldError("step", "makes too many steps", asked.step, allowed)
+        raise InvalidRequest("step makes too many steps of the window", details=[detail])
+    frame, whole, points = services.analytics.steps(asked, deadline(request), _totals)
+    if not whole.total:
+        _require_ad(services, request.path.ad_id)
+    listed = [{"from": times.iso(start), **counts} for start, counts in points]
+    accuracy = responses.accuracy(asked, whole)
+    return {**frame, "step": asked.step, **_totals(whole), "points": listed, "accuracy": accuracy}
 
 
 def top(services: AdsServices, request: Request[None, TopQuery, None]) -> dict[str, Any]:
     """Get the ads with the most clicks in a window, and the totals of all ads."""
-    return top_body(services.analytics, request.query.of(ADS), deadline(request))
-
-
-def stats_body(analytics: Analytics, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
-    """Clicks by type and unique users of the window, and of each step of it.
-
-    Raises:
-        InvalidRequest: too many steps.
-        StoreUnavailable: the table did not answer before the deadline.
-    """
-    step = request.step * times.SECOND
-    if -(-request.window.end // step) - request.window.start // step > POINTS_LIMIT:
-        allowed = f"a step that makes at most {POINTS_LIMIT} of the window"
-        detail = FieldError("step", "makes too many steps", request.step, allowed)
-        raise InvalidRequest("step makes too many steps of the window", details=[detail])
-    frame, whole, points = analytics.steps(request, deadline, _totals)
-    listed = [{"from": times.iso(start), **counts} for start, counts in points]
-    accuracy = responses.accuracy(request, whole)
-    return {**frame, "step": request.step, **_totals(whole), "points": listed, "accuracy": accuracy}
-
-
-def top_body(analytics: Analytics, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
-    """The ads with the most clicks in the window, those with equal numbers by id, and the totals of all ads.
-
-    Raises:
-        StoreUnavailable: the table did not answer before the deadline.
-    """
-    frame, found = analytics.whole(request, deadline)
-    ads = found.tallies[request.scope.attributes.index("adId")].top(request.top)
+    asked = request.query.of(ADS)
+    frame, found = services.analytics.whole(asked, deadline(request))
+    # Ads with equal numbers are in the order of their ids.
+    ads = found.tallies[asked.scope.attributes.index("adId")].top(asked.top)
     top = [{"adId": ad_id, "clicks": clicks} for ad_id, clicks in ads]
-    return {**frame, **_totals(found), "topAds": top, "accuracy": responses.accuracy(request, found)}
+    return {**frame, **_totals(found), "topAds": top, "accuracy": responses.accuracy(asked, found)}
 
 
 def _totals(found: Aggregate) -> dict[str, Any]:
     users, types, _ = found.tallies
     return {"clicks": found.total, "uniqueUsers": users.unique(), "types": dict(types.top(TYPES_LIMIT))}
+
+
+def _page(services: AdsServices, request: Request[Any, PageRequest, None], index: Index, value: str) -> Page:
+    """A page of the clicks of one ad or user, by time and then by id, newest first. Expired clicks are never shown."""
+    kind, subject = f"clicks.{index.name}", request.caller.subject
+    asked = request.query.resolved(services.cursors, Query(kind, value, subject))
+    reader, rows = _partition(services, index, value)
+    pager = Pager(
+        reader=reader,
+        cursors=services.cursors,
+        query=Query(kind, value, subject, asked.start, asked.end),
+        rows=rows,
+        spans=spans_of(None, asked.start, asked.end),
+        position=(index.sort_key,),
+        effort=BUDGET,
+        now=request.now // times.SECOND,
+        item_of=item_of,
+    )
+    return pager.page(asked)
+
+
+def _require_ad(services: AdsServices, ad_id: str) -> None:
+    """Raise NotFound if an ad has no click."""
+    reader, rows = _partition(services, AD_INDEX, ad_id)
+    if not reader.read(replace(rows, limit=1)).items:
+        detail = FieldError("adId", "is not the id of an ad", echo(ad_id), "an ad with a click")
+        raise NotFound("there is no such ad", details=[detail])
+
+
+def _partition(services: AdsServices, index: Index, value: str) -> tuple[RangeReader, RangeQuery]:
+    rows = RangeQuery(services.table, index.partition_key, value, index.sort_key, index=index.name)
+    return MergedReader(services.reader, index.partitions, start_key), rows
+
+
+def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that clients see of a row; it has no hash of an address."""
+    key = parse_timestamp_sk(row["timestampSk"])
+    item = {"key": row["timestampSk"], "clickId": key.message_id, "clickedAt": key.timestamp}
+    return item | {name: row[name] for name in ITEM_FIELDS}
+
+
+def start_key(position: str) -> Mapping[str, str]:
+    """The key attributes of a click at ``position``, a ``timestampSk`` or a position between two of them."""
+    _, click_id, sender = [*position.split(SEPARATOR), "", ""][:3]
+    return {"timestampSk": position, "clickId": click_id or NO_PART, "sender": sender or NO_PART}

@@ -213,4 +213,3 @@ class Acceptor(Protocol):
         self, stream: Stream, caller: Caller, raws: Sequence[object], correlation_id: str, meter: Meter
     ) -> list[Result]:
         """One result per event, in order. ``raws`` are events as clients send them."""
-        ...

@@ -73,7 +73,6 @@ class DayCounts(Protocol):
 
     def read(self, day: ResortDay, lifts: Sequence[int] = ()) -> tuple[Coverage, Counts] | None:
         """The current counts, with those of ``lifts`` only; ``None`` if the day has none."""
-        ...
 
     def begin(self, day: ResortDay, generation: str, now: int, after: int, patience: int, until: int) -> bool:
         """Start empty counts that expire at ``until``. Returns whether the caller has to fill them.
@@ -81,11 +80,9 @@ class DayCounts(Protocol):
         Existing counts stay when they were started after ``after``, and are filled or made progress less than
         ``patience`` ago.
         """
-        ...
 
     def claim(self, day: ResortDay, generation: str, now: int, patience: int) -> bool:
         """Whether the caller may confirm the counts: not if another caller made progress less than ``patience`` ago."""
-        ...
 
     def add(
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
@@ -94,8 +91,6 @@ class DayCounts(Protocol):
 
         A caller that fills or confirms counts names their ``generation``, which also records its progress at ``now``.
         """
-        ...
 
     def settle(self, day: ResortDay, generation: str, stage: str, until: int) -> None:
         """Set the stage of the counts, and let them expire at ``until`` at the latest."""
-        ...

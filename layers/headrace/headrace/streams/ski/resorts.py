@@ -32,19 +32,15 @@ class Resorts(Protocol):
 
     def get(self, resort_id: int) -> Resort:
         """The resort as of now; an unknown one has no seasons."""
-        ...
 
     def every(self) -> list[Resort]:
         """All resorts that have a season, by id."""
-        ...
 
     def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
         """Add a season, and an unknown resort. ``name`` replaces its name. Returns whether the season is new."""
-        ...
 
     def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
         """Invalidate counts of these resorts that were started before ``until`` (epoch milliseconds)."""
-        ...
 
 
 def unknown_season(season: int, *asked: Resort, field: str = "seasonID") -> NotFound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.live.connections import Subscription
-from headrace.streams.chat.live.frames import ROOMS_PER_CHECK
+from headrace.streams.chat.live.subscriptions import ROOMS_PER_CHECK
 from headrace.streams.chat.messages.positions import position
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import GROUP

@@ -1,60 +1,22 @@
-"""The actions of the WebSocket API."""
+"""The frames that send messages, and the frames that are answered or pushed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api import responses
-from headrace.api.params import HEAD_FIELDS, Params, event_list, own_fields
+from headrace.api.params import HEAD_FIELDS, event_list, own_fields
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import HeadraceError, mapping_of, to_body
-from headrace.core.fields import StoredId
+from headrace.core.errors import to_body
 from headrace.core.json import Encoded, encode
-from headrace.core.keys import STORED_ID_FORM
-from headrace.streams.chat.messages.positions import POSITION_FORM, position
-from headrace.streams.chat.messages.requests import Position, RoomPageRequest
-from headrace.streams.chat.stream import CHAT, Acceptor, MessageItem, RoomMessagePage
-
-if TYPE_CHECKING:
-    # Only read_frame follows rooms and reads history, of the functions that use this module.
-    from headrace.streams.chat.live.subscriptions import Subscriptions
+from headrace.streams.chat.stream import CHAT, Acceptor, MessageItem
 
 BATCH_LIMIT = 100
-ROOMS_PER_CHECK = 20
-PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
-"""Bytes of items that a page in a frame may have. The rest is for the cursors and the frame's other fields."""
 
 FrameRequest = Request[None, None, Any]
-
-
-class RoomFrame(Params):
-    """A frame about a room."""
-
-    unknown = "is not a field of this action"
-
-    room_id: StoredId = Field(description=STORED_ID_FORM)
-
-
-class CheckFrame(Params):
-    """Rooms that the connection follows, each with the position up to which the client has all messages."""
-
-    unknown = "is not a field of this action"
-
-    rooms: dict[StoredId, Position] = Field(
-        min_length=1,
-        max_length=ROOMS_PER_CHECK,
-        description=f"1 to {ROOMS_PER_CHECK} room ids, each with {POSITION_FORM}",
-    )
-
-
-class FramePage(RoomPageRequest):
-    """A page of a history that fits into a frame."""
-
-    max_bytes: int = Field(default=PAGE_BYTES, exclude=True)
 
 
 class Answer(TypedDict):
@@ -89,57 +51,6 @@ class Pong(Answer):
     tokenExpiresAt: str
 
 
-class Subscribed(Answer):
-    """The start of a subscription. The history ``since`` its ``position`` has every message that is stored afterwards.
-
-    ``tokenExpiresAt`` is that of `pong`.
-    """
-
-    type: Literal["subscribed"]
-    roomId: str
-    position: str
-    tokenExpiresAt: str
-
-
-class Unsubscribed(Answer):
-    """The end of a subscription."""
-
-    type: Literal["unsubscribed"]
-    roomId: str
-
-
-class RoomCheck(TypedDict):
-    """Whether messages may have been stored since the position that was sent, and the position of this answer."""
-
-    hasNew: bool
-    position: str
-
-
-class RoomCheckError(TypedDict):
-    """Why one room could not be checked."""
-
-    error: dict[str, Any]
-
-
-class Checked(Answer):
-    """Each room with ``hasNew`` and ``position``, or with its ``error``. ``tokenExpiresAt`` is that of `pong`.
-
-    With ``hasNew``, messages may have been stored since the position that you sent: read the history since it.
-    Otherwise, keep the new ``position``.
-    """
-
-    type: Literal["checked"]
-    rooms: dict[str, RoomCheck | RoomCheckError]
-    tokenExpiresAt: str
-
-
-class HistoryPage(Answer, RoomMessagePage):
-    """A page of the room, with at most 120 KB of items."""
-
-    type: Literal["history"]
-    roomId: str
-
-
 class Messages(TypedDict):
     """New messages of a room, pushed after ``subscribe``. Their ``position`` is good for a read mark.
 
@@ -153,12 +64,6 @@ class Messages(TypedDict):
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]
     items: list[MessageItem]
-
-
-def connection_of(request: FrameRequest) -> tuple[str, int]:
-    """The id of the connection, and when it was opened (epoch seconds)."""
-    context = request.event["requestContext"]
-    return context["connectionId"], int(context["connectedAt"]) // 1000
 
 
 def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
@@ -193,45 +98,3 @@ def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
         "time": times.iso(request.now),
         "tokenExpiresAt": responses.expiry(request.caller.expires_at),
     }
-
-
-def subscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Follow a room: new messages are pushed to the connection."""
-    room_id = request.body.room_id
-    subscriptions.subscribe(request.caller, room_id, *connection_of(request))
-    return {
-        "type": "subscribed",
-        "roomId": room_id,
-        "position": position(request.now),
-        "tokenExpiresAt": responses.expiry(request.caller.expires_at),
-    }
-
-
-def check(subscriptions: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
-    """Ask for up to 20 rooms at once whether something is new, and subscribe to those whose subscription has ended.
-
-    Send it every few minutes: it also keeps an idle connection open.
-    """
-    found: dict[str, RoomCheck | RoomCheckError] = {}
-    for room_id, since in request.body.rooms.items():
-        try:
-            found[room_id] = subscriptions.check(request, room_id, since)
-        except HeadraceError as error:
-            if mapping_of(error).status == 500:
-                raise
-            found[room_id] = {"error": to_body(error)}
-    return {"type": "checked", "rooms": found, "tokenExpiresAt": responses.expiry(request.caller.expires_at)}
-
-
-def unsubscribe(subscriptions: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Stop following a room."""
-    room_id = request.body.room_id
-    subscriptions.unsubscribe(room_id, request.event["requestContext"]["connectionId"])
-    return {"type": "unsubscribed", "roomId": room_id}
-
-
-def history(subscriptions: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
-    """Read a page of a room's messages, as with ``GET /rooms/{roomId}/messages``, of at most 120 KB."""
-    room_id = request.body.room_id
-    page = subscriptions.history.room(request.caller, room_id, request.query, request.query.since)
-    return {"type": "history", "roomId": room_id, **page.to_body()}

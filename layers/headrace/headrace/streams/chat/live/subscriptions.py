@@ -1,74 +1,203 @@
-"""Subscriptions of connections to rooms."""
+"""The frames about rooms: subscribe, check for new messages, unsubscribe, and read the history."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from headrace.api import responses
 from headrace.api.paging.request import PageRequest
+from headrace.api.params import Params
+from headrace.api.router import Request
 from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, NotFound, echo
+from headrace.core.errors import FieldError, Forbidden, HeadraceError, NotFound, echo, mapping_of, to_body
+from headrace.core.fields import StoredId
+from headrace.core.keys import STORED_ID_FORM
 from headrace.live.connections import Connections
 from headrace.live.shares import check_subscribe, is_subscribed
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.streams.chat.live.frames import FrameRequest, RoomCheck, connection_of
+from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.positions import position
+from headrace.streams.chat.messages.positions import POSITION_FORM, position
+from headrace.streams.chat.messages.requests import Position, RoomPageRequest
 from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.stream import RoomMessagePage
+
+ROOMS_PER_CHECK = 20
+PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
+"""Bytes of items that a page in a frame may have. The rest is for the cursors and the frame's other fields."""
 
 
+class RoomFrame(Params):
+    """A frame about a room."""
+
+    unknown = "is not a field of this action"
+
+    room_id: StoredId = Field(description=STORED_ID_FORM)
+
+
+class CheckFrame(Params):
+    """Rooms that the connection follows, each with the position up to which the client has all messages."""
+
+    unknown = "is not a field of this action"
+
+    rooms: dict[StoredId, Position] = Field(
+        min_length=1,
+        max_length=ROOMS_PER_CHECK,
+        description=f"1 to {ROOMS_PER_CHECK} room ids, each with {POSITION_FORM}",
+    )
+
+
+class FramePage(RoomPageRequest):
+    """A page of a history that fits into a frame."""
+
+    max_bytes: int = Field(default=PAGE_BYTES, exclude=True)
+
+
+class Subscribed(Answer, TypedDict):
+    """The start of a subscription. The history ``since`` its ``position`` has every message that is stored afterwards.
+
+    ``tokenExpiresAt`` is that of `pong`.
+    """
+
+    type: Literal["subscribed"]
+    roomId: str
+    position: str
+    tokenExpiresAt: str
+
+
+class Unsubscribed(Answer, TypedDict):
+    """The end of a subscription."""
+
+    type: Literal["unsubscribed"]
+    roomId: str
+
+
+class RoomCheck(TypedDict):
+    """Whether messages may have been stored since the position that was sent, and the position of this answer."""
+
+    hasNew: bool
+    position: str
+
+
+class RoomCheckError(TypedDict):
+    """Why one room could not be checked."""
+
+    error: dict[str, Any]
+
+
+class Checked(Answer, TypedDict):
+    """Each room with ``hasNew`` and ``position``, or with its ``error``. ``tokenExpiresAt`` is that of `pong`.
+
+    With ``hasNew``, messages may have been stored since the position that you sent: read the history since it.
+    Otherwise, keep the new ``position``.
+    """
+
+    type: Literal["checked"]
+    rooms: dict[str, RoomCheck | RoomCheckError]
+    tokenExpiresAt: str
+
+
+class HistoryPage(Answer, RoomMessagePage, TypedDict):
+    """A page of the room, with at most 120 KB of items."""
+
+    type: Literal["history"]
+    roomId: str
+
+
+@dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """Subscribes connections to rooms that their users may read."""
+    """What the frames about rooms use."""
 
-    def __init__(self, connections: Connections, hints: SubscriberHints, access: RoomAccess, history: History) -> None:
-        self._connections = connections
-        self._hints = hints
-        self._access = access
-        self.history = history
+    connections: Connections
+    hints: SubscriberHints
+    access: RoomAccess
+    history: History
 
-    def subscribe(self, caller: Caller, room_id: str, connection_id: str, connected_at: int) -> None:
-        """Subscribe a connection that was opened at ``connected_at`` (epoch seconds).
 
-        Access is checked again after the row is written. If the membership ends in between, either its removal deletes
-        the row, or the second check sees it.
+def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
+    """Follow a room: new messages are pushed to the connection."""
+    room_id = request.body.room_id
+    _subscribe(services, request, room_id)
+    return {
+        "type": "subscribed",
+        "roomId": room_id,
+        "position": position(request.now),
+        "tokenExpiresAt": responses.expiry(request.caller.expires_at),
+    }
 
-        Raises:
-            Forbidden: the caller is not in the room. RateLimited: the caller follows it over too many connections.
-            StoreUnavailable.
-        """
-        since, written = self._readable_since(caller, room_id), False
-        check_subscribe(self._connections, caller, room_id, connection_id)
-        while not written:
-            self._connections.subscribe(room_id, connection_id, caller, connected_at, since)
-            try:
-                now = self._readable_since(caller, room_id)
-            except Forbidden:
-                self._connections.unsubscribe(room_id, [connection_id])
-                raise
-            since, written = now, now == since
-        self._hints.mark_subscribed(room_id)
 
-    def check(self, request: FrameRequest, room_id: str, since: int) -> RoomCheck:
-        """Subscribe the connection if it is not subscribed, and find out whether a room has messages since a position.
+def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
+    """Ask for up to 20 rooms at once whether something is new, and subscribe to those whose subscription has ended.
 
-        Raises:
-            Forbidden, RateLimited, StoreUnavailable: see :meth:`subscribe`.
-        """
-        connection_id, connected_at = connection_of(request)
-        if not is_subscribed(self._connections, request.caller, room_id, connection_id):
-            self.subscribe(request.caller, room_id, connection_id, connected_at)
+    Send it every few minutes: it also keeps an idle connection open.
+    """
+    found: dict[str, RoomCheck | RoomCheckError] = {}
+    for room_id, since in request.body.rooms.items():
         try:
-            page = self.history.room(request.caller, room_id, PageRequest(limit=1), since)
-        except NotFound:  # a room may be followed before it exists
-            return {"hasNew": False, "position": position(request.now)}
-        return {"hasNew": bool(page.items) or page.has_more, "position": str(page.position)}
+            found[room_id] = _check(services, request, room_id, since)
+        except HeadraceError as error:
+            if mapping_of(error).status == 500:
+                raise
+            found[room_id] = {"error": to_body(error)}
+    return {"type": "checked", "rooms": found, "tokenExpiresAt": responses.expiry(request.caller.expires_at)}
 
-    def unsubscribe(self, room_id: str, connection_id: str) -> None:
-        """End the subscription of a connection, if there is one."""
-        self._connections.unsubscribe(room_id, [connection_id])
 
-    def _readable_since(self, caller: Caller, room_id: str) -> str | None:
-        """The time from which the caller may read new messages; ``None`` without a lower bound."""
-        scope = self._access.read_scope(caller, room_id)
-        if not scope.is_open:
-            allowed = "a room that you are a member of"
-            detail = FieldError("roomId", "is a room that you have left", echo(room_id), allowed)
-            raise Forbidden("you are not in this room any more", details=[detail])
-        return scope.intervals[-1].joined_at if scope.intervals else None
+def unsubscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
+    """Stop following a room."""
+    room_id = request.body.room_id
+    services.connections.unsubscribe(room_id, [request.event["requestContext"]["connectionId"]])
+    return {"type": "unsubscribed", "roomId": room_id}
+
+
+def history(services: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
+    """Read a page of a room's messages, as with ``GET /rooms/{roomId}/messages``, of at most 120 KB."""
+    room_id = request.body.room_id
+    page = services.history.room(request.caller, room_id, request.query, request.query.since)
+    return {"type": "history", "roomId": room_id, **page.to_body()}
+
+
+def _subscribe(services: Subscriptions, request: Request[None, None, Any], room_id: str) -> None:
+    """Subscribe the connection to a room. Raises Forbidden, RateLimited, StoreUnavailable.
+
+    Access is checked again after the row is written. If the membership ends in between, either its removal deletes
+    the row, or the second check sees it.
+    """
+    caller, context = request.caller, request.event["requestContext"]
+    connection_id, connected_at = context["connectionId"], int(context["connectedAt"]) // 1000
+    since, written = _readable_since(services, caller, room_id), False
+    check_subscribe(services.connections, caller, room_id, connection_id)
+    while not written:
+        services.connections.subscribe(room_id, connection_id, caller, connected_at, since)
+        try:
+            now = _readable_since(services, caller, room_id)
+        except Forbidden:
+            services.connections.unsubscribe(room_id, [connection_id])
+            raise
+        since, written = now, now == since
+    services.hints.mark_subscribed(room_id)
+
+
+def _check(services: Subscriptions, request: Request[None, None, Any], room_id: str, since: int) -> RoomCheck:
+    """Subscribe the connection if it is not subscribed, and find out whether a room has messages since a position."""
+    caller, connection_id = request.caller, request.event["requestContext"]["connectionId"]
+    if not is_subscribed(services.connections, caller, room_id, connection_id):
+        _subscribe(services, request, room_id)
+    try:
+        page = services.history.room(caller, room_id, PageRequest(limit=1), since)
+    except NotFound:  # a room may be followed before it exists
+        return {"hasNew": False, "position": position(request.now)}
+    return {"hasNew": bool(page.items) or page.has_more, "position": str(page.position)}
+
+
+def _readable_since(services: Subscriptions, caller: Caller, room_id: str) -> str | None:
+    """The time from which the caller may read new messages; ``None`` without a lower bound."""
+    scope = services.access.read_scope(caller, room_id)
+    if not scope.is_open:
+        allowed = "a room that you are a member of"
+        detail = FieldError("roomId", "is a room that you have left", echo(room_id), allowed)
+        raise Forbidden("you are not in this room any more", details=[detail])
+    return scope.intervals[-1].joined_at if scope.intervals else None
