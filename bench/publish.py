@@ -52,7 +52,7 @@ def prepare(endpoints: Endpoints) -> Handler:
         ROOMS_TABLE=create_table(dynamodb, "Rooms"),
         MEMBERSHIPS_TABLE=create_table(dynamodb, "Memberships"),
     )
-    from headrace.bootstrap.queues import topology
+    from headrace.bootstrap.operations import topology
 
     topology().declare(0.0)
     where = ROOT / "functions" / "receive_frame" / "app.py"

@@ -2,7 +2,7 @@
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.dead_letters import dead_letters
+from headrace.bootstrap.operations import dead_letters
 from headrace.core.caller import OPS
 from headrace.core.errors import DeadLaneUnavailable
 from headrace.operations.dead_letter_routes import (

@@ -2,7 +2,7 @@
 
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.status import status
+from headrace.bootstrap.operations import status
 from headrace.core.caller import OPS
 from headrace.operations.status import StatusBody, read_status
 

@@ -1,7 +1,7 @@
 """GET /parked, POST /parked/return: the messages in the parking queue, and moving them back to a lane."""
 
 from headrace.api.router import Route
-from headrace.bootstrap import queues
+from headrace.bootstrap import operations
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import OPS
 from headrace.core.errors import BrokerUnavailable, SecretsUnavailable
@@ -13,4 +13,4 @@ ROUTES = {
     "POST /parked/return": Route(requeue, scopes=(OPS,), body=RequeueBody, answer=Requeued, errors=ERRORS),
 }
 
-handler = http_api(ROUTES, queues.parking_queue)
+handler = http_api(ROUTES, operations.parking_queue)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap import queues
+from headrace.bootstrap import operations
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Return the probes that were sent, those that were readable and how soon, and those that are missing."""
-    return queues.prober().run_for(event, context.aws_request_id)
+    return operations.prober().run_for(event, context.aws_request_id)

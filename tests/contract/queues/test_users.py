@@ -11,7 +11,7 @@ from pika import BasicProperties, BlockingConnection, ConnectionParameters, Plai
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker, ProbableAuthenticationError
 
-from headrace.bootstrap import queues
+from headrace.bootstrap import operations
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.ports import Outgoing
@@ -230,14 +230,14 @@ def test_the_certificate_of_the_management_api_is_verified(
 def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     rabbit: Rabbit, secrets: MemorySecrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queues, "secrets", lambda: secrets)
+    monkeypatch.setattr(operations, "secrets", lambda: secrets)
     monkeypatch.setenv("BROKER_ENDPOINTS", rabbit.url)
     monkeypatch.setenv("BROKER_SECRET_ARN", "arn")
     monkeypatch.setenv("BROKER_PUBLISHER_SECRET_ARN", "publisher")
     monkeypatch.setenv("BROKER_CONSUMER_SECRET_ARN", "consumer")
     monkeypatch.setenv("BROKER_CONSOLE_URLS", f"http://127.0.0.1:{free_port()}")
 
-    report = queues.topology().declare(0.0)
+    report = operations.topology().declare(0.0)
 
     assert report.missing == [
         "the users of publishers and mappings: the broker's management API is unavailable: ConnectionRefusedError"
@@ -245,4 +245,4 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     assert "queue persist.0" in report.declared
     assert report.parked == 0
     monkeypatch.setenv("BROKER_CONSOLE_URLS", rabbit.console_url)
-    assert queues.topology().declare(0.0).missing == []
+    assert operations.topology().declare(0.0).missing == []

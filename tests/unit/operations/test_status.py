@@ -15,7 +15,7 @@ from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
 from headrace.core.times import Clock
 from headrace.operations.breaker_status import BreakerRecord
-from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Status, StatusProbes
+from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SECONDS, Status
 from headrace.queues.ports import QueueDepth
 from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of
@@ -52,7 +52,7 @@ def status(clock: Clock = CLOCK, seconds: float = ASK_SECONDS, **asks: Any) -> S
     }
     each = {name: asks.get(name, value) for name, value in well.items()}
     ways = {name: ask if callable(ask) else lambda ask=ask: ask for name, ask in each.items()}
-    return Status(StatusProbes(**ways), clock, seconds)
+    return Status(ways, clock, seconds)
 
 
 def body(**asks: Any) -> Any:

@@ -20,7 +20,7 @@ OPS = "ops"
 class Caller:
     """The caller: ``subject`` is the user id, ``scopes`` have no prefix, ``expires_at`` is in epoch seconds.
 
-    ``address`` is the client's, where it is known. Never log or store it.
+    ``address`` is the client's, if it is known. Never log or store it.
     """
 
     subject: str

@@ -1,4 +1,4 @@
-"""Every error that Headrace raises; ``ERROR_MAPPINGS`` defines what a caller sees and where a record goes."""
+"""Every error that Headrace raises, poison too; ``ERROR_MAPPINGS`` defines its answer, and where a record goes."""
 
 from __future__ import annotations
 

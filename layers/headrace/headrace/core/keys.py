@@ -1,4 +1,4 @@
-"""Builds and parses the keys of tables and of the cache.
+"""Builds and parses the keys of tables and of the cache: sender tags, positions, read marks, time shards.
 
 The parts of a key are joined by ``#``, which no id may contain. DynamoDB orders strings by their UTF-8 bytes, Python by
 code points. Both give the same order, so what the tests show about the order of keys holds in the tables.

@@ -1,4 +1,4 @@
-"""The declaration of a stream: validation, table, keys, indexes; the result of an event; the port of hooks."""
+"""The declaration of a stream: validation, table, keys, indexes and their time shards; the hooks of its rows."""
 
 from __future__ import annotations
 

@@ -112,7 +112,6 @@ class Acceptor:
     def _refused(
         self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int
     ) -> dict[Key, Outcome]:
-        """The errors of events that the stream's gate refuses, by key."""
         gate = self._gates.get(stream.name)
         if gate is None or not events:
             return {}

@@ -1,4 +1,4 @@
-"""Parses records of both lanes: the bytes of an SQS record, and the validated rows of any record.
+"""Parses records of both lanes: the bytes of an SQS record, and the rows of any record, or why it is poison.
 
 No other code validates records, so a dead letter that is inspected has the reason for which it could not be stored.
 """

@@ -76,6 +76,5 @@ def throttled_record(raw: Mapping[str, Any], part: RetryRecord, now: int, first_
 
 
 def _attributes(raw: Mapping[str, Any]) -> dict[str, str]:
-    """The text attributes of an SQS record."""
     found = raw.get("messageAttributes", {}).items()
     return {name: value["stringValue"] for name, value in found if "stringValue" in value}

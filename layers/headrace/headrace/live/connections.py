@@ -123,7 +123,7 @@ def is_open(row: Mapping[str, Any], now: int) -> bool:
 
 
 def needs_renewal(row: Mapping[str, Any], now: int) -> bool:
-    """Whether the row of a subscription counts only, or without a warning only, if its token was renewed."""
+    """Whether the stored token has expired, or expires within 5 minutes, so that its renewal must be looked up."""
     return is_open(row, now) and row["tokenExpiresAt"] <= now // SECOND + WARNING_SECONDS
 
 

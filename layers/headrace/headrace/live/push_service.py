@@ -197,7 +197,7 @@ class PushService:
 
 
 def _is_overloaded(room_id: str, served: Counter[str], late: Counter[str]) -> bool:
-    """Whether the environment is slow, not the room's late connections: most are late, and most of other rooms too."""
+    """Whether this environment is the cause of lateness: most pushes were late, in this room and in the others."""
     others, others_late = served.total() - served[room_id], late.total() - late[room_id]
     if others and others_late <= others // 2:
         return False

@@ -117,27 +117,16 @@ class Unknown:
         return {"state": "away" if self.away else "unknown", "reason": self.reason}
 
 
-@dataclass(frozen=True)
-class StatusProbes:
-    """One function for each part. They raise a HeadraceError if they cannot read it.
+class Status:
+    """Reads all parts, and keeps the answer for ``KEPT_SECONDS``.
 
-    ``queues`` returns the depth of each persist queue and of the parking queue, or why it is not known. ``retry`` and
-    ``dead`` return the messages in an SQS queue by their state, ``breakers`` the published states of breakers, and
-    ``probes`` the newest probe of each queue.
+    ``readers`` has a function for each argument of :func:`describe`, which raises a HeadraceError if it cannot read its
+    part: the depth of the ``queues`` or why it is not known, the counts of the ``retry`` and ``dead`` lanes by state,
+    the published states of ``breakers``, and the newest of the ``probes`` by queue.
     """
 
-    queues: Callable[[], Mapping[str, QueueDepth | str]]
-    retry: Callable[[], Mapping[str, int]]
-    dead: Callable[[], Mapping[str, int]]
-    breakers: Callable[[], list[BreakerRecord]]
-    probes: Callable[[], Mapping[str, str | None]]
-
-
-class Status:
-    """Reads all parts, and keeps the answer for ``KEPT_SECONDS``."""
-
-    def __init__(self, readers: StatusProbes, clock: Clock, seconds: float = ASK_SECONDS) -> None:
-        self._readers: dict[str, Callable[[], Any]] = vars(readers)
+    def __init__(self, readers: Mapping[str, Callable[[], Any]], clock: Clock, seconds: float = ASK_SECONDS) -> None:
+        self._readers = readers
         self._clock = clock
         self._seconds = seconds
         self._pool = ThreadPoolExecutor(len(self._readers), "status")

@@ -86,10 +86,7 @@ def _declare(declare: Callable[[float], Report], seconds: float, *, deploying: b
 
 
 def answer(event: Mapping[str, Any], make: Callable[[], Mapping[str, str]]) -> dict[str, Any]:
-    """Run ``make`` for Create and Update, and answer the request; returns the answer that was sent.
-
-    The result of ``make`` becomes the resource's Data. An exception of ``make`` is answered as FAILED, with its message
-    as the reason.
+    """Run ``make`` for Create and Update, and answer the request with its result or error; returns the answer.
 
     Raises:
         ValueError: the ResponseURL is neither https nor on this machine.

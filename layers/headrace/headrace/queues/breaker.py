@@ -35,11 +35,7 @@ class GuardedPublisher:
         if not messages:
             return []
         outcomes = self.breaker.call(lambda: self._publisher.publish(messages))
-        return (
-            [BrokerUnavailable("the broker was unavailable a moment ago")] * len(messages)
-            if outcomes is None
-            else outcomes
-        )
+        return outcomes or [BrokerUnavailable("the broker was unavailable a moment ago")] * len(messages)
 
     @property
     def confirm_seconds(self) -> float:

@@ -24,7 +24,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """A queue's ``ready`` messages (delivered and unsettled ones are not among them), and its ``consumers``."""
+    """A queue's ``ready`` messages, without those that are being delivered, and its ``consumers``."""
 
     ready: int
     consumers: int
@@ -53,10 +53,7 @@ class Publisher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetryRecord:
-    """One record for the retry lane: any bytes, and attributes that say why it is there.
-
-    It is delivered after ``delay`` seconds, at most 900.
-    """
+    """A record for the retry lane: any bytes, why it is there, and the seconds until its delivery (at most 900)."""
 
     body: bytes
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -118,7 +115,7 @@ class DeadLane(Protocol):
     """Receives dead records, and releases or deletes them."""
 
     def receive(self, hold: int) -> list[ReceivedLetter]:
-        """At most ten records, hidden for ``hold`` seconds; an empty list when there is no other now.
+        """At most ten records, hidden for ``hold`` seconds; none if the queue has no others now.
 
         Raises:
             DeadLaneUnavailable: the queue does not answer.

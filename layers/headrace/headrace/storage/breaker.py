@@ -38,18 +38,14 @@ class GuardedStore:
         if not items:
             return []
         outcomes = self.breaker(table.name).call(lambda: self._store.put_many(table, items))
-        return (
-            [StoreUnavailable("the table was unavailable a moment ago")] * len(items) if outcomes is None else outcomes
-        )
+        return outcomes or [StoreUnavailable("the table was unavailable a moment ago")] * len(items)
 
     def breaker(self, table: str) -> TableBreaker:
         """The breaker of one table."""
-        known = self._breakers.get(table)
-        if known is None:
-            name = f"table {table}"
-            made: TableBreaker = Breaker(name, self._rule, is_unavailable, self._on_state, self._monotonic)
-            known = self._breakers.setdefault(table, made)
-        return known
+        if table not in self._breakers:
+            made: TableBreaker = Breaker(f"table {table}", self._rule, is_unavailable, self._on_state, self._monotonic)
+            self._breakers.setdefault(table, made)
+        return self._breakers[table]
 
 
 def is_unavailable(outcomes: Sequence[Failure | None]) -> bool:

@@ -149,16 +149,12 @@ def _declare_all(connection: BlockingConnection, persist_queues: int, delivery_l
     report = Report()
     for step in plan(persist_queues, delivery_limit):
         _declare_one(connection, step, report)
-    depths = {name: _depth(connection, name) for name in (PARKED_QUEUE, *_read_queues(persist_queues))}
+    read = [*names.persist_queues(persist_queues), *names.live_queues()]
+    depths = {name: _depth(connection, name) for name in (PARKED_QUEUE, *read)}
     parked = depths.pop(PARKED_QUEUE)
     report.parked = parked.ready if isinstance(parked, QueueDepth) else None
     report.unread = [name for name, depth in depths.items() if isinstance(depth, str) or not depth.consumers]
     return report
-
-
-def _read_queues(persist_queues: int) -> list[str]:
-    """The queues that an event source mapping reads."""
-    return [*names.persist_queues(persist_queues), *names.live_queues()]
 
 
 def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report: Report) -> None:

@@ -47,8 +47,7 @@ class SqsDeadLane:
             try:
                 call(self._client.change_message_visibility_batch, QueueUrl=self._url, Entries=entries)
             except AwsError:
-                # They become visible when their visibility timeout ends.
-                continue
+                continue  # they become visible when their visibility timeout ends
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
         return [deleted for part in slices(held, RECEIVE_LIMIT) for deleted in self._delete(part)]

@@ -118,8 +118,7 @@ class SqsRetryLane:
         try:
             call(self._client.change_message_visibility_batch, QueueUrl=self._url, Entries=entries)
         except AwsError:
-            # The queue's visibility timeout applies instead: the records are received later, and nothing is lost.
-            return
+            return  # the queue's visibility timeout applies instead
 
 
 def batches(records: Sequence[RetryRecord]) -> list[list[Entry]]:

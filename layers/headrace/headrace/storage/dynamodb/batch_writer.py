@@ -27,6 +27,7 @@ _ESCAPED = 6
 FIRST_WAIT = 0.05
 LONGEST_WAIT = 1.0
 _INVALID_ITEM = {"ValidationException", "ItemCollectionSizeLimitExceededException"}
+_THROTTLED = StoreThrottled("the table takes less than it is given")
 _TRANSIENT = {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
 
 Rows = dict[Key, dict[str, Any]]
@@ -95,8 +96,8 @@ class _Writes:
             if self._unavailable.is_set():
                 return dict.fromkeys(rows, StoreUnavailable("the table is unavailable"))
             if self._table.insert_only and time.monotonic() >= self.deadline:
-                return dict.fromkeys(rows, _throttled())
-            failure: Failure = _throttled()
+                return dict.fromkeys(rows, _THROTTLED)
+            failure: Failure = _THROTTLED
             try:
                 left = self._call(rows)
             except AwsError as error:
@@ -152,7 +153,3 @@ class _Lookups(_Writes):
         self.found.update(self._keys(response["Responses"].get(self._table.name, ())))
         left = response.get("UnprocessedKeys", {}).get(self._table.name, {}).get("Keys", ())
         return {key: rows[key] for key in self._keys(left)}
-
-
-def _throttled() -> StoreThrottled:
-    return StoreThrottled("the table takes less than it is given")

@@ -1,0 +1,131 @@
+"""Builds the operators' services: health, status, probes, dead letters, the parking queue, the topology.
+
+Each function imports what its service needs: streams take 10 ms of CPU, pika 10, and no environment has two services.
+"""
+
+from __future__ import annotations
+
+import functools
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from headrace.bootstrap.shared import clock, impatient, retry_lane, secrets, separate_cache
+from headrace.queues import names
+from headrace.runtime.aws import call, client
+from headrace.runtime.secrets import Secrets
+from headrace.runtime.settings import (
+    BrokerSettings,
+    BrokerUsersSettings,
+    DeadLaneSettings,
+    HealthSettings,
+    RetryLaneSettings,
+    table_settings,
+)
+from headrace.storage import redis
+
+if TYPE_CHECKING:
+    from headrace.operations.dead_letters import DeadLetters
+    from headrace.operations.health import Health
+    from headrace.operations.probes import Prober, ProbeReader
+    from headrace.operations.status import Status
+    from headrace.operations.topology import Topology
+    from headrace.queues.rabbitmq.parked import ParkingQueue
+
+CONNECT_SECONDS = 1.0
+"""The timeout of the status' connection to the broker; the whole response has more time."""
+
+
+@functools.cache
+def health() -> Health:
+    """The health checks: one cheap request to each dependency."""
+    from headrace.operations.health import CHECK_SECONDS, Health, any_port_open
+
+    settings = HealthSettings.read()
+    dynamodb, sqs, cache = impatient("dynamodb"), impatient("sqs"), redis.connect(settings, CHECK_SECONDS / 2)
+    depth = {"QueueUrl": settings.retry_queue_url, "AttributeNames": ["ApproximateNumberOfMessages"]}
+    return Health(
+        {
+            "broker": lambda: any_port_open(settings.broker_endpoints),
+            "retryLane": lambda: call(sqs.get_queue_attributes, **depth),
+            "table": lambda: call(dynamodb.describe_table, TableName=settings.chat_messages_table),
+            "cache": cache.ping,
+        }
+    )
+
+
+@functools.cache
+def dead_letters() -> DeadLetters:
+    """The dead letters of every stream."""
+    from headrace.operations.dead_letters import DeadLetters
+    from headrace.queues.sqs.dead_letter_queue import TIMEOUT, SqsDeadLane
+    from headrace.streams.registry import STREAMS
+
+    dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
+    tables = {name: table_settings(stream) for name, stream in STREAMS.items()}
+    return DeadLetters(dead_lane, retry_lane(), tables, clock())
+
+
+@functools.cache
+def parking_queue() -> ParkingQueue:
+    """The broker's parking queue."""
+    from headrace.queues.rabbitmq.parked import ParkingQueue
+
+    return ParkingQueue(BrokerSettings.read(), secrets(), retry_lane())
+
+
+@functools.cache
+def probe_reader() -> ProbeReader:
+    """Reads the probes that were stored; a read gives up after a second."""
+    from headrace.operations.probes import ProbeReader
+    from headrace.storage.dynamodb.readers import DynamoReader
+    from headrace.streams.probe import PROBE
+
+    return ProbeReader(DynamoReader(impatient("dynamodb")), table_settings(PROBE).table)
+
+
+@functools.cache
+def prober() -> Prober:
+    """Sends and checks probes. Its publisher has no breaker: probes are sent to a failing broker too."""
+    from headrace.operations.probes import Prober
+    from headrace.queues.rabbitmq.publisher import RabbitPublisher
+
+    settings = BrokerSettings.read()
+    publisher = RabbitPublisher(settings, secrets())
+    return Prober(publisher, probe_reader(), names.persist_queues(settings.persist_queues), clock())
+
+
+def topology() -> Topology:
+    """The broker's exchanges, queues and users. A setting that is missing fails what needs it."""
+    from headrace.operations.topology import Topology
+    from headrace.queues.rabbitmq.topology import declare
+    from headrace.queues.rabbitmq.users import ensure_users
+
+    return Topology(
+        lambda seconds: declare(BrokerSettings.read(), secrets(), seconds=seconds),
+        lambda seconds: ensure_users(BrokerUsersSettings.read(), secrets(), seconds=seconds),
+    )
+
+
+@functools.cache
+def status() -> Status:
+    """The status of every dependency; no call takes longer than a second."""
+    from headrace.operations.breaker_status import read_breaker_status
+    from headrace.operations.status import Status
+    from headrace.queues.rabbitmq.topology import queue_depths
+    from headrace.queues.sqs.retry_queue import queue_counts
+
+    settings = BrokerSettings.read()
+    retry_url, dead_url = RetryLaneSettings.read().retry_queue_url, DeadLaneSettings.read().dead_letter_queue_url
+    fast_secrets, sqs, probes = Secrets(lambda: impatient("secretsmanager")), impatient("sqs"), probe_reader()
+    queues = names.persist_queues(settings.persist_queues)
+    readers = ThreadPoolExecutor(len(queues), "probes")
+    return Status(
+        {
+            "queues": lambda: queue_depths(settings, fast_secrets, [*queues, names.PARKED_QUEUE], CONNECT_SECONDS),
+            "retry": lambda: queue_counts(sqs, retry_url),
+            "dead": lambda: queue_counts(sqs, dead_url),
+            "breakers": lambda: read_breaker_status(separate_cache, clock()),
+            "probes": lambda: dict(zip(queues, readers.map(probes.newest, queues), strict=True)),
+        },
+        clock(),
+    )
