@@ -7,10 +7,11 @@ from typing import Any
 
 from loadtest.report.document import Document
 from loadtest.report.plots import BarChart, Chart, Line, LineChart
-from loadtest.samples.series import HIGHEST
 
 POINTS = 300
 """Points of a line; more would not be seen."""
+HIGHEST = ("memory", "depths", "longest")
+"""Kinds of samples whose largest value counts when points are merged; those of the others are rates."""
 PERCENTILES = ("p50", "p95", "p99")
 MEGABYTE = 1e6
 Points = list[tuple[float, float | None]]

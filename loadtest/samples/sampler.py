@@ -20,14 +20,14 @@ from loadtest.client.target import Target
 from loadtest.samples.capacity import ConsumedCapacity
 from loadtest.samples.functions import FunctionUsage
 from loadtest.samples.processes import ProcessUsage
-from loadtest.samples.series import Series
+from loadtest.samples.recording import Sample, columns
 from loadtest.sending.queue_depths import Lanes
 from localstage.client.running_stage import StageUrls, running_stage
 
-INTERVAL, DEPTHS_INTERVAL = 1.0, 2.0
-"""Seconds between samples, and between questions for the depths."""
-FIRST_DEPTHS_WITHIN = 5.0
-"""Seconds to wait for the first depths: the function that reads them may have to start."""
+INTERVAL = 1.0
+"""Seconds between samples."""
+DEPTHS_EVERY = 2
+"""One sample in so many asks for the depths; the others repeat the last answer."""
 READY = "ready"
 """The first line of the output."""
 OPERATOR = "loadtest-samples"
@@ -40,38 +40,20 @@ NO_UNITS = "DynamoDB's units are unknown: the stage's DynamoDB did not answer wi
 NO_DEPTHS = "The depths of the queues are unknown, because no token has the scope ops."
 
 
-class Depths(threading.Thread):
-    """Asks for the depths of the lanes every two seconds, in a thread, because an answer may take long."""
-
-    def __init__(self, target: Target, stopping: threading.Event) -> None:
-        super().__init__(daemon=True)
-        self._lanes = Lanes(target.operator(OPERATOR))
-        self._stopping = stopping
-        self.known = self._lanes.known
-        self.asked = threading.Event()
-        self.newest: dict[str, float | None] = {}
-
-    def run(self) -> None:
-        """Ask until the end."""
-        while self.known and not self._stopping.is_set():
-            self.newest = dict(self._lanes.depths())
-            self.asked.set()
-            self._stopping.wait(DEPTHS_INTERVAL)
-
-
 class Sampler:
     """Takes samples of ``target``; ``generator`` is the process id of the load generator."""
 
     def __init__(self, target: Target, generator: int) -> None:
-        self.series = Series()
+        self.samples: list[Sample] = []
         self._target = target
         self._generator = generator
         stage = self._stage()
         self._processes = ProcessUsage()
         self._functions = None if stage is None else FunctionUsage(stage.folder / "logs")
         self._capacity = None if stage is None else ConsumedCapacity(stage.folder)
+        self._lanes = Lanes(target.operator(OPERATOR))
+        self._depths: dict[str, Any] = {}
         self.stopping = threading.Event()
-        self._depths = Depths(target, self.stopping)
 
     def _stage(self) -> StageUrls | None:
         """The local stage that is the target; a stage that was started again has another process."""
@@ -79,19 +61,23 @@ class Sampler:
         return stage if stage is not None and stage.http_url == self._target.http_url else None
 
     def prepare(self) -> None:
-        """Do what takes time at the start, so that it is over when the load begins."""
-        self._depths.start()
-        if self._depths.known:
-            self._depths.asked.wait(FIRST_DEPTHS_WITHIN)
+        """Do what takes time at the start: the function that reads the depths may have to start."""
+        self._ask_depths()
+        self._processes.take(self._roots())
 
     def run(self) -> None:
         """Take samples until ``stopping`` is set."""
-        self._processes.take(self._roots())
         before = time.time()
         while not self.stopping.wait(INTERVAL):
+            if len(self.samples) % DEPTHS_EVERY == 0:
+                self._ask_depths()
             now = time.time()
-            self.series.add(now, self._values(max(0.001, now - before)))
+            self.samples.append((now, self._values(max(0.001, now - before))))
             before = now
+
+    def _ask_depths(self) -> None:
+        if self._lanes.known:
+            self._depths = self._lanes.depths()
 
     def _values(self, seconds: float) -> dict[str, dict[str, Any]]:
         cpu, memory = self._processes.take(self._roots())
@@ -101,7 +87,13 @@ class Sampler:
             functions = {}  # a log was just removed
         units = self._capacity.take(seconds) if self._capacity is not None else {}
         share = {name: used / seconds for name, used in cpu.items()}
-        return {"cpu": share, "memory": memory, "depths": self._depths.newest, "units": units, **functions}
+        return {
+            "cpu": share,
+            "memory": memory,
+            "depths": self._depths,
+            "units": units,
+            **functions,
+        }
 
     def _roots(self) -> dict[int, str]:
         stage = self._stage() if self._functions is not None else None
@@ -112,9 +104,9 @@ class Sampler:
         missing = {
             NOT_LOCAL: self._functions is None,
             NO_UNITS: self._capacity is not None and not self._capacity.known,
-            NO_DEPTHS: not self._depths.known,
+            NO_DEPTHS: not self._lanes.known,
         }
-        return self.series.document() | {"notes": [sentence for sentence, absent in missing.items() if absent]}
+        return columns(self.samples) | {"notes": [sentence for sentence, absent in missing.items() if absent]}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

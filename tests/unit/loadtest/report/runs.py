@@ -14,7 +14,7 @@ from loadtest.runs.phase_run import failed_part
 from loadtest.runs.place import Place
 from loadtest.runs.result import RunResult
 from loadtest.runs.work import Findings, Sent
-from loadtest.samples.series import Series
+from loadtest.samples.recording import Sample, columns
 from loadtest.shapes.catalog import SHAPES
 
 SECONDS = 30
@@ -70,7 +70,7 @@ def _part(place: Place, began: float, ack: float, found: Mapping[str, Any]) -> d
 
 
 def _samples(began: float, cpu: float) -> dict[str, Any]:
-    series = Series()
+    taken: list[Sample] = []
     for second in range(2 * SECONDS + 6):
         values: dict[str, dict[str, float | None]] = {
             "cpu": {"Redis": cpu, "load generator": 0.1},
@@ -82,5 +82,5 @@ def _samples(began: float, cpu: float) -> dict[str, Any]:
             "counts": {"Stored main": 90.0, "Stored retry": 10.0},
             "units": {"RoomsTable read": 0.0, "ChatMessagesTable write": 300.0},
         }
-        series.add(began + second + 1, values)
-    return series.document() | {"notes": []}
+        taken.append((began + second + 1, values))
+    return columns(taken) | {"notes": []}

@@ -7,23 +7,27 @@ from pathlib import Path
 import pytest
 
 from loadtest.samples.functions import FunctionUsage
-from loadtest.samples.recording import since, usage
-from loadtest.samples.series import Series
+from loadtest.samples.recording import Sample, columns, since, usage
 from loadtest.sending.queue_depths import depths_of
 
 
 def test_a_phase_has_its_cpu_memory_depths_and_durations() -> None:
-    series = Series()
+    samples: list[Sample] = []
     for second in range(1, 11):
-        memory = {"Redis": 1e6 * second} if second > 2 else {}
-        series.add(
-            1_000.0 + second,
-            {"cpu": {"Redis": 0.5}, "memory": memory, "depths": {"main": None if second == 4 else second}}
-            | {"invocations": {"f": 4.0}, "busy": {"f": 0.2}, "longest": {"f": 0.01 * second}, "counts": {"n": 3.0}}
-            | {"units": {"RoomsTable read": 0.5}},
-        )
+        memory: dict[str, float | None] = {"Redis": 1e6 * second} if second > 2 else {}
+        values: dict[str, dict[str, float | None]] = {
+            "cpu": {"Redis": 0.5},
+            "memory": memory,
+            "depths": {"main": None if second == 4 else second},
+            "invocations": {"f": 4.0},
+            "busy": {"f": 0.2},
+            "longest": {"f": 0.01 * second},
+            "counts": {"n": 3.0},
+            "units": {"RoomsTable read": 0.5},
+        }
+        samples.append((1_000.0 + second, values))
 
-    found = usage(since(series.document(), 1_000.0), 2.0, 5.0)
+    found = usage(since(columns(samples), 1_000.0), 2.0, 5.0)
 
     assert found["cpuSeconds"] == {"Redis": 1.5}
     assert found["memory"] == {"Redis": {"first": 3e6, "last": 5e6, "peak": 5e6}}
