@@ -68,8 +68,10 @@ class Verdict:
 
     def line(self) -> str:
         """The last line of every run."""
-        waiting = f"waiting={self.waiting} " if self.waiting else ""
-        return (
-            f"accepted={self.accepted} stored={self.stored} {waiting}lost={self.lost} unexpected={self.unexpected} "
-            f"duplicated={self.duplicated} acks {self.acks} durable {self.durable}"
-        )
+        return last_line(vars(self), "duplicated", self.acks, self.durable)
+
+
+def last_line(counts: Mapping[str, int], fault: str, acks: Latency, durable: Latency) -> str:
+    """The line that sums ``counts`` up, with the ``fault`` that events of this kind may have."""
+    names = ["accepted", "stored", *(["waiting"] if counts["waiting"] else []), "lost", "unexpected", fault]
+    return f"{' '.join(f'{name}={counts[name]}' for name in names)} acks {acks} durable {durable}"

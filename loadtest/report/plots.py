@@ -14,7 +14,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 WIDTH, HEIGHT = 5.6, 3.5
 """Inches of a chart."""
@@ -24,10 +24,8 @@ ENTRIES = 6
 """Entries of a legend; beyond, the largest lines are named and the others counted."""
 LONGEST = 25
 """Characters of an entry."""
-MOST_BARS, LABELS, TICKS, DOTTED = 64, 10, 5, 20
-"""Groups of bars, names and times at the axis, and points of a line that shows each of them."""
-STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 36_000, 86_400)
-"""Seconds between two times at the axis."""
+MOST_BARS, LABELS = 64, 10
+"""Groups of bars, and names at the axis."""
 
 DARK = {
     (INK := "#1f2328"): "#f0f6fc",
@@ -97,7 +95,6 @@ class LineChart:
         named = len(self.lines) if len(self.lines) <= ENTRIES else ENTRIES - 1
         for at, line in enumerate(self.shown):
             seconds, values = zip(*((second, math.nan if v is None else v) for second, v in line.points), strict=True)
-            alone = [each for each in range(len(values)) if all(map(math.isnan, _beside(values, each)))]
             axes.plot(
                 seconds,
                 values,
@@ -105,8 +102,7 @@ class LineChart:
                 label=_shortened(line.label) if at < named else "_",
                 linewidth=1.3,
                 marker=".",
-                markersize=4,
-                markevery=None if len(values) <= DOTTED else alone,
+                markersize=2,
                 zorder=3 - at / 100,  # the first is in front
             )
         if len(self.lines) > named:
@@ -114,9 +110,8 @@ class LineChart:
         for mark in self.marks:
             axes.axvline(mark, color=GRID, linewidth=0.9, linestyle="--", zorder=1)
         axes.set_xlim(0, max(1.0, self.last))
-        step = next((each for each in STEPS if self.last / each <= TICKS), STEPS[-1])
-        axes.xaxis.set_major_locator(FixedLocator(range(0, int(self.last) + 1, step)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f} s"))
         largest = max((line.largest for line in self.lines), default=0.0)
         if self.log:
             least = min((value for line in self.lines for _, value in line.points if value), default=1.0)
@@ -205,10 +200,6 @@ def _element(figure: Figure, title: str) -> str:
     return start + text[text.index("<svg ") + len("<svg ") :].rstrip()
 
 
-def _beside(values: Sequence[float], at: int) -> list[float]:
-    return [values[each] for each in (at - 1, at + 1) if 0 <= each < len(values)]
-
-
 def _shortened(label: str) -> str:
     return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
 
@@ -218,11 +209,3 @@ def number(value: float) -> str:
     if value >= 1_000_000:
         return f"{value / 1_000_000:g}M"
     return f"{value / 1000:g}k" if value >= 10_000 else f"{value:,.10g}"
-
-
-def duration(seconds: float) -> str:
-    """A time at the axis: 0, 20 s, 2 min or 3 h."""
-    if not seconds:
-        return "0"
-    size, unit = next((each for each in ((3600, "h"), (60, "min")) if not seconds % each[0]), (1, "s"))
-    return f"{seconds / size:g} {unit}"

@@ -12,14 +12,14 @@ from typing import Any
 from loadtest.chat.analytics_check import AnalyticsCheck
 from loadtest.chat.chat_texts import REPLIES
 from loadtest.checker.checker import Checker
-from loadtest.checker.durability_probe import DurabilityProbe, in_history
+from loadtest.checker.durability_probe import in_history
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.chat_events import ChatEvent, post_messages
 from loadtest.client.credentials import Sender
 from loadtest.client.target import READER, Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
-from loadtest.runs.work import OPERATOR, Findings, Sent
+from loadtest.runs.work import OPERATOR, Findings, Sent, Work
 from loadtest.sending.delivery import CheckedEvents
 from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
@@ -53,7 +53,7 @@ class WithoutJoins:
         return item["messageType"] == JOINED and item["userId"] in self._users
 
 
-class ChatWork(CheckedEvents):
+class ChatWork(Work, CheckedEvents):
     """One worker's messages. Its rooms are its own, so that its checker knows every message in them.
 
     ``before`` is the phase before, if any. The last phase compares the analytics with the messages of all phases.
@@ -64,7 +64,9 @@ class ChatWork(CheckedEvents):
     def __init__(
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: ChatWork | None
     ) -> None:
-        super().__init__(Checker(), self._measure)
+        CheckedEvents.__init__(self, Checker(), self._measure)
+        reader = target.reader()
+        Work.__init__(self, target, place, measurements, reader, in_history(reader))
         self.rooms = [
             f"load-{place.run}-{place.number}-{room:02d}"
             for room in range(max(phase.rooms, place.workers))
@@ -73,14 +75,7 @@ class ChatWork(CheckedEvents):
         self.counted: dict[str, int] = dict(before.counted) if before is not None else {}
         """The messages that the analytics must count, by room."""
         self.began: float = before.began if before is not None else time.time()
-        self._target = target
-        self._last = place.last
         self._phase = phase
-        self._measurements = measurements
-        self._reader = target.reader()
-        self._probe = DurabilityProbe(
-            in_history(self._reader), on_found=lambda seconds, count: measurements.record("durable", seconds, count)
-        )
         self.joined: set[str] = set()
         self._made = 0
         self._prefix = f"{place.worker:02d}-{random.getrandbits(40):010x}"
@@ -88,9 +83,6 @@ class ChatWork(CheckedEvents):
         self._used: list[str] = []
         self._is_followed = any(load.kind == "LiveSubscriber" for load in phase.loads)
         self._followed: dict[str, list[tuple[float, str]]] = defaultdict(list)
-
-    def begin(self) -> None:
-        """Prepare nothing."""
 
     def sender(self, number: int) -> Sender:
         """Who sends as user ``number``: another sender for each.
@@ -123,9 +115,7 @@ class ChatWork(CheckedEvents):
         return ChatEvent(room, f"{self._prefix}-{index}", timestamp, user, text, name, kind)
 
     def _measure(self, events: Sequence[ChatEvent], first_sent: float) -> None:
-        self._measurements.record("ack", time.perf_counter() - first_sent, len(events))
-        self._measurements.count("accepted", len(events))
-        self._probe.offer(events, first_sent)
+        super()._measure(events, first_sent)
         self._used += {event.room_id for event in events}.difference(self._used)
         if self._is_followed:
             for event in events:
@@ -147,17 +137,9 @@ class ChatWork(CheckedEvents):
 
     def sent(self) -> Sent:
         """What was sent so far."""
-        verdict = self.checker.verdict()
-        checker = self.checker
-        return Sent(
-            verdict.attempted,
-            verdict.accepted,
-            verdict.refused,
-            dict(checker.lanes),
-            dict(checker.errors),
-            dict(checker.retries),
-            checker.reconnections,
-        )
+        checker, verdict = self.checker, self.checker.verdict()
+        counts = dict(checker.lanes), dict(checker.errors), dict(checker.retries)
+        return Sent(verdict.attempted, verdict.accepted, verdict.refused, *counts, checker.reconnections)
 
     def read_back(self) -> Findings:
         """Wait until every accepted message is readable, and read all rooms."""
@@ -208,8 +190,3 @@ class ChatWork(CheckedEvents):
         except ClientError as error:
             return [*wrong, f"analytics: {error}"], []
         return wrong, []
-
-    def close(self) -> None:
-        """Close the reader's connections."""
-        self._probe.finish()
-        self._reader.close()

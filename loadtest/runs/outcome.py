@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loadtest.checker.verdict import Latency, Verdict, milliseconds
+from loadtest.checker.verdict import Latency, last_line, milliseconds
 from loadtest.measured.measurements import Merged
 from loadtest.runs.work import FAULTS
 from loadtest.shapes.shape import Limit, Phase
@@ -123,34 +123,12 @@ class Outcome:
         if not self.phase.writes:
             asked = self.measured.counts["questions"]
             return f"questions={asked} failed={self.failed} {self.phase.name} {self.latency(self._question())}"
-        if self.phase.stream == "chat":
-            return self._verdict().line()
-        waiting = f"waiting={self.found('waiting')} " if self.found("waiting") else ""
-        return (
-            f"accepted={self.sent('accepted')} stored={self.found('stored')} {waiting}lost={self.found('lost')} "
-            f"unexpected={self.found('unexpected')} wrong={self.found('wrong')} acks {self.latency('ack')} "
-            f"durable {self.latency('durable')}"
-        )
+        counts = {name: self.found(name) for name in ("stored", *FAULTS)} | {"accepted": self.sent("accepted")}
+        fault = "duplicated" if self.phase.stream == "chat" else "wrong"
+        return last_line(counts, fault, self.latency("ack"), self.latency("durable"))
 
     def _question(self) -> str:
         return next((name for name in self.measured.latencies if name not in ("ack", "durable")), "")
-
-    def _verdict(self) -> Verdict:
-        attempted, accepted, refused = map(self.sent, ("attempted", "accepted", "refused"))
-        return Verdict(
-            attempted=attempted,
-            accepted=accepted,
-            refused=refused,
-            unanswered=attempted - accepted - refused,
-            acks=self.latency("ack"),
-            durable=self.latency("durable"),
-            stored=self.found("stored"),
-            lost=self.found("lost"),
-            unexpected=self.found("unexpected"),
-            duplicated=self.found("duplicated"),
-            disordered=self.found("disordered"),
-            waiting=self.found("waiting"),
-        )
 
     def _rooms(self) -> str:
         return f", {self.phase.rooms} rooms" if self.phase.stream == "chat" else ""

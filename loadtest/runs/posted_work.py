@@ -9,12 +9,12 @@ from contextlib import closing
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from loadtest.checker.durability_probe import DurabilityProbe, Look
+from loadtest.checker.durability_probe import Look
 from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
-from loadtest.runs.work import OPERATOR, Findings, Sent
+from loadtest.runs.work import OPERATOR, Findings, Sent, Work
 from loadtest.sending.delivery import CountedEvents, SentEvent
 from loadtest.sending.draining import NEWEST, await_readable, until_complete
 from loadtest.sending.queries import Queries
@@ -25,7 +25,7 @@ Event = TypeVar("Event", bound=SentEvent)
 SCOPE = "analytics:read"
 
 
-class PostedWork(CountedEvents[Event], ABC):
+class PostedWork(Work, CountedEvents[Event], ABC):
     """One worker's events of a phase. ``before`` is the phase before, if any."""
 
     user: ClassVar[str]
@@ -35,14 +35,9 @@ class PostedWork(CountedEvents[Event], ABC):
     def __init__(
         self, target: Target, place: Place, measurements: Measurements, before: PostedWork[Event] | None
     ) -> None:
-        super().__init__(self._measure)
-        self._measurements = measurements
-        self._target = target
-        self._reader = target.http(self.user, SCOPE, connections=1)
-        self._probe = DurabilityProbe(
-            self._look_for, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
-        )
-        self._last = place.last
+        CountedEvents.__init__(self, self._measure)
+        reader = target.http(self.user, SCOPE, connections=1)
+        Work.__init__(self, target, place, measurements, reader, self._look_for)
         self._before = before
 
     @abstractmethod
@@ -73,14 +68,6 @@ class PostedWork(CountedEvents[Event], ABC):
     @abstractmethod
     def make(self, sender: Sender, number: int, count: int) -> Sequence[Event]:
         """The next ``count`` events to send; the same for every ``sender`` and ``number``."""
-
-    def begin(self) -> None:
-        """Prepare nothing."""
-
-    def _measure(self, events: Sequence[Event], first_sent: float) -> None:
-        self._measurements.record("ack", time.perf_counter() - first_sent, len(events))
-        self._measurements.count("accepted", len(events))
-        self._probe.offer(events, first_sent)
 
     def sent(self) -> Sent:
         """What was sent so far."""
@@ -117,8 +104,3 @@ class PostedWork(CountedEvents[Event], ABC):
         if not self.all_accepted or self.unanswered:
             return found
         return found + self._queries(api).run_counts().wrong
-
-    def close(self) -> None:
-        """Close the reader's connection."""
-        self._probe.finish()
-        self._reader.close()

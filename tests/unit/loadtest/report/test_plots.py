@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from loadtest.report.plots import Line, LineChart, duration, number, svg
+from loadtest.report.plots import Line, LineChart, number, svg
 
 
-def test_numbers_and_times_are_short() -> None:
+def test_numbers_are_short() -> None:
     assert [number(each) for each in (0.05, 1500, 20_000, 3_000_000)] == ["0.05", "1,500", "20k", "3M"]
-    assert [duration(each) for each in (0, 20, 120, 7200)] == ["0", "20 s", "2 min", "2 h"]
 
 
 def test_a_line_is_interrupted_where_there_is_no_value() -> None:
