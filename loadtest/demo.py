@@ -77,7 +77,7 @@ def _chat(arguments: argparse.Namespace, one_token: bool) -> Demo:
     def demo(console: Console, target: Target, staying: bool) -> tuple[int, str]:
         outcome = replay.replay(plan, target, console, arguments.nicks or "")
         if staying:
-            display.activity(console, target.reader("analytics:read"))
+            display.activity(console, target.reader("analytics:read"), plan)
         return outcome.exit_code, outcome.lines()
 
     return demo

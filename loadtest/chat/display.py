@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from loadtest.chat.replay_plan import Plan
 from loadtest.checker.verdict import Verdict
 from loadtest.client.chat_events import iso, parse_iso
 from localstage.client.errors import ClientError
@@ -21,15 +23,15 @@ from localstage.client.terminal import visible
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan", "bright_red", "bright_green", "bright_blue")
 WIDEST_NAME, WIDEST_TEXT, LONGEST_SHOWN = 20, 100, 600
-ACTIVE_WITHIN = timedelta(hours=24)
+LONGEST_WINDOW = timedelta(days=31)
+COUNTED_WITHIN = 15.0
+"""Seconds in which the analytics count what was just stored."""
 JOINS_AND_LEAVES = {"JOIN": "joined", "LEAVE": "left"}
 
 
 def summary(console: Console, rows: Mapping[str, str], errors: Mapping[str, int], verdict: Verdict) -> None:
     """Print ``rows``, the errors by code, and examples of each fault that ``verdict`` found."""
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in rows.items():
-        table.add_row(Text(name, style="bold"), Text(value))
+    table = _named(rows)
     for code, count in sorted(errors.items()):
         table.add_row(Text(f"error {code}", style="bold red"), Text(f"{count:,}"))
     for kind, names in verdict.examples.items():
@@ -38,21 +40,34 @@ def summary(console: Console, rows: Mapping[str, str], errors: Mapping[str, int]
     console.print(table)
 
 
-def activity(console: Console, reader: HttpApi) -> None:
-    """Print what the analytics say about the last hours. They may miss the last 10 s."""
-    now = datetime.now(UTC)
-    query = {"from": iso(now - ACTIVE_WITHIN), "to": iso(now), "top": "5"}
+def activity(console: Console, reader: HttpApi, plan: Plan) -> None:
+    """Print what the analytics say about the time of the replay, at most its last 31 days."""
+    times = [event.timestamp for stream in plan.streams for event in stream.events]
+    end = parse_iso(max(times)) + timedelta(seconds=1)
+    begin = max(parse_iso(min(times)), end - LONGEST_WINDOW)
+    query = {"from": iso(begin), "to": iso(end), "top": "5"}
     try:
         found = reader.get("/analytics/window", query)
+        deadline = time.monotonic() + COUNTED_WITHIN
+        while found["totalMessages"] < plan.messages and time.monotonic() < deadline:
+            time.sleep(1.0)
+            found = reader.get("/analytics/window", query)
     except ClientError as error:
         console.print(f"\nthe analytics do not answer: {error}", markup=False, style="red")
         return
-    console.print()
-    console.print(Rule(Text("who was active in the last 24 hours", style="bold"), align="left"))
-    console.print(f"{found['totalMessages']:,} messages of {found['uniqueUsers']:,} users")
+    rows = {"messages": f"{found['totalMessages']:,}", "unique users": f"{found['uniqueUsers']:,}"}
     for title, entries, name in (("users", found["topUsers"], "userId"), ("rooms", found["topRooms"], "roomId")):
-        tops = ", ".join(f"{visible(str(entry[name]))} {entry['messages']:,}" for entry in entries)
-        console.print(f"top {title}: {tops}", markup=False)
+        rows[f"top {title}"] = ", ".join(f"{visible(str(entry[name]))} {entry['messages']:,}" for entry in entries)
+    console.print()
+    console.print(Rule(Text(f"who was active, {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"), align="left"))
+    console.print(_named(rows))
+
+
+def _named(rows: Mapping[str, str]) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in rows.items():
+        table.add_row(Text(name, style="bold"), Text(value))
+    return table
 
 
 def history_page(console: Console, room: str, items: Sequence[Mapping[str, Any]]) -> None:
