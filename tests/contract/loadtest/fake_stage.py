@@ -32,10 +32,7 @@ class Faults:
     delay: float = 0.0
     later_every: int = 0
     cut_every: int = 0
-    silent_every: int = 0
-    expired_every: int = 0
     unmatched_every: int = 0
-    bad_cursor: bool = False
 
 
 @dataclass
@@ -126,16 +123,13 @@ class FakeStage:
             if _nth(self.frames, self.faults.cut_every):
                 answer = None
                 await socket.close(code=1011)
-            if answer is not None and not _nth(self.frames, self.faults.silent_every):
+            if answer is not None:
                 await socket.send_str(json.dumps(answer))
         return socket
 
     def _answer(self, frame: dict[str, Any], user: str) -> dict[str, Any] | None:
         if _nth(self.frames, self.faults.unmatched_every):
             return {"message": "Internal server error", "connectionId": "c", "requestId": "not-ours"}
-        if _nth(self.frames, self.faults.expired_every):
-            error = {"code": "token_expired", "message": "connect again"}
-            return {"type": "error", "requestId": frame.get("requestId"), "error": error}
         if _nth(self.frames, self.faults.later_every):
             error = {"code": "unavailable", "message": "later", "retryAfter": 0.01}
             return {"type": "error", "requestId": frame.get("requestId"), "error": error}
@@ -184,15 +178,13 @@ class FakeStage:
         visible = self.rooms.visible(room, user, [*self.rows.get(room, {}).values(), *self.extra.get(room, [])])
         if visible is None:
             return web.json_response({"error": {"code": "forbidden", "message": "not in this room"}}, status=403)
-        rows = visible
-        rows = [row for row in rows if row["visible_at"] <= time.monotonic()]
+        rows = [row for row in visible if row["visible_at"] <= time.monotonic()]
         rows = [row for row in rows if query.get("from", "") <= row["timestamp"] < query.get("to", "~")]
         rows.sort(key=lambda row: (row["timestamp"], row["messageId"]), reverse=not self.faults.disorder)
         start, limit = int(query.get("before", 0)), int(query.get("limit", 20))
         more = len(rows) > start + limit
-        following = str(start) if self.faults.bad_cursor else str(start + limit)
         items = [{k: v for k, v in row.items() if k != "visible_at"} for row in rows[start : start + limit]]
-        page = {"items": items, "next": following if more else None, "previous": None, "hasMore": more}
+        page = {"items": items, "next": str(start + limit) if more else None, "previous": None, "hasMore": more}
         return web.json_response(page)
 
 

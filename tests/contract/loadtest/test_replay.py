@@ -104,16 +104,6 @@ def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeSta
     assert LINE.fullmatch(last)
 
 
-def test_a_second_replay_adds_no_interval_or_join_message(run: Run, stage: FakeStage) -> None:
-    run("--log", GLOB)
-    members = dict(stage.rooms.members)
-    join_messages = {room: set(rows) for room, rows in stage.rooms.join_messages.items()}
-
-    assert run("--log", GLOB)[0] == 0
-    assert stage.rooms.members == members
-    assert {room: set(rows) for room, rows in stage.rooms.join_messages.items()} == join_messages
-
-
 @pytest.mark.parametrize(("fault", "nick"), [("leak", "smiley"), ("deaf", "brad[]")])
 def test_a_nick_that_reads_beyond_their_intervals_exits_1(
     stage: FakeStage, capsys: Capture, fault: str, nick: str

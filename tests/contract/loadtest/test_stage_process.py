@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtest import demo, load
+from loadtest import demo
 from loadtest.client import stage_process
 from loadtest.client.stage_process import StageFailed, StageProcess
 from localstage.client.running_stage import ROOT, running_stage
@@ -104,14 +104,6 @@ def test_a_stage_ends_when_its_demo_ends_or_is_killed(file: Path, stage: FakeSta
     wait_until_gone(child)
 
 
-def test_a_demo_starts_a_stage_and_stops_it_after_its_last_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo.main(["--messages", "100"]) == 0
-
-    out = capsys.readouterr().out
-    assert "RabbitMQ ready" in out
-    assert out.splitlines()[-1].startswith("accepted=100 stored=100 lost=0 unexpected=0 duplicated=0 acks p50=")
-
-
 def test_a_demo_uses_a_running_stage_and_leaves_it_running(
     here: Path, stage: FakeStage, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,20 +167,3 @@ def test_ctrl_c_during_a_replay_stops_the_stage_without_a_traceback(
     assert process.returncode == 130
     assert error.strip() == "headrace: interrupted"
     wait_until_gone(child)
-
-
-@pytest.mark.parametrize("lose", [0, 30])
-def test_load_runs_both_protocols_and_exits_with_the_checkers_code(
-    here: Path, stage: FakeStage, lose: int, capfd: pytest.CaptureFixture[str]
-) -> None:
-    stage.faults.invent = lose
-
-    code = load.main(["--messages", "260", "--connections", "4"])
-
-    out = capfd.readouterr().out
-    lines = [line for line in out.splitlines() if line.startswith("accepted=")]
-    assert code == (1 if lose else 0)
-    assert lines[0].startswith(f"accepted=260 stored=260 lost=0 unexpected={1 if lose else 0} duplicated=0")
-    assert lines[1].startswith("accepted=52 stored=52 lost=0 unexpected=0 duplicated=0")
-    assert out.splitlines()[-1] == lines[1]
-    assert "accepted and stored" in out

@@ -6,7 +6,6 @@ import argparse
 
 import pytest
 
-from loadtest.client.credentials import Credentials, GivenToken
 from loadtest.client.target import Target
 from loadtest.load import locust_command
 from loadtest.shapes.options import add_options
@@ -37,14 +36,3 @@ def test_tokens_of_another_stage_are_not_used_on_the_local_one(monkeypatch: pyte
 
     assert "TOKEN" not in environment
     assert Target.find(target.http_url, target.websocket_url, environment) == target
-
-
-def test_the_variables_with_tokens_of_another_stage_reach_locust_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOKEN_URL", "https://pool.example/oauth2/token")
-    monkeypatch.setenv("CLIENT_SECRET", "s3cret")
-    target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2", credentials=Credentials([GivenToken("t")]))
-
-    command, environment = locust_command(target, options())
-
-    assert environment["TOKEN_URL"] == "https://pool.example/oauth2/token"
-    assert "s3cret" not in " ".join(command)

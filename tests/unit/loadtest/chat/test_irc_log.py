@@ -70,14 +70,6 @@ def test_lines_of_one_minute_are_a_millisecond_apart(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_log_that_grew_gives_its_earlier_lines_the_same_events(tmp_path: Path) -> None:
-    path = log_of(tmp_path, b"[10:00] <a> x\n[10:00] <b> y\n")
-    before = read_log(path).messages
-    path.write_bytes(path.read_bytes() + b"[10:00] <c> z\n[13:00] <c> z\n")
-
-    assert read_log(path).messages[:2] == before
-
-
 @pytest.mark.parametrize(
     ("stamps", "expected"),
     [

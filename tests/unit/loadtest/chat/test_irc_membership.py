@@ -58,15 +58,6 @@ def test_a_nick_that_returns_reads_both_intervals(tmp_path: Path) -> None:
     assert reads(log, "b") == "13"
 
 
-def test_a_second_join_adds_nothing_and_one_leave_ends_both(tmp_path: Path) -> None:
-    log = channel(
-        tmp_path, line(0, "a", "1"), JOIN.format("b"), line(1, "a", "2"), JOIN.format("b"), line(2, "a", "3"),
-        LEAVE.format("b"), LEAVE.format("b"), line(3, "a", "4"),
-    )  # fmt: skip
-
-    assert reads(log, "b") == "23"
-
-
 def test_a_rename_continues_the_interval_under_the_new_nick(tmp_path: Path) -> None:
     log = channel(
         tmp_path, JOIN.format("b"), line(0, "a", "1"), RENAME.format("b", "c"), line(1, "c", "2"), LEAVE.format("c"),
@@ -74,21 +65,6 @@ def test_a_rename_continues_the_interval_under_the_new_nick(tmp_path: Path) -> N
     )  # fmt: skip
 
     assert (reads(log, "b"), reads(log, "c")) == ("1", "2")
-
-
-def test_the_end_of_the_file_closes_no_interval(tmp_path: Path) -> None:
-    log = channel(tmp_path, line(0, "a", "1"), JOIN.format("b"))
-
-    assert [intervals[-1][1] for intervals in log.intervals.values()] == [OPEN, OPEN]
-
-
-def test_lines_of_one_minute_count_in_their_order(tmp_path: Path) -> None:
-    log = channel(
-        tmp_path, line(0, "a", "1"), JOIN.format("b"), line(0, "a", "2"), RENAME.format("b", "c"), line(0, "a", "3"),
-        LEAVE.format("c"), line(0, "a", "4"),
-    )  # fmt: skip
-
-    assert (reads(log, "b"), reads(log, "c")) == ("2", "3")
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)

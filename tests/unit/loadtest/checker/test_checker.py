@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from loadtest.checker.checker import Checker
@@ -63,15 +61,6 @@ def test_an_acknowledged_event_that_cannot_be_read_is_lost_and_named(checker: Ch
     assert checker.missing() == {"room": {"id-9": event(9).timestamp}}
 
 
-def test_an_event_that_was_never_attempted_is_unexpected(checker: Checker) -> None:
-    read(checker, *range(10))
-    checker.read(row(event(11)))
-
-    verdict = checker.verdict()
-
-    assert (verdict.lost, verdict.unexpected, verdict.stored) == (0, 1, 10)
-
-
 def test_an_event_read_twice_is_duplicated(checker: Checker) -> None:
     read(checker, *range(10), 3)
 
@@ -80,17 +69,14 @@ def test_an_event_read_twice_is_duplicated(checker: Checker) -> None:
     assert (verdict.duplicated, verdict.unexpected, verdict.lost) == (1, 0, 0)
 
 
-def test_one_id_stored_at_two_times_is_duplicated_and_unexpected(checker: Checker) -> None:
-    read(checker, *range(10))
-    checker.read(row(event(3), timestamp="2025-11-21T11:00:00.000000Z"))
-
-    verdict = checker.verdict()
-
-    assert (verdict.duplicated, verdict.unexpected, verdict.lost) == (1, 1, 0)
-
-
 @pytest.mark.parametrize(
-    "change", [{"message": "hello "}, {"timestamp": "2025-11-21T10:00:00.999999Z"}, {"message": "HELLO"}]
+    "change",
+    [
+        {"message": "hello "},
+        {"timestamp": "2025-11-21T10:00:00.999999Z"},
+        {"messageType": "JOIN"},
+        {"userId": "mallory"},
+    ],
 )
 def test_an_altered_event_is_lost_and_unexpected(checker: Checker, change: dict[str, str]) -> None:
     read(checker, *range(1, 10))
@@ -99,15 +85,6 @@ def test_an_altered_event_is_lost_and_unexpected(checker: Checker, change: dict[
     verdict = checker.verdict()
 
     assert (verdict.lost, verdict.unexpected, verdict.stored) == (1, 1, 9)
-
-
-def test_another_user_under_the_same_id_is_another_event(checker: Checker) -> None:
-    read(checker, *range(1, 10))
-    checker.read(row(event(0), userId="mallory"))
-
-    verdict = checker.verdict()
-
-    assert (verdict.lost, verdict.unexpected) == (1, 1)
 
 
 def test_a_username_counts_only_where_the_sender_named_one() -> None:
@@ -176,15 +153,6 @@ def test_events_of_an_earlier_run_are_neither_lost_nor_unexpected() -> None:
     assert (verdict.attempted, verdict.stored) == (0, 0)
 
 
-def test_another_type_of_message_is_lost_and_unexpected(checker: Checker) -> None:
-    read(checker, *range(1, 10))
-    checker.read(row(event(0), messageType="JOIN"))
-
-    verdict = checker.verdict()
-
-    assert (verdict.lost, verdict.unexpected) == (1, 1)
-
-
 def test_an_item_out_of_order_fails_the_run(checker: Checker) -> None:
     read(checker, *range(10))
     checker.disorder(row(event(3)))
@@ -196,17 +164,6 @@ def test_an_item_without_its_fields_is_unexpected(checker: Checker) -> None:
     checker.read({})
 
     assert checker.verdict().unexpected == 1
-
-
-def test_the_last_line_has_the_documented_form(checker: Checker) -> None:
-    read(checker, *range(10))
-
-    line = checker.verdict([0.25, 1.5]).line()
-
-    assert line == (
-        "accepted=10 stored=10 lost=0 unexpected=0 duplicated=0 acks p50=12ms p99=12ms durable p50=250ms p99=1500ms"
-    )
-    assert re.fullmatch(r"(\w+=\d+ ){5}acks p50=\d+ms p99=\d+ms durable p50=\d+ms p99=\d+ms", line)
 
 
 def test_the_newest_acknowledged_events_are_found_per_room(checker: Checker) -> None:

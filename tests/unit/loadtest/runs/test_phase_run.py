@@ -238,15 +238,6 @@ def test_analytics_that_are_not_answered_are_a_fault(stage: Stage, monkeypatch: 
     assert part["found"]["examples"]["wrong"] == ["analytics: HTTP 503 unavailable"]
 
 
-def test_a_worker_without_users_of_a_phase_has_nothing_to_do(stage: Stage) -> None:
-    run = PhaseRun(PHASE, Place("r", 0), stage, None)
-    run.spawned()
-
-    part = run.run()
-
-    assert (part["users"], part["sent"]["attempted"], part["found"]["lost"]) == (0, 0, 0)
-
-
 def test_users_without_an_end_stop_with_the_others(stage: Stage) -> None:
     received: list[int] = []
     phase = Phase("live", (Load("WebSocketWriter", 1, events=50), Load("LiveSubscriber", 1)))

@@ -126,10 +126,6 @@ def test_the_limit_is_where_latency_retry_lane_or_checker_say_stop(changes: dict
     assert made.exit_code == (1 if "found" in changes else 0)
 
 
-def test_two_runs_of_the_same_second_have_different_names() -> None:
-    assert len({RunResult(FRAMES).name for _ in range(5)}) == 5
-
-
 def test_the_shares_of_all_workers_are_everything() -> None:
     places = [Place("run", 0, True, worker, 3) for worker in range(3)]
 
