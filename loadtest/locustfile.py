@@ -7,6 +7,7 @@ everything was accepted and is stored once, unchanged.
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import threading
@@ -74,6 +75,8 @@ class Session:
         if self.works:
             self.runner.register_message(PHASE, lambda msg, **_: self._on_phase(msg.data))
             self.runner.register_message(INTERRUPT, lambda **_: self._on_interrupt())
+        if self.options.headless:
+            logging.getLogger("locust.stats_logger").disabled = True  # its wide tables repeat what the result says
         gevent.signal_handler(signal.SIGINT, self._on_ctrl_c)
 
     def _class_of(self, load: Load, number: int) -> type[StageUser]:
@@ -205,5 +208,5 @@ def _prepare(environment: Environment, **_: Any) -> None:
     events.spawning_complete.add_listener(lambda **_: session.on_spawned())
     if session.conducts:
         events.test_stopping.add_listener(lambda **_: session.on_stop())
-        # After Locust's own tables, so that the result is printed last.
+        # After what Locust says at its end, so that the result is printed last.
         events.quit.add_listener(lambda **_: say(session.text))
