@@ -113,6 +113,14 @@ def test_the_runbook_has_a_section_for_every_alarm_and_for_no_other(template_sta
     assert [name for name, text in sections.items() if "**See:**" not in text or "**Do:**" not in text] == []
 
 
+def test_no_alarm_counts_refusals_that_clients_cause(template_stack: TemplateStack) -> None:
+    """API Gateway's IntegrationError has the 429 of a connection over a limit."""
+    alarms = str(list(template_stack.alarms.values()))
+
+    assert "ExecutionError" in alarms
+    assert [name for name in ("IntegrationError", "ClientError", "4xx") if name in alarms] == []
+
+
 def test_errors_of_every_function_set_an_alarm(template_stack: TemplateStack) -> None:
     """API Gateway counts those behind its APIs. Failures of send_probes are missing probes, which have an alarm."""
     watched = {name for name in template_stack.folders if str({"Ref": name}) in str(template_stack.alarms)}

@@ -127,8 +127,8 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
     both protocols read them alike.
 
     Raises:
-        Exception: with the text ``Unauthorized``, which API Gateway answers with 401. Lambda counts it as an error; the
-            metric ``ConnectRefused`` lets the alarm leave it out.
+        Exception: with the text ``Unauthorized``, which API Gateway answers with 401. Lambda counts it among the
+            function's errors, so the metric ``ConnectRefused`` says how many of these are refusals.
         headrace.core.errors.Unavailable: the issuer's keys cannot be fetched; API Gateway answers with 500.
     """
     correlate(event)
