@@ -11,6 +11,7 @@ class Played:
     """A ``store`` and the bodies of its ``calls``. A call for which ``play`` returns ``None`` goes to the emulator."""
 
     def __init__(self, play: Play, retry_seconds: float = 3.0) -> None:
-        dynamodb = client("dynamodb", connections=4)
+        # Much time for each call: on a busy machine boto3 would repeat one, and ``calls`` would have both.
+        dynamodb = client("dynamodb", timeout=30.0, connections=4)
         self.calls = play_responses(dynamodb, play)
         self.store = DynamoStore(dynamodb, 4, retry_seconds)
