@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.codec import LAYOUT, UnknownLayout, check, decode, encode
+from headrace.analytics.aggregate import LAYOUT, Aggregate, UnknownLayout, check, decode, encode
 from headrace.analytics.counter import STANDARD_ERROR, HyperLogLog, IdCounter
 
 IDS = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="#"), min_size=1, max_size=8)

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.analytics import builder, generations
 from headrace.analytics import builder as build
-from headrace.analytics.codec import LAYOUT
+from headrace.analytics.aggregate import LAYOUT
 from headrace.analytics.scanner import Deadline
 from headrace.analytics.time_slots import HOUR, MINUTE
 from headrace.core import keys, times

@@ -28,10 +28,9 @@ ERRORS = [HeadraceError, *(each for each in every(HeadraceError) if each.__modul
 
 
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
-def test_an_error_is_retryable_if_it_is_temporary(kind: type[HeadraceError]) -> None:
+def test_the_status_says_whose_fault_an_error_is(kind: type[HeadraceError]) -> None:
     known = mapping_of(kind("poison" if kind is errors.PoisonRecord else ""))
 
-    assert known.retryable == issubclass(kind, errors.Unavailable | errors.RateLimited)
     assert (known.status >= 500) == (not issubclass(kind, errors.UserError | errors.PoisonRecord))
 
 

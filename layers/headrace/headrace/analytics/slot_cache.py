@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.codec import UnknownLayout, check, decode, encode
+from headrace.analytics.aggregate import Aggregate, UnknownLayout, check, decode, encode
 from headrace.analytics.generations import (
     CHANGED,
     KEPT_SECONDS,

@@ -1,11 +1,11 @@
-"""Every error that Headrace raises, poison too; ``ERROR_MAPPINGS`` defines its answer, and where a record goes."""
+"""Every error that Headrace raises, poison too; ``ERROR_MAPPINGS`` defines how it is answered."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Lane = Literal["main", "retry", "dead"]
 
@@ -184,38 +184,28 @@ POISON_REASONS: dict[str, str] = {
 """Why a record can never be stored: code to one plain sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorMapping:
-    """How an error is answered, and where its event or record goes.
-
-    ``code`` is in the error bodies of both protocols, ``status`` is the HTTP status. ``lane`` is where the event or
-    record goes; ``None``: nowhere, and its sender gets the error. ``retryable``: the same request may succeed later.
-    """
+class ErrorMapping(NamedTuple):
+    """How an error is answered: its ``code`` in the error bodies of both protocols, and the HTTP status."""
 
     code: str
     status: int
-    lane: Lane | None
-    retryable: bool
 
 
 ERROR_MAPPINGS: dict[type[BaseException], ErrorMapping] = {
-    HeadraceError: ErrorMapping("internal", 500, None, False),
-    UserError: ErrorMapping("invalid_request", 400, None, False),
-    InvalidCursor: ErrorMapping("invalid_cursor", 400, None, False),
-    InvalidEvent: ErrorMapping("invalid_event", 400, None, False),
-    TooLarge: ErrorMapping("too_large", 413, None, False),
-    UnsupportedMediaType: ErrorMapping("unsupported_media_type", 415, None, False),
-    Unauthorized: ErrorMapping("unauthorized", 401, None, False),
-    TokenExpired: ErrorMapping("token_expired", 401, None, False),
-    Forbidden: ErrorMapping("forbidden", 403, None, False),
-    NotFound: ErrorMapping("not_found", 404, None, False),
-    Conflict: ErrorMapping("conflict", 409, None, False),
-    RateLimited: ErrorMapping("rate_limited", 429, None, True),
-    Unavailable: ErrorMapping("unavailable", 503, "retry", True),
-    RetryLaneUnavailable: ErrorMapping("unavailable", 503, None, True),
-    DeadLaneUnavailable: ErrorMapping("unavailable", 503, None, True),
-    CacheUnavailable: ErrorMapping("unavailable", 503, None, True),
-    PoisonRecord: ErrorMapping("poison", 422, "dead", False),
+    HeadraceError: ErrorMapping("internal", 500),
+    UserError: ErrorMapping("invalid_request", 400),
+    InvalidCursor: ErrorMapping("invalid_cursor", 400),
+    InvalidEvent: ErrorMapping("invalid_event", 400),
+    TooLarge: ErrorMapping("too_large", 413),
+    UnsupportedMediaType: ErrorMapping("unsupported_media_type", 415),
+    Unauthorized: ErrorMapping("unauthorized", 401),
+    TokenExpired: ErrorMapping("token_expired", 401),
+    Forbidden: ErrorMapping("forbidden", 403),
+    NotFound: ErrorMapping("not_found", 404),
+    Conflict: ErrorMapping("conflict", 409),
+    RateLimited: ErrorMapping("rate_limited", 429),
+    Unavailable: ErrorMapping("unavailable", 503),
+    PoisonRecord: ErrorMapping("poison", 422),
 }
 """An error without an entry has that of its base class."""
 
