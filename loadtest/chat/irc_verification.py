@@ -6,7 +6,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -27,20 +27,6 @@ CHANGES = ("JOIN", "LEAVE")
 
 PresenceKey = tuple[str, Kind, str]
 """User id, kind and time of the item that shows a join or leave."""
-
-
-class MessagesOnly:
-    """A reader that leaves out joins and leaves, which :class:`Verification` compares."""
-
-    def __init__(self, reader: HttpApi) -> None:
-        self._reader = reader
-
-    def walk_room(
-        self, room: str, *, limit: int = PAGE, start: str | None = None, end: str | None = None
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Yield the pages without joins and leaves."""
-        for page in self._reader.walk_room(room, limit=limit, start=start, end=end):
-            yield [item for item in page if item.get("messageType") not in CHANGES]
 
 
 @dataclass(frozen=True)

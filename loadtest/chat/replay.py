@@ -13,12 +13,12 @@ from rich.console import Console
 from loadtest.chat import chat_generator, display
 from loadtest.chat.irc_import import import_channels
 from loadtest.chat.irc_log import IrcLogError, read_logs
-from loadtest.chat.irc_verification import EXAMPLES, Choice, MessagesOnly, Verification, choose
+from loadtest.chat.irc_verification import CHANGES, EXAMPLES, Choice, Verification, choose
 from loadtest.chat.replay_plan import Plan, plan_conversation, plan_logs
 from loadtest.chat.replay_sender import ReplaySender
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe, in_history
-from loadtest.checker.readback import drain_and_read
+from loadtest.checker.readback import Without, drain_and_read
 from loadtest.checker.verdict import Verdict
 from loadtest.client.command import count
 from loadtest.client.target import Target
@@ -139,7 +139,9 @@ def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -
                 advance(now - read)
                 read = now
 
-        drain_and_read(checker, MessagesOnly(reader), progress=progress)
+        # Verification compares joins and leaves.
+        messages = Without(reader, lambda item: item.get("messageType") in CHANGES)
+        drain_and_read(checker, messages, progress=progress)
 
 
 def _rows(plan: Plan, checker: Checker, verdict: Verdict, seconds: float) -> dict[str, str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
 
 from loadtest.chat.analytics_check import AnalyticsCheck
 from loadtest.chat.chat_texts import REPLIES
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import in_history
-from loadtest.checker.readback import drain_and_read
+from loadtest.checker.readback import Without, drain_and_read
 from loadtest.client.chat_events import ChatEvent, post_messages
 from loadtest.client.credentials import Sender
 from loadtest.client.target import READER, Target
@@ -24,33 +23,10 @@ from loadtest.sending.delivery import CheckedEvents
 from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, TokenRefused
-from localstage.client.http_api import HttpApi
 
 JOINED = "JOIN"
 RECENT = 1_000
 """How many of the last senders the questions ask for."""
-
-
-class WithoutJoins:
-    """Reads histories without the joins of ``users``, who are no senders of the run."""
-
-    def __init__(self, reader: HttpApi, users: Collection[str]) -> None:
-        self._reader = reader
-        self._users = users
-        self.joins: dict[str, set[str]] = {}
-        """The ids of these joins by room."""
-
-    def walk_room(
-        self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Yield the pages of ``room``, as :meth:`HttpApi.walk_room`."""
-        for page in self._reader.walk_room(room, limit=limit, start=start, end=end):
-            joins = {each["messageId"] for each in page if self._is_join(each)}
-            self.joins.setdefault(room, set()).update(joins)
-            yield [each for each in page if each["messageId"] not in joins]
-
-    def _is_join(self, item: dict[str, Any]) -> bool:
-        return item["messageType"] == JOINED and item["userId"] in self._users
 
 
 class ChatWork(Work, CheckedEvents):
@@ -145,13 +121,14 @@ class ChatWork(Work, CheckedEvents):
         """Wait until every accepted message is readable, and read all rooms."""
         if not self._phase.writes:
             return Findings(0, 0, 0, at=time.monotonic())
-        reader = WithoutJoins(self._reader, self.joined)
+        # Those who ask for conversations join, and are no senders of the run.
+        reader = Without(self._reader, lambda item: item["messageType"] == JOINED and item["userId"] in self.joined)
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
             at = drain_and_read(self.checker, reader, waiting=lanes.waiting)
             found, rooms = self.checker.verdict(), self.checker.room_counts()
             waiting = lanes.waiting_of(found.lost)
         self._probe.finish()
-        self.counted |= {room: count + len(reader.joins.get(room, ())) for room, (_, count) in rooms.items()}
+        self.counted |= {room: count + len(reader.ids.get(room, ())) for room, (_, count) in rooms.items()}
         wrong, unchecked = self._check_analytics() if self._last else ([], [])
         examples = {"not stored" if kind == "lost" else kind: names for kind, names in found.examples.items()}
         examples |= {"wrong": wrong} | {"not checked": unchecked}

@@ -159,11 +159,7 @@ class PhaseRun:
         """The result so far; ``findings`` are None if it was not read back."""
         storing = findings.at - self.started if findings is not None and findings.at and self.started else 0.0
         ended = self.ended or time.monotonic()
-        return {
-            "phase": self.place.number,
-            "worker": self.place.worker,
-            "measurements": self.measurements.message(),
-            "sent": asdict(self.work.sent()),
+        return _part(self.place, self.measurements, self.work.sent()) | {
             "found": None if findings is None else asdict(findings),
             "users": sum(self._playing.values()),
             "began": self.began_at,
@@ -178,18 +174,15 @@ class PhaseRun:
 
 def failed_part(place: Place, sentence: str) -> dict[str, Any]:
     """The result of a worker that could not begin."""
+    numbers = dict.fromkeys(("users", "began", "unsent", "seconds", "readable_after", "cpu"), 0)
+    nothing = _part(place, Measurements(), Sent(0, 0, 0, {}, {}, {}))
+    return nothing | numbers | {"found": None, "problems": [sentence], "interrupted": False}
+
+
+def _part(place: Place, measurements: Measurements, sent: Sent) -> dict[str, Any]:
     return {
         "phase": place.number,
         "worker": place.worker,
-        "measurements": Measurements().message(),
-        "sent": asdict(Sent(0, 0, 0, {}, {}, {})),
-        "found": None,
-        "users": 0,
-        "began": 0.0,
-        "unsent": 0,
-        "seconds": 0.0,
-        "readable_after": 0.0,
-        "cpu": 0.0,
-        "problems": [sentence],
-        "interrupted": False,
+        "measurements": measurements.message(),
+        "sent": asdict(sent),
     }

@@ -147,5 +147,5 @@ class Phases(LoadTestShape):
         if self.result is not None:
             self.result.interrupted = True
             if self._playing is not None:
-                self._say("interrupted: reading back what was accepted; again Ctrl-C ends without that")
+                self._say("interrupted: reading back what was accepted; press Ctrl-C again to end without that")
                 self._send(INTERRUPT, {})

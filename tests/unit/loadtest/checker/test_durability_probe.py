@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from loadtest.checker import durability_probe
 from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.client.chat_events import ChatEvent
 from localstage.client.errors import ClientError, HttpError, TokenRefused
@@ -79,19 +78,6 @@ def test_a_failed_request_is_tried_again_and_lengthens_the_value(table: Table) -
     (value,) = probe.finish()
 
     assert value >= 0.35
-
-
-def test_an_event_that_is_not_found_has_the_time_until_then_as_its_value(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(durability_probe, "GIVE_UP", 0.3)
-    probe = probe_of(table)
-    table.stalled = True
-
-    offer(probe, table, 0.01)
-    (value,) = probe.finish()
-
-    assert value >= 0.3
 
 
 @pytest.mark.parametrize("error", [TokenRefused("no"), HttpError(401, "unauthorized", "no")])

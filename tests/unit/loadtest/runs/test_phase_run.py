@@ -226,18 +226,6 @@ def test_an_interrupted_phase_is_read_back(stage: Stage) -> None:
     assert part["found"]["stored"] == part["sent"]["accepted"] > 0
 
 
-def test_analytics_that_are_not_answered_are_a_fault(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise ClientError("HTTP 503 unavailable")
-
-    monkeypatch.setattr(AnalyticsCheck, "check_rooms", fail)
-
-    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
-
-    assert (part["found"]["wrong"], part["found"]["lost"]) == (1, 0)
-    assert part["found"]["examples"]["wrong"] == ["analytics: HTTP 503 unavailable"]
-
-
 def test_users_without_an_end_stop_with_the_others(stage: Stage) -> None:
     received: list[int] = []
     phase = Phase("live", (Load("WebSocketWriter", 1, events=50), Load("LiveSubscriber", 1)))

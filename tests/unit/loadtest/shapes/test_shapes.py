@@ -38,14 +38,6 @@ def test_every_kind_of_user_has_a_shape() -> None:
     assert set(WRITERS) <= set(USERS)
 
 
-def test_the_published_chat_test_has_its_published_size() -> None:
-    (phase,) = SHAPES["baseline"].phases
-    (load,) = phase.loads
-
-    assert (load.events, load.users, phase.rooms, phase.people) == (500_000, 256, 20, 100_000)
-    assert (phase.joins, phase.leaves) == (0.05, 0.05)
-
-
 def test_the_mixed_shape_has_the_published_shares() -> None:
     loads = SHAPES["mixed"].phases[0].loads
     total = sum(load.rate for load in loads)
