@@ -19,9 +19,10 @@ from loadtest.chat.replay_sender import ReplaySender
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.checker.readback import Without, drain_and_read
-from loadtest.checker.verdict import Verdict
+from loadtest.checker.verdict import Latency, Verdict
 from loadtest.client.command import count
 from loadtest.client.target import Target
+from loadtest.measured.histogram import Histogram
 from loadtest.sending.progress import progress_bar
 from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
@@ -37,6 +38,7 @@ class ReplayResult:
     """
 
     verdict: Verdict
+    last_line: str
     problems: tuple[str, ...]
     memberships: str = ""
     rights_kept: bool = True
@@ -48,7 +50,7 @@ class ReplayResult:
 
     def lines(self) -> str:
         """The last lines: memberships, if there are any, and the checker's line."""
-        return "\n".join(line for line in (self.memberships, self.verdict.line()) if line)
+        return "\n".join(line for line in (self.memberships, self.last_line) if line)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,27 +90,29 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
     """
     checker = Checker()
     reader = stage.reader()
-    probe = DurabilityProbe(in_history(reader))
+    acks, durable = Histogram(), Histogram()
+    probe = DurabilityProbe(in_history(reader), durable.record)
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
     choice = choose(plan.channels, nicks)
     if plan.channels:
         with progress_bar(console, "joins, leaves", sum(len(each.changes) for each in plan.channels)) as advance:
             import_channels(plan.channels, stage, advance)
     with progress_bar(console, "sent", plan.messages) as advance:
-        sender = ReplaySender(plan, stage, checker, probe, advance)
+        sender = ReplaySender(plan, stage, checker, probe, acks, advance)
         seconds = sender.run()
-    durable = probe.finish()
+    probe.finish()
     read_back(checker, reader, console, plan)
-    verdict = checker.verdict(durable)
+    verdict = checker.verdict()
     display.summary(console, _rows(plan, checker, verdict, seconds), checker.errors, verdict)
     for problem in sender.problems[:5]:
         console.print(problem, markup=False, style="red")
     _show_page(plan, reader, console)
     reader.close()
+    last_line = verdict.line(Latency.of(acks), Latency.of(durable))
     if not plan.channels:
-        return ReplayResult(verdict, tuple(sender.problems))
+        return ReplayResult(verdict, last_line, tuple(sender.problems))
     memberships, rights_kept = read_as_nicks(plan, choice, stage, console)
-    return ReplayResult(verdict, tuple(sender.problems), memberships, rights_kept)
+    return ReplayResult(verdict, last_line, tuple(sender.problems), memberships, rights_kept)
 
 
 def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -> tuple[str, bool]:

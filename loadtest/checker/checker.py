@@ -18,10 +18,10 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loadtest.checker.verdict import Latency, Verdict
+from loadtest.checker.verdict import Verdict
 from loadtest.client.chat_events import ChatEvent
 
 Item = Mapping[str, Any]
@@ -50,7 +50,6 @@ class Checker:
         self._rooms: list[str] = []
         self._ids: list[str] = []
         self._times: list[str] = []
-        self._acks = array("d")
         self._unexpected = 0
         self._duplicated = 0
         self._disordered = 0
@@ -64,14 +63,13 @@ class Checker:
         """Record ``event`` before its first send. Repeating it has no effect."""
         self._register(event, ATTEMPTED)
 
-    def acknowledge(self, event: ChatEvent, seconds: float, lane: str) -> None:
-        """Record that ``event`` was accepted ``seconds`` after its first send. Repeating it has no effect."""
+    def acknowledge(self, event: ChatEvent, lane: str) -> None:
+        """Record that ``event`` was accepted. Repeating it has no effect."""
         slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
         with self._lock:
             if self._states[slot] == ACKNOWLEDGED:
                 return
             self._states[slot] = ACKNOWLEDGED
-            self._acks.append(seconds)
             self.lanes[lane] += 1
 
     def refuse(self, event: ChatEvent, code: str) -> None:
@@ -154,8 +152,8 @@ class Checker:
             found.setdefault(self._rooms[slot], {})[self._ids[slot]] = self._times[slot]
         return found
 
-    def verdict(self, durable: Iterable[float] = ()) -> Verdict:
-        """The verdict on the last walk; ``durable`` are the samples of the durability probe in seconds."""
+    def verdict(self) -> Verdict:
+        """The verdict on the last walk."""
         lost = self._lost()
         examples: dict[str, Sequence[str]] = {kind: tuple(names) for kind, names in self._examples.items()}
         if lost:
@@ -171,8 +169,6 @@ class Checker:
             refused=states[REFUSED],
             unanswered=states[ATTEMPTED],
             disordered=self._disordered,
-            acks=Latency.of(self._acks),
-            durable=Latency.of(durable),
             examples=examples,
         )
 

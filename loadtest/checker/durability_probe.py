@@ -50,11 +50,10 @@ class DurabilityProbe:
     def __init__(
         self,
         look_for: LookFor,
+        on_found: Callable[[float, int], object],
         *,
         every: float = EVERY,
-        on_found: Callable[[float, int], object] = lambda _seconds, _count: None,
     ) -> None:
-        self.seconds: list[float] = []
         self._on_found = on_found
         self._look_for = look_for
         self._every = every
@@ -77,13 +76,12 @@ class DurabilityProbe:
                 self._thread = threading.Thread(target=self._run, name="durability-probe", daemon=True)
                 self._thread.start()
 
-    def finish(self) -> list[float]:
-        """Take no more samples, wait for the outstanding ones, and return all latencies in seconds."""
+    def finish(self) -> None:
+        """Take no more samples, and wait for the outstanding ones."""
         with self._lock:
             self._stopping.set()
         if self._thread is not None:
             self._thread.join()
-        return self.seconds
 
     def _run(self) -> None:
         while not self._stopping.is_set() or self._samples:
@@ -105,7 +103,6 @@ class DurabilityProbe:
         age = now - sample.first_sent
         more = (sample.count if age >= GIVE_UP else readable) - sample.found
         if more > 0:
-            self.seconds.extend([age] * more)
             self._on_found(age, more)
             sample.found += more
         sample.due = now + max(INTERVAL, SHARE * age)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loadtest.measured.histogram import Histogram
@@ -21,12 +21,7 @@ class Latency:
     p99: float | None
 
     @classmethod
-    def of(cls, seconds: Iterable[float]) -> Latency:
-        """The percentiles of ``seconds``."""
-        return cls.from_histogram(Histogram.of(seconds))
-
-    @classmethod
-    def from_histogram(cls, histogram: Histogram) -> Latency:
+    def of(cls, histogram: Histogram) -> Latency:
         """The percentiles of ``histogram``."""
         return cls(histogram.percentile(50), histogram.percentile(99))
 
@@ -51,8 +46,6 @@ class Verdict:
     refused: int
     unanswered: int
     disordered: int
-    acks: Latency
-    durable: Latency
     waiting: int = 0
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -66,9 +59,9 @@ class Verdict:
         """True when, in addition, everything attempted was accepted."""
         return self.kept and self.accepted == self.attempted
 
-    def line(self) -> str:
-        """The last line of every run."""
-        return last_line(vars(self), "duplicated", self.acks, self.durable)
+    def line(self, acks: Latency, durable: Latency) -> str:
+        """The last line of every run, with its latencies."""
+        return last_line(vars(self), "duplicated", acks, durable)
 
 
 def last_line(counts: Mapping[str, int], fault: str, acks: Latency, durable: Latency) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-
 from hdrh.histogram import HdrHistogram
 
 LARGEST = 3_600_000_000
@@ -18,14 +15,6 @@ class Histogram:
 
     def __init__(self) -> None:
         self._counts = HdrHistogram(1, LARGEST, DIGITS)
-
-    @classmethod
-    def of(cls, seconds: Iterable[float]) -> Histogram:
-        """A histogram of ``seconds``."""
-        made = cls()
-        for value, count in Counter(map(_microseconds, seconds)).items():
-            made._counts.record_value(value, count)
-        return made
 
     @classmethod
     def decoded(cls, text: str) -> Histogram:

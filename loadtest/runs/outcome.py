@@ -82,7 +82,7 @@ class Outcome:
     def latency(self, name: str) -> Latency:
         """A measured latency."""
         found = self.measured.latencies.get(name)
-        return Latency(None, None) if found is None else Latency.from_histogram(found)
+        return Latency(None, None) if found is None else Latency.of(found)
 
     def too_much(self, limit: Limit) -> str:
         """Why this phase was too much; empty if it was not."""

@@ -63,9 +63,7 @@ class Work:
         self._last = place.last
         self._measurements = measurements
         self._reader = reader
-        self._probe = DurabilityProbe(
-            look_for, on_found=lambda seconds, count: measurements.record("durable", seconds, count)
-        )
+        self._probe = DurabilityProbe(look_for, lambda *found: measurements.record("durable", *found))
 
     def begin(self) -> None:
         """Prepare nothing."""

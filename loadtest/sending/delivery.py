@@ -98,7 +98,7 @@ class CheckedEvents:
     def accepted(self, events: Sequence[ChatEvent], lanes: Sequence[str], seconds: float) -> None:
         """Record accepted events."""
         for event, lane in zip(events, lanes, strict=True):
-            self.checker.acknowledge(event, seconds, lane)
+            self.checker.acknowledge(event, lane)
         self._on_accepted(events, time.perf_counter() - seconds)
 
     def refused(self, event: ChatEvent, code: str) -> None:

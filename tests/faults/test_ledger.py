@@ -31,7 +31,7 @@ def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: A
     """The row of a scenario that accepted one event and read ``items`` back."""
     checker = Checker()
     checker.attempt(EVENT)
-    checker.acknowledge(EVENT, 0.1, "main")
+    checker.acknowledge(EVENT, "main")
     checker.begin_read()
     for item in items:
         checker.read(item)

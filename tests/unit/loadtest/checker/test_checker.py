@@ -31,7 +31,7 @@ def checker() -> Checker:
     checker = Checker()
     for number in range(10):
         checker.attempt(event(number))
-        checker.acknowledge(event(number), 0.012, "main")
+        checker.acknowledge(event(number), "main")
     checker.begin_read()
     return checker
 
@@ -44,7 +44,7 @@ def read(checker: Checker, *numbers: int) -> None:
 def test_a_run_with_every_event_read_back_passes(checker: Checker) -> None:
     read(checker, *range(10))
 
-    verdict = checker.verdict([0.2])
+    verdict = checker.verdict()
 
     assert verdict.whole
     assert (verdict.accepted, verdict.stored) == (10, 10)
@@ -92,7 +92,7 @@ def test_a_username_counts_only_where_the_sender_named_one() -> None:
     named, unnamed = event(1, username="Alice"), event(2)
     for said in (named, unnamed):
         checker.attempt(said)
-        checker.acknowledge(said, 0.001, "main")
+        checker.acknowledge(said, "main")
     checker.begin_read()
     checker.read(row(named, username="Bob"))
     checker.read(row(unnamed, username="whatever the token says"))
@@ -132,7 +132,7 @@ def test_a_refused_event_is_not_lost_but_the_run_fails() -> None:
 
 def test_a_second_acknowledgement_of_a_retry_counts_nothing(checker: Checker) -> None:
     checker.attempt(event(0))
-    checker.acknowledge(event(0), 5.0, "retry")
+    checker.acknowledge(event(0), "retry")
 
     verdict = checker.verdict()
 

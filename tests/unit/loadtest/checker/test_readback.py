@@ -54,7 +54,7 @@ def prepared(count: int, rooms: int = 3) -> tuple[Checker, MemoryReader, Clock, 
     checker, clock = Checker(), Clock()
     for event in events:
         checker.attempt(event)
-        checker.acknowledge(event, 0.01, "main")
+        checker.acknowledge(event, "main")
     return checker, MemoryReader(clock), clock, events
 
 
