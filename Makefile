@@ -101,7 +101,7 @@ invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, 
 sam-test: .local/sam/bin/sam ## run every function in a container beside a stage, and check the answers   [SAM_FLAGS=…]
 	@$(PY) -m rehearsal.containers test
 
-faults: setup ## run the fault scenarios on a separate stage, and print a table   [SCENARIO=broker-killed]
+faults: setup ## run the fault scenarios on a separate stage, and print the counts of each   [SCENARIO=broker-killed]
 	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")
 
 soak: setup ## inject random faults under load; the seed is printed   [SECONDS=600] [SEED=n]

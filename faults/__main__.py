@@ -1,4 +1,4 @@
-"""``python -m faults [SCENARIO ...]``: runs fault scenarios, prints a row for each, and a table at the end.
+"""``python -m faults [SCENARIO ...]``: runs fault scenarios, and prints a line for each with what was counted.
 
 Exits with 1 if a scenario broke a promise.
 """
@@ -6,13 +6,9 @@ Exits with 1 if a scenario broke a promise.
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 import time
 from collections.abc import Sequence
-
-from rich.console import Console
-from rich.table import Table
 
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
@@ -22,8 +18,6 @@ from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError
 
 START_SECONDS = 30
-MIN_WIDTH = 130
-"""Columns of the terminal that the table needs, notes included."""
 WIDEST = max(map(len, SCENARIOS))
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
@@ -39,32 +33,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"headrace: no such scenario: {', '.join(unknown)}. There are:", file=sys.stderr)
         print("\n".join(f"  {name:{WIDEST}}  {summary(name)}" for name in SCENARIOS), file=sys.stderr)
         return 2
-    logging.getLogger("pika").setLevel(logging.CRITICAL)
-    console = Console(highlight=False, width=max(Console().width, MIN_WIDTH))
     with interruptible():
-        return exit_code_of(lambda: run(chosen, console), StageError)
+        return exit_code_of(lambda: run(chosen), StageError)
 
 
-def run(names: Sequence[str], console: Console) -> int:
-    """Run these scenarios on one stage. The table shows the finished ones even after an error."""
+def run(names: Sequence[str]) -> int:
+    """Run these scenarios on one stage. The last line counts the finished ones even after an error."""
     began = time.monotonic()
     rows: list[Row] = []
-    console.print(
-        f"{counted(len(names), 'fault scenario')}, {minutes(START_SECONDS + sum(map(SECONDS.__getitem__, names)))}; "
-        "Ctrl-C ends it and cleans up"
-    )
-    console.print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage")
+    seconds = START_SECONDS + sum(map(SECONDS.__getitem__, names))
+    print(f"{counted(len(names), 'fault scenario')}, {minutes(seconds)}; Ctrl-C ends it and cleans up")
+    print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage", flush=True)
     try:
         with Harness() as harness:
             for number, name in enumerate(names, 1):
-                heading = f"{number} of {len(names)}  {name}, {minutes(SECONDS[name])}: {summary(name)}"
-                console.print(heading, markup=False, soft_wrap=True)
+                print(f"{number} of {len(names)}  {name}, {minutes(SECONDS[name])}: {summary(name)}", flush=True)
                 rows.append(row := SCENARIOS[name](harness))
-                console.print(line(row), markup=False, soft_wrap=True)
+                print(line(row), flush=True)
     finally:
         if rows:
-            console.print(table(rows))
-            console.print(total(rows, len(names), time.monotonic() - began), markup=False, soft_wrap=True)
+            print(total(rows, len(names), time.monotonic() - began))
     return 0 if rows and all(row.good for row in rows) else 1
 
 
@@ -97,19 +85,6 @@ def line(row: Row) -> str:
     counts = " ".join(f"{COUNTS[name]}={getattr(row, name)}" for name in COLUMNS)
     head = f"{'ok  ' if row.good else 'FAIL'} {row.scenario:{WIDEST}} {row.seconds:5.0f} s  {counts}  {row.note}"
     return "\n".join([head, *(f"       {problem}" for problem in row.problems)])
-
-
-def table(rows: Sequence[Row]) -> Table:
-    """All rows."""
-    made = Table(box=None, pad_edge=False)
-    made.add_column("scenario", no_wrap=True)
-    for name in ("seconds", *COUNTS.values()):
-        made.add_column(name, justify="right", no_wrap=True)
-    made.add_column("what")
-    for row in rows:
-        counts = [f"{getattr(row, name):,}" for name in COLUMNS]
-        made.add_row(row.scenario, f"{row.seconds:.0f}", *counts, row.note, style="" if row.good else "bold red")
-    return made
 
 
 if __name__ == "__main__":

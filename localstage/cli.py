@@ -48,7 +48,6 @@ def _log_to_terminal(state_dir: Path, verbose: bool) -> None:
     root.setLevel(logging.INFO)
     logging.getLogger("localstage").setLevel(logging.DEBUG)
     root.handlers = [terminal, file]
-    logging.getLogger("pika").setLevel(logging.CRITICAL)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -25,14 +25,7 @@ from localstage.status import StatusServer
 from localstage.template import Attributes, Live, load
 from localstage.template.custom_resources import run_custom_resources
 from localstage.template.provision import provision
-from localstage.wiring import (
-    Addresses,
-    base_environment,
-    live_values,
-    session_token,
-    triggers_of,
-    with_broker_credentials,
-)
+from localstage.wiring import base_environment, live_values, session_token, triggers_of, with_broker_credentials
 
 log = logging.getLogger("localstage.stage")
 
@@ -88,7 +81,10 @@ class Stage:
         finally:
             build_task.cancel()
 
-        live = live_values(endpoints, issuer, self._addresses(draft))
+        # Functions get the addresses of the APIs as variables before the APIs are started.
+        http, websocket = (f"{HOST}:{each.getsockname()[1]}" for each in self._sockets)
+        stage = next((api.stage for api in draft.websocket_apis.values()), "")
+        live = live_values(endpoints, issuer, http, websocket, stage)
         model = with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
         environment = base_environment(endpoints)
         pool = FunctionPool(
@@ -148,12 +144,6 @@ class Stage:
                 await end()
             except (StageError, OSError, TimeoutError) as error:
                 log.warning("%s did not stop cleanly: %s", name, error)
-
-    def _addresses(self, draft: StageModel) -> Addresses:
-        """The addresses of the APIs: functions get them as variables before the APIs are started."""
-        stage = next((api.stage for api in draft.websocket_apis.values()), "")
-        http, websocket = (f"{HOST}:{each.getsockname()[1]}" for each in self._sockets)
-        return Addresses(f"http://{http}", f"ws://{websocket}", f"http://{websocket}/{stage}")
 
     async def _begin(
         self, name: str, start: Callable[[], Awaitable[object]], stop: Callable[[], Awaitable[object]]

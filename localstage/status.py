@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hmac
 import inspect
 import json
@@ -84,7 +83,7 @@ class StatusServer:
         status = {}
         for name, part in self._parts.items():
             found = part.status() if part is not None else []
-            status[name] = _plain(await found if inspect.isawaitable(found) else found)
+            status[name] = await found if inspect.isawaitable(found) else found
         return json_response(200, status)
 
 
@@ -116,16 +115,6 @@ def _outage(body: bytes) -> tuple[str, float]:
     if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_OUTAGE:
         raise ValueError(f"seconds: {seconds!r} is not a number from 0 to {LONGEST_OUTAGE:g}")
     return service, seconds
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain(dataclasses.asdict(value))
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
 
 
 def print_status(running: Running) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from localstage.core.model import StageModel
@@ -21,15 +21,6 @@ from localstage.triggers import Triggers
 EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": "local"}
 """An emulator regards a key id of twelve digits as the account, so its ARNs are those that the template gives."""
 OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-
-
-@dataclass(frozen=True)
-class Addresses:
-    """The URLs of the APIs."""
-
-    http: str
-    websocket: str
-    management: str
 
 
 def session_token(state_dir: Path) -> str:
@@ -88,8 +79,8 @@ def with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageMod
     return replace(model, secrets=made, brokers=brokers)
 
 
-def live_values(endpoints: Endpoints, issuer: Issuer, addresses: Addresses) -> Live:
-    """What ``Ref`` and ``Fn::GetAtt`` give for services and APIs."""
+def live_values(endpoints: Endpoints, issuer: Issuer, http: str, websocket: str, stage: str) -> Live:
+    """What ``Ref`` and ``Fn::GetAtt`` give for services, and for APIs at the addresses ``http`` and ``websocket``."""
     cache_host, _, cache_port = endpoints.cache_endpoint.rpartition(":")
     return Live(
         amqp_url=endpoints.amqp_url,
@@ -99,8 +90,8 @@ def live_values(endpoints: Endpoints, issuer: Issuer, addresses: Addresses) -> L
         dynamodb_url=endpoints.dynamodb_url,
         sqs_url=endpoints.sqs_url,
         secrets_manager_url=endpoints.secrets_manager_url,
-        management_url=addresses.management,
-        http_url=addresses.http,
-        websocket_url=addresses.websocket,
+        management_url=f"http://{websocket}/{stage}",
+        http_url=f"http://{http}",
+        websocket_url=f"ws://{websocket}",
         broker_console_url=endpoints.broker_console_url,
     )

@@ -1,4 +1,4 @@
-"""Throttles writes as DynamoDB does: per table, per index, and per value of their partition keys.
+"""Throttles writes as DynamoDB does with tables on demand: per table, per index, and per value of their partition keys.
 
 A write takes one unit per KB of the item from its table, and one per KB of what an index projects from each index that
 has the item. A partition takes 1,000 units a second. A new on-demand table, and each of its indexes, takes 4,000, and
@@ -27,19 +27,11 @@ TABLE_UNITS = 4_000.0
 BURST_SECONDS = 300.0
 KB = 1024
 
-ON_DEMAND = (
-    "com.amazon.coral.availability#ThrottlingException",
-    "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or "
-    "index so please try again shortly.",
-    "throttlingReasons",
-)
-PROVISIONED = (
-    "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
-    "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning "
-    "level with the UpdateTable API.",
-    "ThrottlingReasons",
-)
-"""Type, message, and the name of the list of reasons: the shapes of DynamoDB's service model."""
+REFUSAL = {
+    "__type": "com.amazon.coral.availability#ThrottlingException",
+    "message": "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your "
+    "table or index so please try again shortly.",
+}
 
 Item = Mapping[str, Mapping[str, Any]]
 """Attributes as DynamoDB JSON."""
@@ -98,7 +90,6 @@ class Throttled:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._targets = {table["TableName"]: list(_targets(table)) for table in tables}
-        self._on_demand = {table["TableName"]: _is_on_demand(table) for table in tables}
         self._partition_units = partition_units
         self._table_units = table_units
         self._monotonic = monotonic
@@ -113,27 +104,26 @@ class Throttled:
             body = json.loads(call.body)
             lacking = self._take(body["TableName"], body.get("Item") or body["Key"])
             if lacking is not None:
-                return self._refusal(body["TableName"], lacking)
+                return _refusal(lacking)
         return await forward(call.body)
 
     async def _batch(self, body: bytes, forward: Forward) -> web.Response:
         taken: dict[str, list[Any]] = {}
         left: dict[str, list[Any]] = {}
-        first: tuple[str, Lacking] | None = None
+        first: Lacking | None = None
         request = json.loads(body)
         for table, writes in request["RequestItems"].items():
             for write in writes:
                 item = write["PutRequest"]["Item"] if "PutRequest" in write else write["DeleteRequest"]["Key"]
                 lacking = self._take(table, item)
                 (taken if lacking is None else left).setdefault(table, []).append(write)
-                if lacking is not None and first is None:
-                    first = (table, lacking)
+                first = first or lacking
         self.written += sum(map(len, taken.values()))
         self.unprocessed += sum(map(len, left.values()))
         if first is None:
             return await forward(body)
         if not taken:
-            return self._refusal(*first)
+            return _refusal(first)
         written = await forward(json.dumps({**request, "RequestItems": taken}).encode())
         if written.status != 200 or not isinstance(written.body, bytes):
             return written
@@ -152,9 +142,9 @@ class Throttled:
             value = json.dumps(item[target.partition_key], sort_keys=True)
             whole = self._bucket((target.arn, ""), self._table_units, BURST_SECONDS)
             partition = self._bucket((target.arn, value), self._partition_units, 1.0)
-            for bucket, limit in ((whole, self._limit_of_table(table)), (partition, "KeyRangeThroughputExceeded")):
+            for bucket in (whole, partition):
                 if bucket.left < units:
-                    return target.arn, f"{target.kind}Write{limit}"
+                    return target.arn, f"{target.kind}WriteKeyRangeThroughputExceeded"
                 wanted.append((bucket, units))
         for bucket, units in wanted:
             bucket.left -= units
@@ -168,14 +158,10 @@ class Throttled:
         bucket.refill(now)
         return bucket
 
-    def _limit_of_table(self, table: str) -> str:
-        return "KeyRangeThroughputExceeded" if self._on_demand[table] else "ProvisionedThroughputExceeded"
 
-    def _refusal(self, table: str, lacking: Lacking) -> web.Response:
-        arn, reason = lacking
-        kind, message, reasons = ON_DEMAND if self._on_demand[table] else PROVISIONED
-        body = {"__type": kind, "message": message, reasons: [{"reason": reason, "resource": arn}]}
-        return answer(body, 400)
+def _refusal(lacking: Lacking) -> web.Response:
+    arn, reason = lacking
+    return answer({**REFUSAL, "throttlingReasons": [{"reason": reason, "resource": arn}]}, 400)
 
 
 def _targets(table: Mapping[str, Any]) -> Iterator[Target]:
@@ -189,7 +175,3 @@ def _targets(table: Mapping[str, Any]) -> Iterator[Target]:
         everything = projection["ProjectionType"] == "ALL"
         name = f"{arn}/index/{index['IndexName']}"
         yield Target(name, "Index", keys, keys[0], frozenset() if everything else frozenset(attributes))
-
-
-def _is_on_demand(table: Mapping[str, Any]) -> bool:
-    return bool(table.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST")

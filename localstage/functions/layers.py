@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import logging
@@ -17,6 +16,7 @@ from pathlib import Path
 from localstage.core.errors import MissingProgram, StageError
 from localstage.core.model import Layer
 from localstage.functions.settings import python_command
+from localstage.services.install import last_line, run
 
 _log = logging.getLogger("localstage.functions")
 
@@ -42,6 +42,7 @@ async def build(layers: Iterable[Layer], state_dir: Path, *, runtime_requirement
         MissingProgram: uv is not installed.
         StageError: packages could not be installed; the message names the log.
     """
+    state_dir = state_dir.absolute()  # noqa: ASYNC240  (asks no disk)
     mounted: dict[str, Path] = {}
     for layer in {layer.id: layer for layer in layers}.values():
         if layer.requirements is None:
@@ -76,7 +77,8 @@ async def _ensure(target: Path, requirements: Path, state_dir: Path, *, name: st
         _publish(work, target)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    await _compile(target, state_dir, log)
+    # A failure only makes the first cold start slow.
+    await _run([*python_command(state_dir), "-m", "compileall", "-q", "-j", "0", str(target)], log)
     return target
 
 
@@ -108,33 +110,9 @@ async def _install(packages: Path, requirements: Path, log: Path, name: str) -> 
         raise StageError(f"the packages of {name} ({requirements}) could not be installed: {said} (see {log})")
 
 
-async def _compile(target: Path, state_dir: Path, log: Path) -> None:
-    """Compile all sources once; a failure only makes the first cold start slow."""
-    await _run(_compile_command(target, state_dir), log)
-
-
-def _compile_command(target: Path, state_dir: Path) -> list[str]:
-    return [*python_command(state_dir), "-m", "compileall", "-q", "-j", "0", str(target.absolute())]
-
-
 async def _run(command: list[str], log: Path) -> tuple[int, str]:
     """Run ``command`` to its end; its status and the last line it printed. All it printed is appended to ``log``."""
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
-    try:
-        output, _ = await process.communicate()
-    except BaseException:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-        raise
-    text = output.decode(errors="replace")
+    status, output = await run(command, {**os.environ, "NO_COLOR": "1"})
     with contextlib.suppress(OSError), log.open("a") as file:
-        file.write(text)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return process.returncode or 0, lines[-1] if lines else "no output"
+        file.write(output)
+    return status, last_line(output)

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from jwt import PyJWK, PyJWTError
+from jwt import PyJWKSet, PyJWTError
 
 FETCH_TIMEOUT = 1.5
 MAX_BYTES = 150_000
@@ -83,16 +83,9 @@ async def _read_bounded(response: aiohttp.ClientResponse) -> bytes:
     return body
 
 
-def _rsa_keys(key_set: dict[str, Any]) -> dict[str, RSAPublicKey]:
-    keys: dict[str, RSAPublicKey] = {}
-    listed = key_set.get("keys")
-    for entry in listed if isinstance(listed, list) else []:
-        if not isinstance(entry, dict) or entry.get("kty") != "RSA" or not isinstance(entry.get("kid"), str):
-            continue
-        try:
-            key = PyJWK.from_dict(entry, algorithm="RS256").key
-        except PyJWTError:
-            continue  # one bad key must not make the others unusable
-        if isinstance(key, RSAPublicKey):
-            keys[entry["kid"]] = key
-    return keys
+def _rsa_keys(document: dict[str, Any]) -> dict[str, RSAPublicKey]:
+    try:
+        keys = PyJWKSet.from_dict(document).keys  # without those that PyJWT cannot use
+    except (PyJWTError, AttributeError, TypeError):
+        return {}
+    return {key.key_id: key.key for key in keys if key.key_id and isinstance(key.key, RSAPublicKey)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import errno
 import json
 import logging
@@ -149,8 +150,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def json_response(status: int, value: Any, headers: dict[str, str] | None = None) -> web.Response:
-    """Return a JSON response."""
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    """Return a JSON response; a dataclass is an object."""
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dataclasses.asdict).encode()
     return web.Response(status=status, body=body, headers={"Content-Type": "application/json", **(headers or {})})
 
 

@@ -1,15 +1,15 @@
-"""Requests for tokens, checked field by field."""
+"""Requests for tokens."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-MAX_NAME = 128
-MAX_SCOPES = 50
-MAX_SCOPE = 256
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+
 MAX_TTL = 7 * 24 * 3600
+
+Name = Annotated[StrictStr, Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Scope = Annotated[StrictStr, Field(max_length=256, pattern=r"^[!-~]+$")]
 
 
 class BadTokenRequest(Exception):
@@ -26,14 +26,15 @@ class BadTokenRequest(Exception):
         }
 
 
-@dataclass(frozen=True)
-class TokenRequest:
+class TokenRequest(BaseModel):
     """A token for ``user`` with ``scopes``, valid for ``ttl`` seconds."""
 
-    user: str
-    scopes: tuple[str, ...]
-    username: str | None
-    ttl: int
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    user: Name
+    scopes: Annotated[list[Scope], Field(max_length=50)]
+    username: Name | None = None
+    ttl: Annotated[StrictInt, Field(ge=1, le=MAX_TTL)] = 3600
 
     @classmethod
     def parse(cls, body: bytes) -> TokenRequest:
@@ -43,38 +44,8 @@ class TokenRequest:
             BadTokenRequest: a field is missing, unknown, or not of the accepted form.
         """
         try:
-            value = json.loads(body)
-        except (ValueError, RecursionError):
-            raise BadTokenRequest("body", 'must be JSON such as {"user": "alice", "scopes": ["chat:read"]}') from None
-        if not isinstance(value, dict):
-            raise BadTokenRequest("body", "must be a JSON object")
-        for name in value.keys() - {"user", "scopes", "username", "ttl"}:
-            raise BadTokenRequest(name[:MAX_NAME], "is not a field; there are user, scopes, username and ttl")
-        username = None if value.get("username") is None else _name(value, "username")
-        return cls(_name(value, "user"), _scopes(value.get("scopes")), username, _ttl(value.get("ttl", 3600)))
-
-
-def _name(value: dict[str, Any], field: str) -> str:
-    name = value.get(field)
-    if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-        raise BadTokenRequest(field, f"must be a text of 1 to {MAX_NAME} printable characters")
-    return name
-
-
-def _scopes(scopes: Any) -> tuple[str, ...]:
-    if not isinstance(scopes, list) or len(scopes) > MAX_SCOPES:
-        raise BadTokenRequest("scopes", f"must be a list of at most {MAX_SCOPES} scopes")
-    for index, scope in enumerate(scopes):
-        if not isinstance(scope, str) or not _is_scope(scope):
-            raise BadTokenRequest(f"scopes[{index}]", "must be a text without spaces, such as chat:write")
-    return tuple(scopes)
-
-
-def _is_scope(scope: str) -> bool:
-    return 1 <= len(scope) <= MAX_SCOPE and scope.isascii() and scope.isprintable() and " " not in scope
-
-
-def _ttl(ttl: Any) -> int:
-    if not isinstance(ttl, int) or isinstance(ttl, bool) or not 1 <= ttl <= MAX_TTL:
-        raise BadTokenRequest("ttl", f"must be a whole number of seconds from 1 to {MAX_TTL}")
-    return ttl
+            return cls.model_validate_json(body)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = "".join(f"[{part}]" if isinstance(part, int) else str(part)[:128] for part in first["loc"])
+            raise BadTokenRequest(field or "body", first["msg"]) from None

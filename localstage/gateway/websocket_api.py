@@ -116,7 +116,7 @@ class WebSocketApiServer:
             log.debug("connection refused with %d", refused.status)
             return json_response(refused.status, body, headers)
         connection = Connection(
-            connection_id, handshake, events, self._integrations, lambda: (self._routes, self._bucket), self._limits
+            connection_id, handshake, events, self._integrations, self._routes, self._bucket, self._limits
         )
         await self._serve(connection, bare, subprotocol)
         return connection.response

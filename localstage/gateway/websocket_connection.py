@@ -6,7 +6,6 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -73,7 +72,8 @@ class Connection:
         handshake: Handshake,
         events: ConnectionEvents,
         integrations: Integrations,
-        routes: Callable[[], tuple[MessageRoutes, TokenBucket | None]],
+        routes: MessageRoutes,
+        bucket: TokenBucket | None,
         limits: Limits,
     ) -> None:
         self.id = connection_id
@@ -81,6 +81,7 @@ class Connection:
         self.events = events
         self._integrations = integrations
         self._routes = routes
+        self._bucket = bucket
         self._limits = limits
         self._slots = asyncio.Semaphore(limits.in_flight)
         self._work: set[asyncio.Task[None]] = set()
@@ -89,7 +90,6 @@ class Connection:
         self._closed_by_client = (1006, REASONS[1006])
         self._timers: list[asyncio.TimerHandle] = []
         self._active = time.monotonic()
-        self._active_at = events.connected_at
         self._clock_offset = events.connected_at - int(self._active * 1000)
         # permessage-deflate is off because API Gateway does not negotiate it. The guard in front of the parser
         # keeps the size limits; aiohttp's own is only a backstop.
@@ -218,9 +218,8 @@ class Connection:
 
     async def _serve(self, text: str) -> None:
         request_id = new_id()
-        routes, default_bucket = self._routes()
-        route = routes.select(text)
-        bucket = (route and route.bucket) or default_bucket
+        route = self._routes.select(text)
+        bucket = (route and route.bucket) or self._bucket
         if bucket is not None and not bucket.take():
             await self._send_error("Too Many Requests", request_id)
         elif route is None:

@@ -1,65 +1,42 @@
-"""Logs in to a broker with the first four frames of AMQP 0-9-1, to check that it runs and accepts a password."""
+"""Logs in to a broker, to check that it runs and accepts a password."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
-from dataclasses import dataclass
+import logging
 
-from pika import frame, spec
+import pika
+from pika.exceptions import AMQPError, ProbableAccessDeniedError, ProbableAuthenticationError
 
-_HEADER = b"AMQP\x00\x00\x09\x01"
-_FRAME_END = 1
-_FRAME_HEAD = 7
-_FRAME_MAX = 131_072
+SECONDS = 2.0
+
+# pika logs every step of a refused connection at several levels; callers log it once, in one line.
+logging.getLogger("pika").setLevel(logging.CRITICAL)
 
 
 class LoginRefused(Exception):
     """The broker refuses this user and password."""
 
 
-@dataclass(frozen=True)
-class Greeting:
-    """What a broker reports about itself."""
-
-    product: str
-    version: str
-
-
-async def log_in(host: str, port: int, username: str, password: str, *, tls: ssl.SSLContext | None = None) -> Greeting:
-    """Log in with PLAIN and disconnect.
+async def log_in(url: str, username: str, password: str) -> str:
+    """Log in to the virtual host of ``url`` and disconnect; returns the broker's version.
 
     Raises:
         LoginRefused: the broker refuses the user or the password.
-        OSError, EOFError: no server listens there, or it is not (or not yet) a broker.
+        OSError: no server listens there, or it is not (or not yet) a broker.
     """
-    reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+    parameters = pika.URLParameters(url)
+    parameters.credentials = pika.PlainCredentials(username, password)
+    parameters.connection_attempts = 1
+    parameters.socket_timeout = parameters.stack_timeout = parameters.blocked_connection_timeout = SECONDS
     try:
-        writer.write(_HEADER)
-        start = await _method(reader)
-        if not isinstance(start, spec.Connection.Start):
-            raise EOFError("not an AMQP 0-9-1 broker")
-        # With this capability a broker reports a refusal instead of closing the connection after a pause.
-        capable = {"capabilities": {"authentication_failure_close": True}}
-        answer = spec.Connection.StartOk(capable, "PLAIN", f"\0{username}\0{password}", "en_US")
-        writer.write(frame.Method(0, answer).marshal())
-        if isinstance(await _method(reader), spec.Connection.Close):
-            raise LoginRefused
-        said = start.server_properties or {}
-        return Greeting(_text(said.get("product")), _text(said.get("version")))
-    finally:
-        writer.close()
+        return await asyncio.to_thread(_version, parameters)
+    except (ProbableAuthenticationError, ProbableAccessDeniedError):
+        raise LoginRefused from None
+    except AMQPError as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
 
 
-async def _method(reader: asyncio.StreamReader) -> object:
-    head = await reader.readexactly(_FRAME_HEAD)
-    size = int.from_bytes(head[3:7])
-    if size > _FRAME_MAX:
-        raise EOFError("not an AMQP 0-9-1 broker")
-    rest = await reader.readexactly(size + _FRAME_END)
-    _, decoded = frame.decode_frame(head + rest)
-    return decoded.method if isinstance(decoded, frame.Method) else decoded
-
-
-def _text(value: object) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value or "")
+def _version(parameters: pika.URLParameters) -> str:
+    with pika.BlockingConnection(parameters) as connection:
+        return str(connection._impl.server_properties["version"])  # type: ignore[attr-defined]

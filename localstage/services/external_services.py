@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -91,12 +90,11 @@ async def check_rabbitmq(url: str, username: str, password: str, console_url: st
     host, port = host_and_port(parts, variable, 5671 if secure else 5672)
     if parts.username is not None:
         username, password = unquote(parts.username), unquote(parts.password or "")
-    tls = ssl.create_default_context() if secure else None
     try:
-        await asyncio.wait_for(log_in(host, port, username, password, tls=tls), _CONNECT_SECONDS)
+        await asyncio.wait_for(log_in(url, username, password), _CONNECT_SECONDS)
     except LoginRefused:
         raise ServiceError(f"The RabbitMQ of {variable} at {host}:{port} refuses the user {username}.") from None
-    except (OSError, EOFError, TimeoutError) as error:
+    except OSError as error:
         raise _unreachable("RabbitMQ", variable, host, port) from error
     path = "" if parts.path in ("", "/") else parts.path
     console = console_url or (f"https://{_join(host, 443)}" if secure else f"http://{_join(host, 15672)}")

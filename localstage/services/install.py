@@ -109,11 +109,11 @@ async def _apt_install(missing: Sequence[Program]) -> None:
     quiet = ["sh", "-c", 'umask 022; exec "$@"', "sh", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
     with _no_system_services() as held:
         # Continue after a failed update: the lists may be recent enough.
-        await _run([*quiet, "update"], environment, held=held)
+        await run([*quiet, "update"], environment, held=held)
         install = ["install", "-y", "--no-install-recommends", *packages]
-        code, output = await _run([*quiet, *install], environment, held=held)
+        code, output = await run([*quiet, *install], environment, held=held)
     if code != 0:
-        raise MissingProgram(f"apt-get could not install {', '.join(packages)}: {_last_line(output)}")
+        raise MissingProgram(f"apt-get could not install {', '.join(packages)}: {last_line(output)}")
 
 
 @contextmanager
@@ -172,9 +172,9 @@ async def ensure_node_packages(
             environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
             # --ignore-scripts: leveldb is prebuilt, so nothing is compiled.
             options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-            code, output = await _run([str(node), str(npm), "ci", *options], environment, folder)
+            code, output = await run([str(node), str(npm), "ci", *options], environment, folder)
             if code != 0:
-                raise ServiceError(f"npm could not install {title}: {_last_line(output)}")
+                raise ServiceError(f"npm could not install {title}: {last_line(output)}")
     return folder / "node_modules"
 
 
@@ -205,9 +205,9 @@ async def ensure_environment(folder: Path, lock: Path, title: str, python: Path 
                 ["pip", "install", "--quiet", "--python", str(made), "--require-hashes", "-r", str(lock)],
             ]
             for step in steps:
-                code, output = await _run([str(Path(sys.prefix) / "bin" / "uv"), *step], dict(os.environ))
+                code, output = await run([str(Path(sys.prefix) / "bin" / "uv"), *step], dict(os.environ))
                 if code != 0:
-                    raise ServiceError(f"{title[0].upper()}{title[1:]} could not be installed: {_last_line(output)}")
+                    raise ServiceError(f"{title[0].upper()}{title[1:]} could not be installed: {last_line(output)}")
     return made
 
 
@@ -233,9 +233,10 @@ def _real(folder: Path) -> Path:
     return folder.resolve()
 
 
-async def _run(
+async def run(
     command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None, *, held: Sequence[int] = ()
 ) -> tuple[int, str]:
+    """Run a program to its end; its exit code and its output. ``held`` are descriptors that it inherits."""
     process = await asyncio.create_subprocess_exec(
         *command,
         env=environment,
@@ -254,6 +255,7 @@ async def _run(
     return process.returncode or 0, output.decode(errors="replace")
 
 
-def _last_line(output: str) -> str:
+def last_line(output: str) -> str:
+    """The last line that is not empty."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return lines[-1] if lines else "no output"

@@ -91,10 +91,10 @@ class RabbitMq(Service):
                 "The broker's data in .local was created with other credentials than the stage has now. "
                 "To start with empty data, run: make reset"
             ) from None
-        return (await log_in(HOST, self.port, self._username, self._password)).version
+        return await log_in(self.url, self._username, self._password)
 
     async def answers(self) -> bool:
-        await log_in(HOST, self.port, self._username, self._password)
+        await log_in(self.url, self._username, self._password)
         return True
 
     async def stop(self) -> None:

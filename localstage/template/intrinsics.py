@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -184,9 +183,6 @@ class Resolver:
             raise TemplateError(f"{where}: Fn::If needs a condition and two values")
         return self.value(argument[1] if self.condition(argument[0], where) else argument[2], where)
 
-    def _base64(self, argument: Any, where: str) -> str:
-        return base64.b64encode(as_text(self.value(argument, where)).encode()).decode()
-
     def _zones(self, argument: Any, where: str) -> list[str]:
         region = as_text(self.value(argument, where)) or self.region
         return [f"{region}{zone}" for zone in "abc"]
@@ -199,13 +195,9 @@ class Resolver:
             if name == "Fn::Equals":
                 left, right = self._pair(name, argument, where)
                 return as_text(left) == as_text(right)
-            if name == "Fn::And":
-                return all(self._truth(item, where) for item in argument)
-            if name == "Fn::Or":
-                return any(self._truth(item, where) for item in argument)
             if name == "Fn::Not":
                 return not self._truth(argument[0] if isinstance(argument, list) else argument, where)
-        raise TemplateError(f"{where}: not a condition; one of Condition, Fn::And, Fn::Equals, Fn::Not, Fn::Or")
+        raise TemplateError(f"{where}: not a condition; one of Condition, Fn::Equals, Fn::Not")
 
     def _pair(self, name: str, argument: Any, where: str) -> tuple[Any, Any]:
         if not isinstance(argument, list) or len(argument) != 2:
@@ -241,6 +233,5 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any, str], Any]] = {
     "Fn::Select": Resolver._select,
     "Fn::Split": Resolver._split,
     "Fn::If": Resolver._if,
-    "Fn::Base64": Resolver._base64,
     "Fn::GetAZs": Resolver._zones,
 }

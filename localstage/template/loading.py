@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 from pathlib import Path
 
 from localstage.core.model import StageModel
@@ -13,33 +11,6 @@ from localstage.template.attributes import Attributes
 from localstage.template.intrinsics import Resolver
 from localstage.template.resources import Stack
 from localstage.template.translate import Translated, translate
-
-log = logging.getLogger("localstage.template")
-
-_RUN = {
-    "AWS::Lambda::Function",
-    "AWS::Lambda::LayerVersion",
-    "AWS::Lambda::EventSourceMapping",
-    "AWS::Lambda::Alias",
-    "AWS::Lambda::Version",
-    "AWS::ApiGatewayV2::Api",
-    "AWS::ApiGatewayV2::Stage",
-    "AWS::ApiGatewayV2::Route",
-    "AWS::ApiGatewayV2::Integration",
-    "AWS::ApiGatewayV2::Authorizer",
-    "AWS::ApiGatewayV2::RouteResponse",
-    "AWS::Events::Rule",
-    "AWS::DynamoDB::Table",
-    "AWS::SQS::Queue",
-    "AWS::SecretsManager::Secret",
-    "AWS::AmazonMQ::Broker",
-    "AWS::ElastiCache::ServerlessCache",
-    "AWS::Cognito::UserPool",
-    "AWS::Cognito::UserPoolClient",
-    "AWS::Cognito::UserPoolResourceServer",
-    "AWS::CloudFormation::CustomResource",
-}
-_TYPE = re.compile(r"""\bType["']?:\s*["']?(AWS::\w+::\w+)""")
 
 
 def load(
@@ -68,10 +39,7 @@ def load(
     parameters.check_names(declared, configured, f"{samconfig.name} [{config_env}]")
     resolver = Resolver(translated.document, parameters.values(declared, configured), attributes, region)
     stack = Stack(translated.document, resolver)
-    model = _read(stack, translated, template.parent, state_dir)
-    _log_left_out(stack)
-    _warn_of_nested_stacks(stack, template.parent)
-    return model
+    return _read(stack, translated, template.parent, state_dir)
 
 
 def _read(stack: Stack, translated: Translated, root: Path, state_dir: Path) -> StageModel:
@@ -95,21 +63,3 @@ def _read(stack: Stack, translated: Translated, root: Path, state_dir: Path) -> 
         ),
         custom_resources=data.read_custom_resources(stack),
     )
-
-
-def _log_left_out(stack: Stack) -> None:
-    left_out = {type_ for type_ in stack.types.values() if type_ not in _RUN and not type_.startswith("Custom::")}
-    log.debug("resource types that the local stage does not run: %s", ", ".join(sorted(left_out)) or "none")
-
-
-def _warn_of_nested_stacks(stack: Stack, root: Path) -> None:
-    """Warn of each nested stack with resources that this template would run; alarms and dashboards need no warning."""
-    for nested in stack.all("AWS::CloudFormation::Stack"):
-        path = root / nested.text("TemplateURL", "")
-        if not path.is_file():
-            log.warning("%s is not run: it is a nested stack whose template is not a local file", nested.id)
-            continue
-        types = set(_TYPE.findall(path.read_text(encoding="utf-8")))
-        lost = sorted(one for one in types if one in _RUN or one.startswith("AWS::Serverless::"))
-        if lost:
-            log.warning("%s is not run: it is a nested stack, with %s", nested.id, ", ".join(lost))
