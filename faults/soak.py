@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
+from faults.__main__ import line
 from faults.harness import outages
 from faults.harness.harness import SETTLED, Harness
 from faults.harness.outages import both, dynamodb_fault, sqs_down
@@ -110,14 +111,7 @@ def soak(harness: Harness, seconds: float, seed: int) -> int:
         redriven = harness.redrive_all()
         row = run.finish(f"{sum(caused.values())} faults, {redriven} redriven", patience=200)
     print("faults: " + ", ".join(f"{name} {count}" for name, count in sorted(caused.items())))
-    print(
-        f"seed={seed} accepted={row.accepted} stored={row.stored} retried={row.retried} dead={row.dead} "
-        f"parking={row.parking} lost={row.lost} unexpected={row.unexpected} duplicated={row.duplicated} "
-        f"503s={row.refused} redriven={redriven} in {row.seconds:.0f} s: "
-        + ("every promise kept" if row.good else "FAILED")
-    )
-    for problem in row.problems:
-        print(f"  {problem}")
+    print(line(row))
     return 0 if row.good else 1
 
 

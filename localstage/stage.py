@@ -17,7 +17,7 @@ from localstage.core.model import StageModel
 from localstage.functions import Built, FunctionPool, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
-from localstage.gateway.serving import listen
+from localstage.gateway.serving import HOST, listen
 from localstage.reference.pages import ReferencePages
 from localstage.services import Endpoints, Services
 from localstage.statefile import Running, StateFile
@@ -32,7 +32,6 @@ log = logging.getLogger("localstage.stage")
 HTTP_PORT = 8787
 WEBSOCKET_PORT = 8788
 PORT_OPTIONS = ("--http-port", "--websocket-port")
-HOST = "127.0.0.1"
 RUNTIME_REQUIREMENTS = Path(__file__).parent.parent / "requirements" / "runtime.txt"
 
 _NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", "", "", "")
@@ -187,12 +186,12 @@ class Stage:
         asked = (self._options.http_port, self._options.websocket_port)
         for port, usual, option in zip(asked, (HTTP_PORT, WEBSOCKET_PORT), PORT_OPTIONS, strict=True):
             try:
-                self._sockets.append(listen(HOST, usual if port is None else port))
+                self._sockets.append(listen(usual if port is None else port))
             except PortTaken:
                 if port is not None:
                     self.free_ports()
                     raise PortTaken(f"port {port} is in use; choose another one with {option}") from None
-                self._sockets.append(listen(HOST, 0))
+                self._sockets.append(listen(0))
 
     def free_ports(self) -> None:
         """Close the ports; those that the gateway serves are closed already."""

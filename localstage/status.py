@@ -51,7 +51,7 @@ class StatusServer:
         self._reference = reference
         self._parts = {"services": services, "functions": functions, "triggers": triggers}
         self._secret = secrets.token_urlsafe(24)
-        self._listener = TcpListener(self._answer, "127.0.0.1")
+        self._listener = TcpListener(self._answer)
 
     @property
     def url(self) -> str:

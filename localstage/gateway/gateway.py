@@ -20,7 +20,6 @@ class Gateway:
     Args:
         model: what the template declares.
         functions: runs the functions.
-        host: address to listen on.
         http_port: port of the first HTTP API, or a socket that listens; ``None`` or 0 for any.
         websocket_port: the same of the first WebSocket API.
         limits: how long WebSocket connections live; tests shorten it.
@@ -31,13 +30,11 @@ class Gateway:
         model: StageModel,
         functions: Functions,
         *,
-        host: str = "127.0.0.1",
         http_port: Port | None = None,
         websocket_port: Port | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._model = model
-        self._host = host
         self._http_port = http_port or 0
         self._websocket_port = websocket_port or 0
         self._limits = limits
@@ -73,13 +70,11 @@ class Gateway:
             self._session = aiohttp.ClientSession()
             for name, api in self._model.http_apis.items():
                 port: Port = self._http_port if not self._http else 0
-                self._http[name] = HttpApiServer(api, self._integrations, self._key_set, self._host, port)
+                self._http[name] = HttpApiServer(api, self._integrations, self._key_set, port)
                 await self._http[name].start()
             for name, websocket_api in self._model.websocket_apis.items():
                 port = self._websocket_port if not self._websocket else 0
-                self._websocket[name] = WebSocketApiServer(
-                    websocket_api, self._integrations, self._host, port, self._limits
-                )
+                self._websocket[name] = WebSocketApiServer(websocket_api, self._integrations, port, self._limits)
                 await self._websocket[name].start()
         except BaseException:
             await self.stop()

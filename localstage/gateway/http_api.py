@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 from aiohttp import web
 
@@ -46,8 +46,7 @@ class Refused(Exception):
 @dataclass(frozen=True)
 class _Authorizer:
     verifier: JwtVerifier
-    source: str
-    name: str
+    header: str
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class _Config:
         self.stage_prefix = "" if api.stage == DEFAULT else f"/{api.stage}"
         self.cors = CorsPolicy(api.cors) if api.cors else None
         authorizers = {
-            name: _Authorizer(JwtVerifier(jwt, keys(jwt.issuer)), *_identity_source(jwt.identity_source))
+            name: _Authorizer(JwtVerifier(jwt, keys(jwt.issuer)), _header(jwt.identity_source))
             for name, jwt in api.authorizers.items()
         }
         stage_bucket = bucket(api.throttle)
@@ -112,18 +111,15 @@ class HttpApiServer:
         api: the API as the template declares it.
         integrations: runs the functions.
         keys: gives the key set of an issuer.
-        host: address to listen on.
         port: port to listen on, 0 for any, or a socket that listens.
     """
 
-    def __init__(
-        self, api: HttpApi, integrations: Integrations, keys: Callable[[str], KeySet], host: str, port: Port
-    ) -> None:
+    def __init__(self, api: HttpApi, integrations: Integrations, keys: Callable[[str], KeySet], port: Port) -> None:
         self._api = api
         self._integrations = integrations
         self._keys = keys
         self._clock = Clock()
-        self._listener = TcpListener(self._handle, host, port, max_body=MAX_BODY)
+        self._listener = TcpListener(self._handle, port, max_body=MAX_BODY)
         self._config: _Config | None = None
 
     @property
@@ -176,7 +172,7 @@ class HttpApiServer:
         target, parameters = config.match(request.method, path)
         if target.throttle is not None and not target.throttle.take():
             raise Refused(429, "Too Many Requests")
-        token = None if target.authorizer is None else await _authorize(target.authorizer, target.route, request, query)
+        token = None if target.authorizer is None else await _authorize(target.authorizer, target.route, request)
         body = await _read_body(request)
         event = target.events.build(Call(request, request.method, path, query, body, request_id, parameters, token))
         if len(event) > MAX_PAYLOAD:
@@ -241,18 +237,15 @@ async def _read_body(request: web.BaseRequest) -> bytes:
         raise Refused(400, "Bad Request") from None
 
 
-def _identity_source(expression: str) -> tuple[str, str]:
-    parts = expression.split(".", 2)
-    if len(parts) != 3 or parts[0] != "$request" or parts[1] not in ("header", "querystring"):
-        raise TemplateError(f"Identity source {expression!r} is not $request.header.NAME or $request.querystring.NAME.")
-    return parts[1], parts[2]
+def _header(identity_source: str) -> str:
+    expression, _, name = identity_source.rpartition(".")
+    if expression != "$request.header":
+        raise TemplateError(f"Identity source {identity_source!r} is not $request.header.NAME.")
+    return name
 
 
-async def _authorize(authorizer: _Authorizer, route: HttpRoute, request: web.BaseRequest, query: str) -> VerifiedToken:
-    if authorizer.source == "header":
-        given = request.headers.get(authorizer.name, "")
-    else:
-        given = dict(parse_qsl(query)).get(authorizer.name, "")
+async def _authorize(authorizer: _Authorizer, route: HttpRoute, request: web.BaseRequest) -> VerifiedToken:
+    given = request.headers.get(authorizer.header, "")
     token = given[7:].strip() if given[:7].lower() == "bearer " else given.strip()
     if not token:
         raise Refused(401, "Unauthorized", {"WWW-Authenticate": "Bearer"})

@@ -25,7 +25,6 @@ from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
 
 log = logging.getLogger("localstage.gateway")
 
-HOST = "127.0.0.1"
 CLIENT_ID = "local"
 """The app client that tokens are issued to: their ``client_id`` and ``aud``."""
 USER_POOL = "UserPool"
@@ -115,12 +114,12 @@ class Issuer:
         return jwt.encode(claims, self._key.private, algorithm="RS256", headers={"kid": self._key.id})
 
     async def _listen(self) -> TcpListener:
-        listener = TcpListener(self._handle, HOST, self._last_port(), max_body=16 * 1024)
+        listener = TcpListener(self._handle, self._last_port(), max_body=16 * 1024)
         try:
             await listener.start()
         except PortTaken:
             log.info("the token issuer's last port is taken: tokens of earlier runs are no longer valid")
-            listener = TcpListener(self._handle, HOST, 0, max_body=16 * 1024)
+            listener = TcpListener(self._handle, max_body=16 * 1024)
             await listener.start()
         return listener
 

@@ -88,15 +88,15 @@ class _Server(web.Server):
 
 
 Port = int | socket.socket
+HOST = "127.0.0.1"
 BACKLOG = 1024
 
 
 class TcpListener:
-    """Serves one handler on one port: a number, 0 for any, or a socket that listens."""
+    """Serves one handler on one port of loopback: a number, 0 for any, or a socket that listens."""
 
-    def __init__(self, handler: Handler, host: str, port: Port = 0, *, max_body: int = 1024 * 1024) -> None:
+    def __init__(self, handler: Handler, port: Port = 0, *, max_body: int = 1024 * 1024) -> None:
         self._handler = handler
-        self._host = host
         self._wanted = port
         self._max_body = max_body
         self._server: _Server | None = None
@@ -106,8 +106,7 @@ class TcpListener:
     @property
     def address(self) -> str:
         """Host and port as a client on this machine writes them."""
-        host = "127.0.0.1" if self._host in ("0.0.0.0", "::", "") else self._host  # noqa: S104
-        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+        return f"{HOST}:{self.port}"
 
     async def start(self) -> None:
         """Listen.
@@ -116,7 +115,7 @@ class TcpListener:
             PortTaken: the port that was asked for by number is in use.
         """
         self._server = _Server(self._handler, self._max_body)
-        listening = listen(self._host, self._wanted) if isinstance(self._wanted, int) else self._wanted
+        listening = listen(self._wanted) if isinstance(self._wanted, int) else self._wanted
         self._listening = await asyncio.get_running_loop().create_server(self._server, sock=listening, backlog=BACKLOG)
         self.port = int(self._listening.sockets[0].getsockname()[1])
 
@@ -134,18 +133,17 @@ class TcpListener:
         self._listening = self._server = None
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; clients wait in its backlog until a server accepts them.
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on loopback; clients wait in its backlog until a server accepts them.
 
     Raises:
         PortTaken: the port that was asked for by number is in use.
     """
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        return socket.create_server((HOST, port), backlog=BACKLOG)
     except OSError as error:
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
-            raise PortTaken(f"Port {port} on {host} is in use; choose another one.") from None
+            raise PortTaken(f"Port {port} on {HOST} is in use; choose another one.") from None
         raise
 
 

@@ -33,14 +33,11 @@ class WebSocketApiServer:
     Args:
         api: the API as the template declares it.
         integrations: runs the functions.
-        host: address to listen on.
         port: port to listen on, 0 for any, or a socket that listens.
         limits: how long connections live; tests shorten it.
     """
 
-    def __init__(
-        self, api: WebSocketApi, integrations: Integrations, host: str, port: Port, limits: Limits | None = None
-    ) -> None:
+    def __init__(self, api: WebSocketApi, integrations: Integrations, port: Port, limits: Limits | None = None) -> None:
         self._api = api
         self._integrations = integrations
         self._limits = limits or Limits()
@@ -48,7 +45,7 @@ class WebSocketApiServer:
         self._connections: dict[str, Connection] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._stopping = False
-        self._listener = TcpListener(self._handle, host, port, max_body=256 * 1024)
+        self._listener = TcpListener(self._handle, port, max_body=256 * 1024)
         self._management = Management(self._connections)
         self._routes = MessageRoutes(api)
         self._bucket = bucket(api.throttle)

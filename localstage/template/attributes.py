@@ -122,11 +122,7 @@ def _pool_id(place: Place, _: Named) -> str:
 # accepts the ARN without them, which is the same at every start.
 _SECRET = _arn("secretsmanager", "secret:{name}")
 _BROKER = _arn("mq", "broker:{name}:b-local")
-_CACHE = {
-    f"{endpoint}.{part}": _live(f"{{live.cache_{'host' if part == 'Address' else 'port'}}}")
-    for endpoint in ("Endpoint", "ReaderEndpoint")
-    for part in ("Address", "Port")
-}
+_CACHE = {"Endpoint.Address": _live("{live.cache_host}"), "Endpoint.Port": _live("{live.cache_port}")}
 
 KINDS: Mapping[str, Kind] = {
     "AWS::Lambda::Function": Kind("FunctionName", _name, {"Arn": Place.function_arn}),
@@ -150,8 +146,6 @@ KINDS: Mapping[str, Kind] = {
             "Arn": _BROKER,
             "AmqpEndpoints": lambda place, _: [place.live.amqp_url],
             "ConsoleURLs": lambda place, _: [place.live.broker_console_url],
-            "ConfigurationId": lambda _place, _named: "c-local",
-            "ConfigurationRevision": lambda _place, _named: "1",
         },
     ),
     "AWS::ElastiCache::ServerlessCache": Kind(
@@ -164,7 +158,6 @@ KINDS: Mapping[str, Kind] = {
             "UserPoolId": _pool_id,
             "Arn": lambda place, named: place.arn("cognito-idp", f"userpool/{_pool_id(place, named)}"),
             "ProviderURL": _live("{live.issuer_url}"),
-            "ProviderName": lambda place, _: place.live.issuer_url.partition("://")[2],
         },
     ),
     "AWS::Cognito::UserPoolClient": Kind(

@@ -9,13 +9,13 @@ import pytest
 from localstage import stage as stages
 from localstage.core.errors import PortTaken
 from localstage.gateway.serving import listen
-from localstage.stage import HOST, Options, Stage
+from localstage.stage import Options, Stage
 
 
 @pytest.fixture
 def usual(monkeypatch: pytest.MonkeyPatch) -> int:
     """A port that is free now, as the usual one."""
-    with listen(HOST, 0) as probe:
+    with listen(0) as probe:
         port = int(probe.getsockname()[1])
     monkeypatch.setattr(stages, "HTTP_PORT", port)
     monkeypatch.setattr(stages, "WEBSOCKET_PORT", 0)
@@ -31,14 +31,14 @@ def test_no_other_program_gets_a_port_of_a_stage_that_starts(tmp_path: Path, usu
     stage.take_ports()
 
     with pytest.raises(PortTaken):
-        listen(HOST, usual)
+        listen(usual)
 
     stage.free_ports()
-    listen(HOST, usual).close()
+    listen(usual).close()
 
 
 def test_a_usual_port_that_is_in_use_is_replaced_by_a_free_one(tmp_path: Path, usual: int) -> None:
-    with listen(HOST, usual):
+    with listen(usual):
         stage = Stage(options(tmp_path))
         stage.take_ports()
         stage.free_ports()

@@ -13,7 +13,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from localstage.core.model import HttpRoute, JwtAuthorizer
+from localstage.core.model import HttpRoute
 from localstage.gateway import Gateway, Issuer
 from tests.contract.localstage.gateway.gateway_fakes import AUDIENCE, FakeFunctions, http_model, running, with_key
 
@@ -215,15 +215,3 @@ async def test_keys_are_fetched_once_however_many_unknown_key_ids_come(
         await api.get("/any", f"Bearer {api.sign(kid=f'unknown-{index}')}")
 
     assert len(fetched) == 2  # discovery and key set
-
-
-async def test_a_token_may_come_in_the_query_string(functions: FakeFunctions, tmp_path: Path) -> None:
-    issuer = Issuer(with_key(tmp_path))
-    await issuer.start()
-    authorizer = JwtAuthorizer("Jwt", issuer.url, (AUDIENCE,), "$request.querystring.token")
-    model = http_model(HttpRoute("GET /any", "Echo", "Jwt"), authorizers={"Jwt": authorizer})
-    async with running(model, functions) as gateway, aiohttp.ClientSession() as client:
-        token = issuer.issue("alice", [])
-        async with client.get(f"{gateway.http_url}/any", params={"token": token}) as response:
-            assert response.status == 200
-    await issuer.stop()
