@@ -24,17 +24,12 @@ class Operator:
         """GET /status."""
         return self._api.get("/status")
 
-    def redrive_slice(self, continuation: str | None = None) -> dict[str, Any]:
-        """One slice of a redrive of all dead letters."""
-        body = {"rate": 500} if continuation is None else {"continuation": continuation}
-        return self._api.post("/dead-letters/redrive", body)
-
     def redrive(self, slices: float = math.inf) -> int:
         """Redrive to the end, or at most ``slices`` slices; returns the number of records moved."""
-        continuation = None
+        body: dict[str, Any] = {"rate": 500}
         while True:
             try:
-                answer = self.redrive_slice(continuation)
+                answer = self._api.post("/dead-letters/redrive", body)
             except HttpError as error:
                 if not error.retryable:
                     raise
@@ -43,7 +38,7 @@ class Operator:
             slices -= 1
             if answer["done"] or not slices:
                 return int(answer["moved"])
-            continuation = answer["continuation"]
+            body = {"continuation": answer["continuation"]}
 
     def empty_parking_queue(self) -> int:
         """Move the parking queue to the retry lane; returns the number of records."""
@@ -53,7 +48,3 @@ class Operator:
             returned += int(answer["returned"])
             if not answer["left"]:
                 return returned
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._api.close()

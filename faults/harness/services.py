@@ -20,6 +20,7 @@ import boto3
 from faults.proxies.http_proxy import HttpProxy
 from faults.proxies.proxy_faults import RetryCounter
 from localstage.services import Endpoints, Services
+from localstage.services.install import EXTRA_FOLDERS
 from localstage.services.service import Service
 from localstage.tcp_proxy import TcpProxy
 
@@ -169,31 +170,16 @@ class ProxiedServices:
         Raises:
             subprocess.CalledProcessError: it refused.
         """
-        rabbitmqctl(self.folder, *arguments)
-
-
-def rabbitmqctl(state_dir: Path, *arguments: str) -> str:
-    """Run ``rabbitmqctl`` against the broker of the stage in ``state_dir``; returns what it prints.
-
-    Raises:
-        subprocess.CalledProcessError: it refused.
-    """
-    folder = state_dir / "services" / "rabbitmq"
-    ports = json.loads((state_dir / "services" / "ports.json").read_text())
-    environment = {
-        "PATH": "/usr/lib/rabbitmq/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/opt/homebrew/sbin",
-        "HOME": str(folder),
-        "LANG": "C.UTF-8",
-        "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
-        "RABBITMQ_NODENAME": "headrace@localhost",
-        "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
-    }
-    command = [str(_rabbitmqctl_path()), *arguments]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=CLI_SECONDS)
-    return done.stdout
-
-
-def _rabbitmqctl_path() -> Path:
-    places = "/usr/lib/rabbitmq/bin:/usr/sbin:/opt/homebrew/sbin"
-    found = shutil.which("rabbitmqctl", path=f"{places}:{os.environ.get('PATH', '')}")
-    return Path(found or "rabbitmqctl")
+        folder = self.folder / "services" / "rabbitmq"
+        ports = json.loads((self.folder / "services" / "ports.json").read_text())
+        path = os.pathsep.join([*EXTRA_FOLDERS, os.environ.get("PATH", "")])
+        environment = {
+            "PATH": path,
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
+            "RABBITMQ_NODENAME": "headrace@localhost",
+            "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
+        }
+        command = [shutil.which("rabbitmqctl", path=path) or "rabbitmqctl", *arguments]
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=CLI_SECONDS)

@@ -19,26 +19,26 @@ EARLIER_SECONDS = 10.0
 """How long the services of a killed stage may take to save their state."""
 
 
-class GuardedProcess:
+class GuardedProcess(WorkerProcess):
     """A running service: ``pid``, its ``log`` file, and ``exit_code`` once it has ended."""
 
-    def __init__(self, name: str, log: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        folder: Path,
+        log: Path,
+        environment: Mapping[str, str],
+        lock: int | None,
+    ) -> None:
+        """Start the program; its children inherit the descriptor ``lock``."""
         self.name = name
         self.log = log
         self.exit_code: int | None = None
         self._gone = asyncio.Event()
-        self._worker: WorkerProcess | None = None
-
-    def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], held: Sequence[int]) -> None:
-        """Start the program; its children inherit the descriptors ``held``."""
-        with self.log.open("ab") as log:
-            self._worker = WorkerProcess(
-                command, environment, cwd=folder, output=log.fileno(), held=held, exited=self._ended
-            )
-
-    @property
-    def pid(self) -> int:
-        return self._worker.pid if self._worker is not None else 0
+        held = [] if lock is None else [lock]
+        with log.open("ab") as file:
+            super().__init__(command, environment, cwd=folder, output=file.fileno(), held=held, exited=self._reap_it)
 
     @property
     def alive(self) -> bool:
@@ -51,8 +51,8 @@ class GuardedProcess:
 
     def send_signal(self, number: int) -> None:
         """Send a signal to the service's process group; a process that has ended is ignored."""
-        if self._worker is not None and self.alive:
-            self._worker.signal(signal.Signals(number))
+        if self.alive:
+            self.signal(signal.Signals(number))
 
     async def stop(self, *, patience: float = 5.0) -> None:
         """End it with SIGTERM, after ``patience`` seconds with SIGKILL. May be called again."""
@@ -63,9 +63,8 @@ class GuardedProcess:
             self.send_signal(signal.SIGKILL)
             await self._gone.wait()
 
-    def _ended(self) -> None:
-        if self._worker is not None:
-            self.exit_code = self._worker.reap()
+    def _reap_it(self) -> None:
+        self.exit_code = self.reap()
         self._gone.set()
 
 
@@ -109,14 +108,9 @@ class Guardian:
         """
         setpriv = shutil.which("setpriv")  # of util-linux
         ending = [setpriv, "--pdeathsig", "TERM" if saves_at_end else "KILL"] if setpriv else []
-        process = GuardedProcess(name, log)
+        lock = None if self._held is None else self._held.fileno()
         try:
-            process.start(
-                [*ending, *(str(part) for part in command)],
-                folder,
-                environment,
-                [self._held.fileno()] if self._held is not None else [],
-            )
+            process = GuardedProcess(name, [*ending, *map(str, command)], folder, log, environment, lock)
         except OSError as error:
             raise ServiceError(f"{name} cannot be started: {error}.") from None
         self._running.append(process)
