@@ -103,7 +103,7 @@ class Follower:
 
     def receive(self, frame: bytes, limit: int) -> None:
         copy = frames.parse(frame)
-        self.seen |= {item["key"] for item in copy.items}
+        self.seen |= {item["key"] for item in copy.items.values()}
         if copy.missed:
             self.close_gap(limit)
 

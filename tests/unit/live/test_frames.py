@@ -26,7 +26,7 @@ def test_frames_contain_every_item_in_order_within_the_limit(room: str, messages
 
     assert all(len(frame) <= frames.FRAME_BYTES for frame in made)
     parsed = [frames.parse(frame) for frame in made]
-    assert [item for copy in parsed for item in copy.items] == items
+    assert [item for copy in parsed for item in copy.items.values()] == items
     assert {(copy.room_id, copy.position) for copy in parsed} <= {(room, "p1")}
     assert [copy.missed for copy in parsed] == [missed and not at for at in range(len(made))]
     sizes = [len(frame) for frame in made]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.live.news import KEPT_ITEMS
 from headrace.live.push.port import Push, PushResult
-from headrace.live.turns import ACTIVE_SECONDS, BATCH_SECONDS, REST, SMALL_ROOM, TURN_SECONDS
+from headrace.live.turns import ACTIVE_SECONDS, BATCH_SECONDS, KEPT_ITEMS, REST, SMALL_ROOM, TURN_SECONDS
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryPusher
 from tests.unit.live.test_push_service import PushWorld, item

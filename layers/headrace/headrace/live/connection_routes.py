@@ -6,17 +6,21 @@ from typing import Any
 
 from headrace.api.auth import SUBPROTOCOL
 from headrace.api.router import Request
+from headrace.core.errors import FieldError, RateLimited
 from headrace.live.connections import Connections
-from headrace.live.shares import check_open
+from headrace.live.shares import CONNECTIONS_PER_USER, RETRY_SECONDS, connections_of
 
 
 def open_connection(connections: Connections, request: Request[None, None, Any]) -> dict[str, str]:
     """Store the connection; the answer's header selects the subprotocol, which browsers require.
 
     Raises:
-        RateLimited: the user has too many open connections.
+        RateLimited: ``CONNECTIONS_PER_USER`` are open. Callers with events:write have no bound.
     """
-    check_open(connections, request.caller)
+    if len(connections_of(connections, request.caller)) >= CONNECTIONS_PER_USER:
+        allowed = f"at most {CONNECTIONS_PER_USER} connections of one user"
+        detail = FieldError("connections", "are too many", CONNECTIONS_PER_USER, allowed)
+        raise RateLimited("you have too many open connections", details=[detail], retry_after=RETRY_SECONDS)
     connections.open(request.event["requestContext"]["connectionId"], request.caller)
     return {"Sec-WebSocket-Protocol": SUBPROTOCOL}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.json import encode, encode_object, encoded_list
@@ -16,14 +16,29 @@ FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LiveCopy:
-    """The content of a frame. ``position`` is "" in a frame of older code."""
+    """What is new in a room: its items by key, the latest position, and whether earlier messages are missing.
+
+    ``position`` is "" in a frame of older code.
+    """
 
     room_id: str
-    items: list[dict[str, Any]]
+    items: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     position: str = ""
     missed: bool = False
+
+    def add(self, later: LiveCopy) -> None:
+        """Add what came after this."""
+        self.items.update(later.items)
+        self.position = max(self.position, later.position)
+        self.missed = self.missed or later.missed
+
+    def keep(self, number: int) -> None:
+        """Keep the newest items; the subscribers miss older ones."""
+        while len(self.items) > number:
+            del self.items[next(iter(self.items))]
+            self.missed = True
 
 
 def frames(
@@ -83,7 +98,7 @@ def parse(body: bytes) -> LiveCopy:
             raise ValueError("not a frame of messages")
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a frame of messages") from error
-    return LiveCopy(room_id, items, position, missed is True)
+    return LiveCopy(room_id, {item["key"]: item for item in items}, position, missed is True)
 
 
 def _is_item(item: object) -> bool:

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.core.errors import StoreUnavailable
-from headrace.live import frames
+from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.live.connections import Connections, Subscription
-from headrace.live.news import News, news_of
+from headrace.live.frames import LiveCopy, frames, parse
 from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.live.turns import BATCH_SECONDS, Turns
-from headrace.queues.rabbitmq.event import rabbit_correlation_id
+from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
 from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
 from headrace.runtime.threads import Parallel
@@ -38,10 +37,9 @@ Subscriber = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Audience:
-    """A room, what is new in it, and who listens."""
+    """What is new in a room, and who listens."""
 
-    room_id: str
-    news: News
+    news: LiveCopy
     subscriptions: Sequence[Subscription]
 
 
@@ -78,7 +76,7 @@ class PushService:
             raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
             copies = Counter(map(rabbit_correlation_id, raws))
             correlate_batch(copies.keys(), invocation)
-            self._push(news_of(event, meter), meter)
+            self._push(_by_room(raws, meter), meter)
             for name, dimensions in list(meter.counts):
                 if name == "LivePushed":
                     meter.trace("copies", copies, **dict(dimensions))
@@ -87,13 +85,13 @@ class PushService:
         finally:
             meter.flush()
 
-    def _push(self, rooms: dict[str, News], meter: Meter) -> None:
+    def _push(self, rooms: dict[str, LiveCopy], meter: Meter) -> None:
         began = self._clock()
         audiences = self._audiences(self._turns.begin(rooms), meter)
         reading = self._clock() - began
         small, large = list[_Audience](), list[_Audience]()
         for each in audiences:
-            (large if self._turns.is_large(each.room_id, len(each.subscriptions)) else small).append(each)
+            (large if self._turns.is_large(each.news.room_id, len(each.subscriptions)) else small).append(each)
         results = self._deliver(small, BATCH_SECONDS)
         if large and not self._turns.must_wait:
             began = self._clock()
@@ -101,11 +99,11 @@ class PushService:
             self._turns.ended(reading + self._clock() - began)
         else:
             for each in large:
-                self._turns.wait(each.room_id, each.news)
+                self._turns.wait(each.news)
         self._record(results, meter)
         self._forget(subscriber for subscriber, result in results.items() if result == "gone")
 
-    def _audiences(self, rooms: Mapping[str, News], meter: Meter) -> list[_Audience]:
+    def _audiences(self, rooms: Mapping[str, LiveCopy], meter: Meter) -> list[_Audience]:
         """The rooms with their listeners, those with the fewest first; without rooms that cannot be read."""
         audiences: list[_Audience] = []
         for (room_id, news), subscriptions in zip(rooms.items(), self._subscriptions(list(rooms), meter), strict=True):
@@ -114,7 +112,7 @@ class PushService:
                 continue
             news.missed = news.missed or room_id in self._unread
             self._unread.pop(room_id, None)
-            audiences.append(_Audience(room_id, news, subscriptions))
+            audiences.append(_Audience(news, subscriptions))
         return sorted(audiences, key=lambda each: len(each.subscriptions))
 
     def _deliver(self, audiences: Iterable[_Audience], seconds: float) -> dict[Subscriber, PushResult]:
@@ -122,11 +120,11 @@ class PushService:
         sends: list[Push] = []
         subscribers: list[Subscriber] = []
         for each in audiences:
-            room_id = each.room_id
+            room_id = each.news.room_id
             waiting = sorted(
                 each.subscriptions, key=lambda one: self._missed.get((room_id, one.connection_id), math.inf)
             )
-            for subscription, texts in self._addressed(room_id, each.news, waiting):
+            for subscription, texts in self._addressed(each.news, waiting):
                 sends.append(Push(subscription.connection_id, texts))
                 subscribers.append((room_id, subscription.connection_id))
         return dict(zip(subscribers, self._pusher.deliver(sends, seconds), strict=True))
@@ -143,7 +141,7 @@ class PushService:
         return self._parallel.map(read, room_ids)
 
     def _addressed(
-        self, room_id: str, news: News, subscriptions: Iterable[Subscription]
+        self, news: LiveCopy, subscriptions: Iterable[Subscription]
     ) -> Iterable[tuple[Subscription, list[bytes]]]:
         """Each subscription with its frames, which have only messages that it may read. Most share the same bytes."""
         now = self._clock()
@@ -151,7 +149,7 @@ class PushService:
         earliest = min((item["timestamp"] for item in items), default="")
         made: dict[tuple[str | None, bool, bool], list[bytes]] = {}
         for subscription in subscriptions:
-            subscriber = (room_id, subscription.connection_id)
+            subscriber = (news.room_id, subscription.connection_id)
             late = self._late.get(subscription.connection_id)
             if late is not None and late.rests_until > now:
                 self._miss(subscriber)
@@ -161,7 +159,7 @@ class PushService:
             key = (since, missed, is_expiring)
             if key not in made:
                 readable = [item for item in items if since is None or item["timestamp"] >= since]
-                made[key] = frames.frames(room_id, readable, news.position, missed=missed, is_expiring=is_expiring)
+                made[key] = frames(news.room_id, readable, news.position, missed=missed, is_expiring=is_expiring)
             if made[key]:
                 yield subscription, made[key]
 
@@ -194,6 +192,20 @@ class PushService:
             self._connections.forget(gone)
         except StoreUnavailable as error:
             report("live push", f"closed connections are not deleted before they expire: {error.message}")
+
+
+def _by_room(records: Iterable[Mapping[str, Any]], meter: Meter) -> dict[str, LiveCopy]:
+    """What is new by room in RabbitMQ records, in their order."""
+    rooms: dict[str, LiveCopy] = {}
+    for record in records:
+        try:
+            copy = parse(rabbit_body(record))
+        except (PoisonRecord, ValueError):
+            meter.count("LiveUnreadable")
+            report("live push", "a live copy cannot be read")
+            continue
+        rooms.setdefault(copy.room_id, LiveCopy(copy.room_id)).add(copy)
+    return rooms
 
 
 def _is_overloaded(room_id: str, served: Counter[str], late: Counter[str]) -> bool:

@@ -18,25 +18,13 @@ RETRY_SECONDS = 10
 """After which a refused client may try again: until then, another connection may have ended."""
 
 
-def check_open(connections: Connections, caller: Caller) -> None:
-    """Check that ``caller`` may open one more connection.
-
-    Raises:
-        RateLimited: ``CONNECTIONS_PER_USER`` are open. Callers with events:write have no bound.
-    """
-    if len(_of_user(connections, caller)) >= CONNECTIONS_PER_USER:
-        allowed = f"at most {CONNECTIONS_PER_USER} connections of one user"
-        detail = FieldError("connections", "are too many", CONNECTIONS_PER_USER, allowed)
-        raise RateLimited("you have too many open connections", details=[detail], retry_after=RETRY_SECONDS)
-
-
 def check_subscribe(connections: Connections, caller: Caller, room_id: str, connection_id: str) -> None:
     """Check that ``caller`` may subscribe a connection to a room. One that is subscribed may always do so again.
 
     Raises:
         RateLimited: ``CONNECTIONS_PER_ROOM`` others are subscribed. Callers with events:write have no bound.
     """
-    others = _of_user(connections, caller, room_id)
+    others = connections_of(connections, caller, room_id)
     if connection_id not in others and len(others) >= CONNECTIONS_PER_ROOM:
         allowed = f"a room that you follow over fewer than {CONNECTIONS_PER_ROOM} connections"
         detail = FieldError("roomId", f"is followed over {len(others)} of your connections", echo(room_id), allowed)
@@ -44,12 +32,8 @@ def check_subscribe(connections: Connections, caller: Caller, room_id: str, conn
         raise RateLimited(message, details=[detail], retry_after=RETRY_SECONDS)
 
 
-def is_subscribed(connections: Connections, caller: Caller, room_id: str, connection_id: str) -> bool:
-    """Whether the connection is known to be subscribed; never for callers with events:write."""
-    return connection_id in _of_user(connections, caller, room_id)
-
-
-def _of_user(connections: Connections, caller: Caller, room_id: str | None = None) -> set[str]:
+def connections_of(connections: Connections, caller: Caller, room_id: str | None = None) -> set[str]:
+    """The open connections of ``caller``, or those subscribed to a room; none for callers with events:write."""
     if caller.has(EVENTS_WRITE):
         return set()
     try:

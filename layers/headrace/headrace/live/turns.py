@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.live.news import News
+from headrace.live.frames import LiveCopy
 from headrace.runtime.bounded import BoundedDict
 
 SMALL_ROOM = 50
@@ -21,6 +21,8 @@ ACTIVE_SECONDS = 10.0
 """How long after their last message other rooms count as active. If none is, large rooms have all the time."""
 WAITING_ROOMS = 50
 """Rooms whose messages are kept while they wait; listeners of more rooms miss theirs."""
+KEPT_ITEMS = 200
+"""Items that are kept for a room that waits; of more, the oldest are missed."""
 LARGE_ROOMS = 1000
 """Large rooms that an environment remembers."""
 
@@ -31,19 +33,20 @@ class Turns:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._large: BoundedDict[str, None] = BoundedDict(LARGE_ROOMS)
-        self._waiting: dict[str, News] = {}
+        self._waiting: dict[str, LiveCopy] = {}
         self._next_turn = self._others_until = float("-inf")
 
-    def begin(self, rooms: dict[str, News]) -> dict[str, News]:
+    def begin(self, rooms: dict[str, LiveCopy]) -> dict[str, LiveCopy]:
         """The rooms to push now: without known large ones that have to wait, or with those that have waited."""
         if self.must_wait:
             for room_id in [each for each in rooms if each in self._large]:
-                self.wait(room_id, rooms.pop(room_id))
+                self.wait(rooms.pop(room_id))
             return rooms
         waited, self._waiting = self._waiting, {}
         for room_id, news in waited.items():
             if room_id in rooms:
-                news.add_later(rooms[room_id])
+                news.add(rooms[room_id])
+                news.keep(KEPT_ITEMS)
             rooms[room_id] = news
         return rooms
 
@@ -68,10 +71,11 @@ class Turns:
         """How long a turn may take."""
         return TURN_SECONDS if self._others_are_active else BATCH_SECONDS
 
-    def wait(self, room_id: str, news: News) -> None:
+    def wait(self, news: LiveCopy) -> None:
         """Keep what is new in a large room for its next turn."""
-        kept = self._waiting.setdefault(room_id, News())
-        kept.add_later(news if len(self._waiting) <= WAITING_ROOMS else News(position=news.position, missed=True))
+        kept = self._waiting.setdefault(news.room_id, LiveCopy(news.room_id))
+        kept.add(news)
+        kept.keep(KEPT_ITEMS if len(self._waiting) <= WAITING_ROOMS else 0)
 
     def ended(self, seconds: float) -> None:
         """Record that a turn has ended, which took so many seconds."""

@@ -63,7 +63,7 @@ class Live:
         for each in self.publisher.sent:
             copy = frames.parse(each.body)
             assert each.routing_key == live_queue(copy.room_id)
-            found.append((copy.room_id, [item["message"] for item in copy.items]))
+            found.append((copy.room_id, [item["message"] for item in copy.items.values()]))
         return found
 
 

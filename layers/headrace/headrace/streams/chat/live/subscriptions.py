@@ -17,7 +17,7 @@ from headrace.core.errors import FieldError, Forbidden, HeadraceError, NotFound,
 from headrace.core.fields import StoredId
 from headrace.core.keys import STORED_ID_FORM
 from headrace.live.connections import Connections
-from headrace.live.shares import check_subscribe, is_subscribed
+from headrace.live.shares import check_subscribe, connections_of
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History
@@ -184,7 +184,7 @@ def _subscribe(services: Subscriptions, request: Request[None, None, Any], room_
 def _check(services: Subscriptions, request: Request[None, None, Any], room_id: str, since: int) -> RoomCheck:
     """Subscribe the connection if it is not subscribed, and find out whether a room has messages since a position."""
     caller, connection_id = request.caller, request.event["requestContext"]["connectionId"]
-    if not is_subscribed(services.connections, caller, room_id, connection_id):
+    if connection_id not in connections_of(services.connections, caller, room_id):
         _subscribe(services, request, room_id)
     try:
         page = services.history.room(caller, room_id, PageRequest(limit=1), since)
