@@ -84,7 +84,7 @@ class Pages:
         from headrace.api.router import Api, Route, http_handler
         from headrace.core.caller import CHAT_READ
         from headrace.core.times import SystemClock
-        from headrace.streams.chat.messages.requests import RoomPageRequest
+        from headrace.streams.chat.messages.history import RoomPageRequest
         from headrace.streams.chat.messages.routes import read_room
         from headrace.streams.chat.rooms.requests import RoomPath
 

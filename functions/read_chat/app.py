@@ -7,7 +7,7 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import reading
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.streams.chat.messages.requests import RoomPageRequest
+from headrace.streams.chat.messages.history import RoomPageRequest
 from headrace.streams.chat.messages.routes import (
     ConversationPage,
     ConversationsQuery,

@@ -55,13 +55,10 @@ class Connections(Protocol):
         """Unsubscribe connections from a room; those without a subscription are ignored."""
 
     def unsubscribe_user(self, room_id: str, user_id: str) -> int:
-        """Unsubscribe all connections of a user from a room, such as when a membership ends; returns their number."""
+        """Unsubscribe all connections of a user from a room; returns their number."""
 
     def members_only(self, room_id: str) -> int:
-        """Unsubscribe the connections that subscribed before the room had members; returns their number.
-
-        A room is open to all until it is created.
-        """
+        """Unsubscribe the connections that subscribed before the room had members; returns their number."""
 
     def renew(self, connection_id: str, expires_at: int) -> int:
         """Extend an open connection to a token that expires at ``expires_at`` (epoch seconds).
@@ -79,10 +76,7 @@ class Connections(Protocol):
         """Delete closed connections with these subscriptions (room and connection); others expire."""
 
     def subscriptions(self, room_id: str) -> list[Subscription]:
-        """The subscriptions of a room that have not expired, read consistently.
-
-        The row of a connection is read only if the token of its subscription has expired or is about to.
-        """
+        """The subscriptions of a room that have not expired, read consistently."""
 
     def has_subscriptions(self, room_id: str) -> bool:
         """Whether a room may have subscriptions; true if uncertain. Cheaper than :meth:`subscriptions`."""
@@ -123,7 +117,7 @@ def is_open(row: Mapping[str, Any], now: int) -> bool:
 
 
 def needs_renewal(row: Mapping[str, Any], now: int) -> bool:
-    """Whether the stored token has expired, or expires within 5 minutes, so that its renewal must be looked up."""
+    """Whether the stored token has expired, or expires soon, so that its renewal must be looked up."""
     return is_open(row, now) and row["tokenExpiresAt"] <= now // SECOND + WARNING_SECONDS
 
 
@@ -139,10 +133,9 @@ def unexpired(rows: Iterable[Mapping[str, Any]], renewed: Mapping[str, int], now
 
 
 class TokenExpiries:
-    """When the tokens of ``connections`` expire, remembered until then.
+    """When the tokens of ``connections`` expire. An expiry is read again once it has passed: it may have been renewed.
 
-    One that has expired is read again, since it may have been renewed: at once, or each ``recheck_seconds``, and then
-    also one that is about to expire.
+    With ``recheck_seconds`` it is read at most that often, and already in the last ``WARNING_SECONDS`` before it.
     """
 
     def __init__(self, connections: Connections, clock: Clock, recheck_seconds: int = 0) -> None:

@@ -44,7 +44,7 @@ class SubscriberHints:
         self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
 
     def mark_subscribed(self, room_id: str) -> None:
-        """Set "some" for a room after a subscription is stored. If that fails, live copies may begin 30 s late."""
+        """Set "some" for a room after a subscription is stored."""
         try:
             self._cache.set(live_marker(room_id), SOME, MARK_SECONDS)
         except CacheUnavailable as error:

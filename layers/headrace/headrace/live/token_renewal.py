@@ -44,7 +44,7 @@ class AuthenticateFrame(Params):
 
 @dataclass(frozen=True, slots=True)
 class RenewalServices:
-    """What renews tokens."""
+    """What the route uses."""
 
     verifier: TokenVerifier
     connections: Connections

@@ -16,7 +16,7 @@ TURN_SECONDS = 2.0
 REST = 2.0
 """How long large rooms wait after a turn, as a multiple of the time that it took."""
 SHORT_TURN_SECONDS = 0.1
-"""Up to which a turn needs no rest: messages that wait go out with the next batch only, and there may be none soon."""
+"""A turn up to this long needs no rest: waiting messages go out with the next batch, which may be long in coming."""
 ACTIVE_SECONDS = 10.0
 """How long after their last message other rooms count as active. If none is, large rooms have all the time."""
 WAITING_ROOMS = 50
@@ -37,7 +37,7 @@ class Turns:
         self._next_turn = self._others_until = float("-inf")
 
     def begin(self, rooms: dict[str, LiveCopy]) -> dict[str, LiveCopy]:
-        """The rooms to push now: without known large ones that have to wait, or with those that have waited."""
+        """The rooms to push now: without large ones that have to wait, or with those that have waited."""
         if self.must_wait:
             for room_id in [each for each in rooms if each in self._large]:
                 self.wait(rooms.pop(room_id))
@@ -78,7 +78,7 @@ class Turns:
         kept.keep(KEPT_ITEMS if len(self._waiting) <= WAITING_ROOMS else 0)
 
     def ended(self, seconds: float) -> None:
-        """Record that a turn has ended, which took so many seconds."""
+        """Record that a turn of so many seconds has ended."""
         rest = REST * min(seconds, BATCH_SECONDS) if seconds > SHORT_TURN_SECONDS else 0.0
         self._next_turn = self._clock() + rest
 

@@ -33,7 +33,7 @@ class ApiGatewayPusher:
 
 
 class _Delivery:
-    """One push as an :class:`~headrace.live.push.connection_pool.HttpExchange`."""
+    """The frames of one push, as an :class:`~headrace.live.push.connection_pool.HttpExchange`."""
 
     def __init__(self, send: Push, signer: Signer, hashes: dict[int, str]) -> None:
         self._send = send

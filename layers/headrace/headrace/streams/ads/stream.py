@@ -53,36 +53,18 @@ TIME_INDEX = Index(name="TimeIndex", partition_key="bucketId", sort_key="timesta
 USER_INDEX = Index(name="UserIndex", partition_key="userId", sort_key="timestampSk")
 
 
-def ad_id(value: str) -> str:
-    """``value`` in NFC, if it may name an ad (``AD_ID_FORM``).
-
-    Raises:
-        ValueError: one phrase that says what is wrong.
-    """
-    return _spaceless(keys.new_id(value))
-
-
-def stored_ad_id(value: str) -> str:
-    """``value`` in NFC, if it may be the id of a stored click's ad (``STORED_AD_ID_FORM``).
-
-    Raises:
-        ValueError: one phrase that says what is wrong.
-    """
-    return _spaceless(keys.normalize_id(value))
-
-
 def _spaceless(value: str) -> str:
     if any(character.isspace() for character in value):
-        raise ValueError("contains a space")
+        raise PydanticCustomError("invalid_key", "contains a space")
     return value
 
 
 def _ad_id(value: str) -> str:
-    return checked_id(ad_id, value)
+    return _spaceless(checked_id(keys.new_id, value))
 
 
 def _stored_ad_id(value: str) -> str:
-    return checked_id(stored_ad_id, value)
+    return _spaceless(checked_id(keys.normalize_id, value))
 
 
 def _ad_type(value: str) -> str:

@@ -1,7 +1,7 @@
 """Refuses rides of seasons that their resort does not have.
 
 Seasons are never removed, so each is read once per environment. While the table of resorts is unavailable, rides are
-accepted unchecked: storing them is more important, and they are shown once their season is added.
+accepted unchecked, because storing them is more important. They are shown once their season is added.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import NamedTuple
 
-from headrace.core.keys import SEPARATOR, derived_id, is_sender_tag
+from headrace.core.keys import SEPARATOR, is_sender_tag
 
 _MARK = blake2b(digest_size=12, person=b"rideMark")
 
@@ -57,11 +57,6 @@ def parse_ride_sk(key: str) -> Ride:
         raise ValueError("not a ride's key")
     season, day, time, resort, lift = map(int, parts[:5])
     return Ride(season, day, time, resort, lift, parts[5], parts[6])
-
-
-def derived_ride_id(skier: int, day: ResortDay, time: int, lift: int) -> str:
-    """The id of a ride without one: the same for the same skier, place and minute."""
-    return derived_id(skier, *day, time, lift)
 
 
 def season_bounds(season: int) -> tuple[str, str]:

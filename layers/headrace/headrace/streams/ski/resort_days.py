@@ -120,7 +120,7 @@ class ResortDays:
         return counts if coverage.stage in (FILLED, CONFIRMED) else None
 
     def _wait_for_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
-        """The counts that another request fills, if they are ready soon. So concurrent requests read the table once."""
+        """The counts that another request fills, if they are ready soon: concurrent requests read the table once."""
         for _ in range(WAITS):
             self._sleep(WAIT_SECONDS)
             found = self._valid_counts(day, lifts, invalid_until)

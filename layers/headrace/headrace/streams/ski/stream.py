@@ -12,7 +12,7 @@ from headrace.core.fields import Id, IncomingModel, SenderTag, StoredId, incomin
 from headrace.core.items import Item
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
 from headrace.streams.ski.fields import DayID, LiftID, Minute, ResortID, SeasonID, SkierID
-from headrace.streams.ski.keys import ResortDay, Ride, derived_ride_id, event_id, ride_sk
+from headrace.streams.ski.keys import ResortDay, Ride, event_id, ride_sk
 
 ID_FIELD = "rideID"
 
@@ -56,7 +56,8 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's ride, validated and stamped."""
     ride = _incoming(raw)
     day = ResortDay(ride.resort, ride.season, ride.day)
-    ride_id = ride.ride_id or derived_ride_id(ride.skier, day, ride.time, ride.lift)
+    # A ride without an id is the same ride for the same skier, place and minute.
+    ride_id = ride.ride_id or keys.derived_id(ride.skier, *day, ride.time, ride.lift)
     tag = keys.sender_tag(sender.subject)
     sk = ride_sk(Ride(ride.season, ride.day, ride.time, ride.resort, ride.lift, ride_id, tag))
     event = {

@@ -20,9 +20,8 @@ from headrace.live.connections import Connections
 from headrace.live.shares import check_subscribe, connections_of
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.streams.chat.live.frames import Answer
-from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.messages.history import History, Position, RoomPageRequest
 from headrace.streams.chat.messages.positions import POSITION_FORM, position
-from headrace.streams.chat.messages.requests import Position, RoomPageRequest
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.stream import RoomMessagePage
 

@@ -40,9 +40,8 @@ MISSING: Intervals = (Interval("", ""),)
 class RoomGate:
     """Lets every user write to open rooms, and members to ``members`` rooms. The first message creates an open room.
 
-    Without ``by_first_message``, only a trusted sender's message creates one. No message creates a room with a reserved
-    id.
-    An open room in the cache costs a dict lookup. Any other room costs one consistent read per request.
+    Without ``by_first_message``, only a trusted sender's message creates one. An open room in the cache costs a dict
+    lookup, any other room one consistent read per request.
     """
 
     def __init__(
@@ -129,9 +128,9 @@ def refusal(intervals: Intervals | None, event: Mapping[str, Any]) -> UserError 
 
 
 class MessageCheck:
-    """Chat's hook before rows are stored: those marked with UNCHECKED are stored only if their sender may write.
+    """Chat's hook before rows are stored: stores those marked with UNCHECKED only if their sender may write.
 
-    It also marks messages that are stored late (``mark_late``).
+    It also marks messages that are stored late.
     """
 
     def __init__(self, rooms: Rooms, memberships: Memberships, clock: Clock, *, by_first_message: bool = True) -> None:

@@ -1,27 +1,26 @@
 """History: pages of a room's or a user's messages, by time and then by id, newest first.
 
-A page has ``items``, ``next``, ``previous`` and ``hasMore``. ``next`` is sent as ``before`` and leads to older
-messages, ``previous`` as ``after`` and leads to newer ones. ``hasMore`` is about the direction of the request (about
-both, around a message). A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
-
-Pages of a room also have a ``position``. Sent as ``since``, it selects the messages that were stored afterwards
-(:mod:`headrace.streams.chat.messages.positions`).
+A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.pager import BEFORE, Page, Pager, cut
 from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, ranges, read_page, spans_of
-from headrace.api.paging.request import PageRequest
+from headrace.api.paging.request import PageRequest, refuse_beside
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
+from headrace.core.fields import accepts
 from headrace.core.json import encode
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.messages import positions
@@ -37,6 +36,30 @@ ROOMS_PER_PAGE = 50
 """Rooms whose read scope one page of another user's messages may read."""
 IN_INDEX = "-"
 """In a cursor of a walk with ``since``: the beginning of the index of late messages. "" is a place in the table."""
+
+
+def _since(value: object) -> int:
+    try:
+        return positions.parse_position(str(value))
+    except ValueError:
+        raise PydanticCustomError("position", "is not a position", {"allowed": positions.POSITION_FORM}) from None
+
+
+Position = Annotated[int, BeforeValidator(_since), accepts(type="string", pattern="^p[0-9]{16}$")]
+"""The time of a position, in microseconds."""
+
+
+class RoomPageRequest(PageRequest):
+    """A page of a room. With ``since``, it has the messages that were stored after that position, in microseconds."""
+
+    since: Position | None = Field(default=None, description=positions.POSITION_FORM)
+
+    @field_validator("since")
+    @classmethod
+    def _is_without_other_bounds(cls, value: int | None, info: ValidationInfo) -> int | None:
+        others = ("after", "around", "start", "end", "cursor")
+        refuse_beside(cls, value, info, others, "since alone, or with limit and before")
+        return value
 
 
 class History:

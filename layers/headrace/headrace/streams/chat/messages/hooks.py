@@ -42,7 +42,6 @@ class LiveHook:
         """Rooms whose last live copies were not published. Their next ones say so."""
 
     def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        """Publish the messages of rooms with subscribers. Every outcome is ``None``."""
         try:
             self._publish(items)
         except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
@@ -71,16 +70,12 @@ class LiveHook:
 
 
 class NewestPageHook:
-    """Deletes the cached pages of rooms with new messages, in one round trip.
-
-    Best effort: when it fails, a page may be up to 2 s old.
-    """
+    """Deletes the cached pages of rooms with new messages. When that fails, a page may be up to 2 s old."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        """Delete the rooms' pages. Every outcome is ``None``."""
         rooms = dict.fromkeys(item["roomId"] for item in items)
         try:
             self._cache.delete_many([newest_page(room_id) for room_id in rooms])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
@@ -13,9 +13,8 @@ from headrace.api.params import AnyBody, UserPath
 from headrace.api.router import Request
 from headrace.core.fields import Number, whole_number
 from headrace.streams.chat.messages.conversations import DEFAULT_LIMIT, LIMIT, MARK_FORM, Conversations
-from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.requests import RoomPageRequest
-from headrace.streams.chat.rooms.requests import RoomPath
+from headrace.streams.chat.messages.history import History, RoomPageRequest
+from headrace.streams.chat.rooms.requests import MembershipState, RoomPath
 from headrace.streams.chat.rooms.rooms import Form, RoomKind
 from headrace.streams.chat.stream import MessageItem
 
@@ -25,13 +24,6 @@ class ConversationsQuery(ListRequest):
 
     limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
     place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
-
-
-class MembershipState(TypedDict):
-    """``in`` since the user joined, or ``left`` since the user left."""
-
-    state: Literal["in", "left"]
-    since: str
 
 
 class Conversation(TypedDict):

@@ -102,10 +102,7 @@ def not_in_room(room_id: str) -> Forbidden:
 
 
 def is_outside(intervals: Sequence[Interval], timestamp: str) -> bool:
-    """Whether ``timestamp`` is outside all ``intervals`` by more than ``CLOCK_TOLERANCE``.
-
-    Such messages are refused, so that new members cannot date messages before their join.
-    """
+    """Whether ``timestamp`` is outside all ``intervals`` by more than ``CLOCK_TOLERANCE``."""
     at = micros_of(timestamp)
     return not any(
         micros_of(interval.joined_at) <= at + CLOCK_TOLERANCE

@@ -75,7 +75,7 @@ class Consent:
         return invitation
 
     def joined_at(self, membership: Membership, invitation: Invitation | None) -> str:
-        """The time of a join now: the server's, or that of the invitation that it accepts."""
+        """The time of a join now: the server's, or that of the accepted invitation."""
         since = self._clock.now() if invitation is None else times.micros_of(invitation.invited_at)
         return times.iso(membership.next_time(since))
 

@@ -15,7 +15,7 @@ from headrace.streams.chat.rooms.memberships import Change, EventKind, Membershi
 from headrace.streams.chat.stream import CHAT, Acceptor
 
 REPEAT = 5 * times.MINUTE
-"""For so many microseconds, a repeated request publishes its message again: the first request may have ended early."""
+"""Microseconds for which a repeated request publishes its message again: the first one may have ended early."""
 _NEVER = 253_402_300_799
 _SENDER = Caller("#memberships", "memberships", frozenset({EVENTS_WRITE}), _NEVER)
 """The sender of these messages. No token has this subject, so no client can overwrite them."""
@@ -66,9 +66,9 @@ class Joins:
     ) -> None:
         """Publish the message of a join or leave; ``event_id`` is the id that it was sent with, if any.
 
-        Only the caller who made the change may publish its message; callers with events:write may publish any. The
-        message of a change longer ago than ``REPEAT`` is published with events:write, or as ``old``. It has the time
-        and the id of the change, so publishing it twice results in one message.
+        Only the caller who made the change may publish its message; callers with events:write may publish any. A
+        change longer ago than ``REPEAT`` is published for callers with events:write, or with ``old``. The message has
+        the time and the id of the change, so publishing it twice results in one message.
 
         Raises:
             Unavailable: neither lane accepted it. The membership is changed; repeating the request adds the message.
@@ -101,6 +101,6 @@ class Joins:
 
 
 def _id_of(kind: EventKind, by: Caller, user_id: str, room_id: str, at: str) -> str:
-    """The id of a join or leave that was sent without one. A user who changes others has ids of their own."""
+    """The id of a join or leave that was sent without one. It names the caller who changes another user."""
     is_own = by.has(EVENTS_WRITE) or by.subject == user_id
     return keys.derived_id(kind, user_id, room_id, at, *([] if is_own else [by.subject]))

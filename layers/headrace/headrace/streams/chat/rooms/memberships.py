@@ -43,7 +43,6 @@ class Membership:
     """The joins and leaves of one user in one room. Without any, the user was never in the room.
 
     ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
-    Lists hide a room that the user ``left_for_good``, until the user joins it again.
     """
 
     user_id: str
@@ -62,7 +61,6 @@ class Membership:
 
     @property
     def shown_name(self) -> str:
-        """The name that others see."""
         return shown_name(self.username, self.user_id)
 
     @property
@@ -106,11 +104,7 @@ def newest(memberships: Iterable[Membership], limit: int) -> tuple[list[Membersh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One join or leave to add.
-
-    ``None`` keeps the ``role`` and ``username`` that are stored. A leave removes the role. A join makes lists show the
-    room again.
-    """
+    """One join or leave to add. ``None`` keeps the stored ``role`` and ``username``; a leave removes the role."""
 
     user_id: str
     room_id: str

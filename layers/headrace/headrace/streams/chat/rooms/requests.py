@@ -139,11 +139,16 @@ class RoomBody(TypedDict):
     createdBy: str
 
 
-class OwnMembership(TypedDict):
-    """The caller is ``in`` the room since then, or has ``left`` it."""
+class MembershipState(TypedDict):
+    """``in`` since the user joined, or ``left`` since the user left."""
 
     state: Literal["in", "left"]
     since: str
+
+
+class OwnMembership(MembershipState):
+    """The caller is ``in`` the room since then, or has ``left`` it."""
+
     role: Role
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from headrace.core.items import Item, to_wire
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, too_many
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, invitation_body, too_many
 
 
 class DynamoInvitations:
@@ -28,10 +28,7 @@ class DynamoInvitations:
     def add(self, invitation: Invitation) -> None:
         if not self._counted(invitation) and not (self._recount(invitation) and self._counted(invitation)):
             raise too_many(invitation.user_id)
-        self._table.put(
-            _key(invitation.user_id, invitation.room_id)
-            | {"invitedBy": invitation.invited_by, "invitedAt": invitation.invited_at, "role": invitation.role}
-        )
+        self._table.put({**_key(invitation.user_id, invitation.room_id), **invitation_body(invitation)})
 
     def _counted(self, invitation: Invitation) -> bool:
         condition = (
