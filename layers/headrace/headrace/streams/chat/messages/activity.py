@@ -85,7 +85,7 @@ class ActivityHook:
             return error
 
     def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:
-        """The outcome of an item. A missing room is created: a trusted sender's message may be stored before its room."""
+        """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it."""
         try:
             if raised is False and self._rooms.get(item["roomId"]) is None:
                 self._rooms.create(first_room(item["roomId"], iso(self._clock.now()), item["userId"]))
