@@ -58,7 +58,7 @@ class SlotState:
         return self.aggregate is not None or self.packed is not None
 
     def missing(self) -> Iterator[SlotState]:
-        """It and its missing parts, the longer slots first."""
+        """This slot if it is missing, and then its missing parts: longer slots come first."""
         if not self.found:
             yield self
             for part in self.parts:

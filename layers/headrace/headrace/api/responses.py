@@ -17,11 +17,11 @@ REQUEST_ID_FORM = f"a text or a number of at most {REQUEST_ID_LIMIT} characters"
 REQUEST_ID = "x-request-id"
 """The header of every HTTP answer with the correlation id of its log lines."""
 HEADERS = {"content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff"}
-"""Of every HTTP answer. Pages are private, and no answer is for another caller."""
+"""The headers of every HTTP answer. No answer is for another caller."""
 FRAME_BYTES = 128 * 1024
 """The longest message that a WebSocket API sends."""
 HEAD_BYTES = 1024
-"""Of them, for the ids of the frame's request."""
+"""How many of these bytes are for the ids of the frame's request."""
 
 
 def http(status: int, body: Mapping[str, Any] | int, headers: Mapping[str, str]) -> dict[str, Any]:

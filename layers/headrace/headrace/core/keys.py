@@ -25,9 +25,9 @@ SENDER_TAG_LENGTH = 12
 DERIVED_ID_LENGTH = 26
 TIME_LENGTH = 27
 ID_FORM = f"1 to {ID_LIMIT} characters of any script without '#', '/', '?' and control characters; not '.' or '..'"
-"""Of an id in a new event, room or membership, and of every id in a path."""
+"""The form of an id in a new event, room or membership, and of every id in a path."""
 STORED_ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
-"""Of a stored id, of a username, and of an id that only reads: earlier versions stored ids with ``/`` and ``?``."""
+"""The form of usernames, of stored ids and of ids to read by: earlier versions stored ids with ``/`` and ``?``."""
 
 
 class TimestampSk(NamedTuple):

@@ -45,7 +45,7 @@ class Health:
         self._kept: tuple[float, HealthBody] | None = None
 
     def answer(self) -> tuple[int, HealthBody]:
-        """HTTP status and body: 200 while events are accepted and history can be read, else 503."""
+        """The HTTP status and the body, at most ``KEPT_SECONDS`` old."""
         now = self._monotonic()
         if self._kept is None or now - self._kept[0] > KEPT_SECONDS:
             self._kept = (now, self._check())

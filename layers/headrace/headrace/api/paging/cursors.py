@@ -31,7 +31,7 @@ CURSOR_LIMIT = 2048
 """Characters of a cursor: one with two ids of 128 characters, four bytes each, has about 1450."""
 
 _FORM = 2
-"""Of the encrypted content; a cursor of another form does not decrypt."""
+"""The version of the encrypted content. A cursor of another version does not decrypt."""
 _KEY_BYTES = 64
 """AES-256-SIV: one key of 256 bits for S2V, one for CTR (RFC 5297, section 2.2)."""
 REREAD_SECONDS = 10.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 20
 LIMIT = 200
 PAGE_BYTES = 3 * 1024 * 1024
-"""Of a page's items in UTF-8. Lambda's limit is 6 MB for an answer, which is encoded as JSON once more."""
+"""The longest items of a page, in UTF-8. Lambda allows 6 MB for an answer, and encodes it as JSON once more."""
 
 PLACES = ("before", "after", "around")
 _ONE_PLACE = "one parameter for the place, and cursor without from and to"

@@ -115,9 +115,9 @@ class RouteLimit:
 READS = RouteLimit("reads")
 CHANGES = RouteLimit("changes")
 MEMBERS = RouteLimit("changes", of_others="members")
-"""Of joins and leaves: own ones are changes."""
+"""The limit of joins and leaves; a caller's own count as changes."""
 OTHERS = RouteLimit("members")
-"""Of requests that are always about another user."""
+"""The limit of requests that are always about another user."""
 ROOMS = RouteLimit("rooms")
 CONNECTIONS = RouteLimit("connections")
 
