@@ -74,9 +74,8 @@ def test_an_unavailable_service_opens_the_tables_breaker(monkeypatch: pytest.Mon
 
     reasons = [guarded.put_many(table, [{"roomId": "r", "timestampSk": "1"}])[0] for _ in range(4)]
 
-    assert [str(reason) for reason in reasons] == ["the table is unavailable: ConnectionRefusedError"] * 3 + [
-        "the table was unavailable a moment ago"
-    ]
+    assert all(str(reason).startswith("the table is unavailable: ") for reason in reasons[:3])
+    assert str(reasons[3]) == "the table was unavailable a moment ago"
 
 
 @pytest.fixture
