@@ -117,7 +117,7 @@ def is_open(row: Mapping[str, Any], now: int) -> bool:
 
 
 def needs_renewal(row: Mapping[str, Any], now: int) -> bool:
-    """Whether the stored token has expired, or expires soon, so that its renewal must be looked up."""
+    """Whether the stored token has expired, or expires within 5 minutes, so that its renewal must be looked up."""
     return is_open(row, now) and row["tokenExpiresAt"] <= now // SECOND + WARNING_SECONDS
 
 
