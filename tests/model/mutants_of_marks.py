@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from headrace.analytics import generations
-from headrace.analytics import generations as late
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from tests.model.mutants import Mutant
@@ -53,7 +52,7 @@ def redelivered_rows_are_not_marked(patch: pytest.MonkeyPatch) -> None:
 
 def only_the_minute_is_marked(patch: pytest.MonkeyPatch) -> None:
     """The hour and the day, which are merged from minutes, never count the event."""
-    patch.setattr(late, "STEPS", generations.STEPS[:1])
+    patch.setattr(generations, "STEPS", generations.STEPS[:1])
 
 
 NOT_MARKED = "not marked"
