@@ -73,7 +73,7 @@ class World:
     def start(self) -> None:
         """Start new processes, with nothing in memory."""
         lane = self.mortal(self.lane)
-        publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, None, self)
+        publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, None, self.monotonic)
         self.writer = GuardedStore(self.mortal(self.store), BREAKERS, None, self.monotonic)
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
         late = LateEvents(self.mortal(self.cache), self.clock, SETTLE)
