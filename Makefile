@@ -59,7 +59,7 @@ reset: setup ## delete the stage's data (tables, queues, broker), after a questi
 	@$(STAGE) reset $(if $(YES),--yes)
 
 clean: ## delete everything that can be made again (.venv, .local, caches)
-	@rm -rf .venv .local .aws-sam .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .local .aws-sam .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 ##@ Test
 
@@ -72,7 +72,7 @@ format: setup ## let ruff format the code and fix what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
 
 unit: setup ## run the tests that use no sockets
-	@$(PY) -m pytest -q -n 2 tests/unit
+	@$(PY) -m pytest -q -n 2 tests/unit --cov=headrace --cov-report= --cov-fail-under=85
 
 model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
 	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")

@@ -39,6 +39,11 @@ TOP_LEVEL = {
 PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "headrace_client"}
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
+LINES = {"layers": 18_900, "localstage": 11_450, "loadtest": 7_750, "bench": 3_400, "tools": 2_400, "faults": 2_700}
+LINES |= {"rehearsal": 1_650, "ops": 1_150, "clients": 1_150}
+"""At most so many lines of Python are in these folders. Raise a number here when growth is worth it, and say why in the
+commit."""
+
 PRODUCTS = {
     "boto3": {"runtime"},
     "botocore": {"runtime", "storage/dynamodb", "live/push"},
@@ -170,6 +175,11 @@ def test_packages_and_modules_of_the_layer_stay_small() -> None:
 
     assert not long
     assert not full
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_folder_grows_only_by_decision(name: str) -> None:
+    assert sum(len(path.read_text().splitlines()) for path in (ROOT / name).rglob("*.py")) <= LINES[name]
 
 
 def test_only_one_module_reads_the_environment() -> None:
