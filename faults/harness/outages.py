@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from faults.harness.services import ProxiedServices
+from faults.harness.services import ProxiedServices, rabbitmqctl
 from faults.proxies.http_proxy import Fault
 from faults.proxies.proxy_faults import LosesConfirms, down, refuse
 from faults.proxies.throttle import Throttled
@@ -38,9 +38,9 @@ def silent(services: ProxiedServices, name: str) -> Iterator[None]:
 @contextmanager
 def memory_alarm(services: ProxiedServices) -> Iterator[None]:
     """The broker's memory alarm blocks every publisher."""
-    services.rabbitmqctl("set_vm_memory_high_watermark", LOWEST_WATERMARK)
+    rabbitmqctl(services.folder, "set_vm_memory_high_watermark", LOWEST_WATERMARK)
     yield
-    services.rabbitmqctl("set_vm_memory_high_watermark", USUAL_WATERMARK)
+    rabbitmqctl(services.folder, "set_vm_memory_high_watermark", USUAL_WATERMARK)
 
 
 @contextmanager

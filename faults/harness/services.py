@@ -164,22 +164,24 @@ class ProxiedServices:
         """Cut the connections of all SQS calls under way."""
         self._call(self.sqs.cut)
 
-    def rabbitmqctl(self, *arguments: str) -> None:
-        """Run ``rabbitmqctl`` against this broker.
 
-        Raises:
-            subprocess.CalledProcessError: it refused.
-        """
-        folder = self.folder / "services" / "rabbitmq"
-        ports = json.loads((self.folder / "services" / "ports.json").read_text())
-        path = os.pathsep.join([*EXTRA_FOLDERS, os.environ.get("PATH", "")])
-        environment = {
-            "PATH": path,
-            "HOME": str(folder),
-            "LANG": "C.UTF-8",
-            "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
-            "RABBITMQ_NODENAME": "headrace@localhost",
-            "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
-        }
-        command = [shutil.which("rabbitmqctl", path=path) or "rabbitmqctl", *arguments]
-        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=CLI_SECONDS)
+def rabbitmqctl(folder: Path, *arguments: str) -> str:
+    """What ``rabbitmqctl`` prints for the broker of the stage whose files are in ``folder``.
+
+    Raises:
+        subprocess.CalledProcessError: it refused.
+    """
+    broker = folder / "services" / "rabbitmq"
+    ports = json.loads((folder / "services" / "ports.json").read_text())
+    path = os.pathsep.join([*EXTRA_FOLDERS, os.environ.get("PATH", "")])
+    environment = {
+        "PATH": path,
+        "HOME": str(broker),
+        "LANG": "C.UTF-8",
+        "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
+        "RABBITMQ_NODENAME": "headrace@localhost",
+        "RABBITMQ_CONF_ENV_FILE": str(broker / "rabbitmq-env.conf"),
+    }
+    command = [shutil.which("rabbitmqctl", path=path) or "rabbitmqctl", *arguments]
+    run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=CLI_SECONDS)
+    return run.stdout
