@@ -32,7 +32,8 @@ def play_responses(client: AwsClient, play: Play) -> list[dict[str, Any]]:
 
     client.meta.events.register_first("before-send.dynamodb", answered)
     # The hot calls would also be sent over their own connections.
-    client.meta.events.register = lambda *_: None
+    register = client.meta.events.register
+    client.meta.events.register = lambda name, handler: None if "before-send" in name else register(name, handler)
     return calls
 
 
