@@ -124,30 +124,10 @@ def database(*, of_the_stage: bool = False, **variables: str) -> Iterator[Databa
     with tempfile.TemporaryDirectory() as folder:
         node, environment = node_command(packages) if of_the_stage else ([install.node_program()], {})
         place = ["--path", f"{folder}/data"] if of_the_stage else []
-        dynalite: list[str | Path] = [
-            *node,
-            packages / "dynalite" / "cli.js",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(port),
-            *place,
-        ]
-        redis: list[str | Path] = [
-            program,
-            "--port",
-            str(cache_port),
-            "--bind",
-            "127.0.0.1",
-            "--dir",
-            folder,
-            "--save",
-            "",
-        ]
-        with (
-            _process([*dynalite, "--createTableMs", "0"], environment) as process,
-            _process(redis, {}),
-        ):
+        options = f"--host 127.0.0.1 --port {port} --createTableMs 0".split()
+        dynalite: list[str | Path] = [*node, packages / "dynalite" / "cli.js", *options, *place]
+        redis: list[str | Path] = [program, *f"--port {cache_port} --bind 127.0.0.1 --dir {folder} --save".split(), ""]
+        with _process(dynalite, environment) as process, _process(redis, {}):
             _wait(port, process)
             yield Database(port, cache_port)
 

@@ -29,12 +29,9 @@ from loadtest.client.stage_process import interruptible
 BENCHES = {
     "publish": "publish",
     "persist": "persist",
-    "clicks": "clicks --clicks 4000",
-    "rate-limit": "rate_limit",
     "history": "history",
     "analytics": "analytics --sizes 50000 --day 0",
     "live": "live --seconds 20",
-    "flood": "live.flood --seconds 15",
     "first": "analytics.first_questions",
     "localstage": "localstage",
     "cold": "cold",

@@ -11,9 +11,8 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 from bench.analytics.world import empty_cache
@@ -21,11 +20,11 @@ from bench.requests import answer_of, http_event
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import fill
 from bench.services import database
-from loadtest.ads.click_size import validated
 from loadtest.ads.clicks import click_of
 
 MINUTE_START = int(time.time() // 60 - 60) * 60_000_000
 """An hour ago: no row has expired, and the minute is kept as a slot."""
+MINUTE_END = MINUTE_START + 60_000_000
 RESORT, SEASON, DAY = 7, 2025, 45
 LIFTS, SKIERS = 40, 2_000
 SCOPE = "analytics:read"
@@ -34,59 +33,43 @@ PARALLEL = 8
 Ask = Callable[[], dict[str, Any]]
 
 
-@dataclass
-class Traffic:
-    """What a function has read from DynamoDB: its ``queries``, and how many rows they found."""
+def watched_reader(queries: list[dict[str, Any]]) -> Any:
+    """A reader of columns that adds the parameters of its queries to ``queries``."""
+    from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 
-    queries: list[dict[str, Any]] = field(default_factory=list)
-    rows: int = 0
+    def keep(params: dict[str, Any], **_: Any) -> None:
+        queries.append(dict(params))
 
-    def watch(self, dynamodb: Any) -> Any:
-        """Count the queries of a client of boto3."""
-
-        def counted(params: dict[str, Any], **_: Any) -> None:
-            self.queries.append(dict(params))
-
-        def answered(parsed: dict[str, Any], **_: Any) -> None:
-            self.rows += len(parsed["Items"])
-
-        dynamodb.meta.events.register("provide-client-params.dynamodb.Query", counted)
-        dynamodb.meta.events.register("after-call.dynamodb.Query", answered)
-        return dynamodb
+    dynamodb = columns_client(PARALLEL)
+    dynamodb.meta.events.register("provide-client-params.dynamodb.Query", keep)
+    return DynamoColumns(dynamodb)
 
 
-def key_of(stream: Any) -> tuple[str, str]:
-    """The key of a stream's table."""
-    return stream.partition_key, stream.sort_key
+def store(stream: Any, table: str, events: Iterable[dict[str, Any]]) -> None:
+    """Store events of a trusted producer in the table of their stream."""
+    from headrace.core.caller import SenderContext
+    from headrace.core.stream import TableSettings
+
+    sender, settings = SenderContext("bench", "bench", True, MINUTE_END), TableSettings(table=table, retention_days=90)
+    rows = (stream.item(stream.accept(each, sender).event, MINUTE_START, settings) for each in events)
+    fill(table, (stream.partition_key, stream.sort_key), rows, insert_only=stream.insert_only)
 
 
 def fill_clicks(count: int) -> None:
     """Store clicks of one minute: on 200 ads, by 5,000 users, of five types."""
-    from headrace.core.stream import TableSettings
     from headrace.streams.ads.stream import ADS
 
     chance = random.Random(1)
-    table = TableSettings(table="AdClicks", retention_days=90)
     clicks = (click_of(1, number, MINUTE_START + number * 60_000_000 // count, chance) for number in range(count))
-    events = validated([click.item() for click in clicks])
-    fill(
-        table.table,
-        key_of(ADS),
-        (ADS.item(event, MINUTE_START, table) for event in events),
-        insert_only=ADS.insert_only,
-    )
+    store(ADS, "AdClicks", (click.item() for click in clicks))
 
 
 def fill_rides(count: int) -> None:
     """Store rides of one day of a resort."""
-    from headrace.core.caller import SenderContext
-    from headrace.core.stream import TableSettings
     from headrace.streams.ski.stream import SKI
 
     chance = random.Random(1)
-    sender = SenderContext("bench", "bench", True, MINUTE_START)
-    table = TableSettings(table="LiftRides", retention_days=90)
-    rides = [
+    rides = (
         {
             "resortID": RESORT,
             "seasonID": SEASON,
@@ -97,29 +80,26 @@ def fill_rides(count: int) -> None:
             "rideID": f"ride-{number}",
         }
         for number in range(count)
-    ]
-    items = (SKI.item(SKI.accept(ride, sender).event, MINUTE_START, table) for ride in rides)
-    fill(table.table, key_of(SKI), items, insert_only=SKI.insert_only)
+    )
+    store(SKI, "LiftRides", rides)
 
 
-def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
+def top_ads(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     """Ask for the top ads of the minute."""
     from headrace.analytics.requests import TopQuery
     from headrace.analytics.scanner import Scanner
     from headrace.analytics.windows import Analytics
     from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock, iso
-    from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
     from headrace.streams.ads.routes import AdsServices, top
 
     clock, cache = SystemClock(), _cache(cache_port)
-    reader = DynamoColumns(traffic.watch(columns_client(PARALLEL)))
-    scanner = Scanner(reader, "AdClicks", 8, clock, PARALLEL)
+    scanner = Scanner(watched_reader(queries), "AdClicks", 8, clock, PARALLEL)
     unused: Any = None  # by this route
 
     def ask() -> dict[str, Any]:
         services = AdsServices(unused, unused, "", Analytics(scanner, cache, clock, 10))
-        window = {"from": iso(MINUTE_START), "to": iso(MINUTE_START + 60_000_000)}
+        window = {"from": iso(MINUTE_START), "to": iso(MINUTE_END)}
         router = http_handler(Api({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock))
         return answer_of(router, http_event("GET /ads/top", SCOPE, window))
 
@@ -128,12 +108,11 @@ def top_ads(count: int, cache_port: int, traffic: Traffic) -> Ask:
     return ask
 
 
-def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
+def rides_per_hour(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     """Ask for the rides of each hour of the day."""
     from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock
     from headrace.runtime.aws import client as lean
-    from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
     from headrace.streams.ski.dynamodb import DynamoResorts
     from headrace.streams.ski.redis import RedisDayCounts
     from headrace.streams.ski.resort_days import ResortDays
@@ -143,8 +122,7 @@ def rides_per_hour(count: int, cache_port: int, traffic: Traffic) -> Ask:
     resorts = DynamoResorts(lean("dynamodb"), "Resorts")
     resorts.add_season(RESORT, SEASON, "Mission Ridge")
     counts = RedisDayCounts(_cache(cache_port))
-    columns = DynamoColumns(traffic.watch(columns_client(PARALLEL)))
-    days = ResortDays(columns, "LiftRides", resorts, counts, clock, parallel=PARALLEL)
+    days = ResortDays(watched_reader(queries), "LiftRides", resorts, counts, clock, parallel=PARALLEL)
     unused: Any = None  # this route does not use them
     services = SkiServices(unused, days, resorts, unused, clock)
     route = "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours"
@@ -200,20 +178,17 @@ def main(rounds: int, clicks: int, rides: int) -> list[Series]:
         fill_clicks(clicks)
         fill_rides(rides)
         print(f"{clicks + rides:,} rows written in {time.monotonic() - began:.1f} s; {rounds} rounds\n")
-        head("asked first", "ms", "bare Query, ms", "ratio", "pages", "rows")
+        head("asked first", "ms", "bare Query, ms", "ratio", "pages")
         series: list[Series] = []
-        for what, ask_for, count in (
-            ("top ads", top_ads, clicks),
-            ("rides per hour", rides_per_hour, rides),
-        ):
-            traffic = Traffic()
-            ask = ask_for(count, found.cache_port, traffic)
-            read = bare(found.client(), list(traffic.queries))
-            pages, rows = str(len(traffic.queries)), f"{traffic.rows:,}"
+        for what, ask_for, count in (("top ads", top_ads, clicks), ("rides per hour", rides_per_hour, rides)):
+            queries: list[dict[str, Any]] = []
+            ask = ask_for(count, found.cache_port, queries)
+            asked = list(queries)
+            read = bare(found.client(), asked)
             times, peer = zip(*measure(ask, read, lambda: empty_cache(found.cache_port), rounds), strict=True)
             against = ratio(f"{what} / bare Query", times, peer, "lower")
             medians = [f"{statistics.median(each):.0f}" for each in (times, peer)]
-            row(what, *medians, f"{against.median:.2f}×", pages, rows)
+            row(what, *medians, f"{against.median:.2f}×", str(len(asked)))
             series += [figure(what, times, "ms"), against]
         return series
 

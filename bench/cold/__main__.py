@@ -25,7 +25,7 @@ from importlib import import_module
 from pathlib import Path
 
 from bench import ROOT
-from bench.rounds import Series, add_options, ratio, write
+from bench.rounds import Series, add_options, head, ratio, row, write
 from localstage.core.model import Function
 from localstage.template.attributes import Attributes, Live
 from localstage.template.loading import load
@@ -53,10 +53,10 @@ DUTIES = {
 }
 """The functions of each duty, by the name of its peer in ``peers``."""
 MEASURE = """
-import awslambdaric.bootstrap, sys, time
-count, began, wall = len(sys.modules), time.process_time(), time.perf_counter()
+import awslambdaric.bootstrap, time
+began = time.process_time()
 import {module}
-print(1e3 * (time.process_time() - began), 1e3 * (time.perf_counter() - wall), len(sys.modules) - count)
+print(1e3 * (time.process_time() - began))
 """
 
 
@@ -92,31 +92,22 @@ def functions(url: str) -> dict[str, Function]:
     return {function.code.name: function for function in model.functions.values()}
 
 
-def measure(folders: list[Path], module: str, variables: dict[str, str]) -> tuple[float, float, int]:
-    """Milliseconds of CPU and of time for one import, and the modules that it added."""
+def measure(folders: list[Path], module: str, variables: dict[str, str]) -> float:
+    """Milliseconds of CPU for one import."""
     path = os.pathsep.join(map(str, folders))
     keys = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_DEFAULT_REGION": "us-east-1"}
     environment = {**variables, **keys, "PYTHONPATH": path, "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", MEASURE.format(module=module)]
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-    cpu, wall, modules = output.splitlines()[-1].split()
-    return float(cpu), float(wall), int(modules)
+    return float(output.splitlines()[-1])
 
 
 def pack(build: Path, *options: str) -> Path:
     """Both layers as ``sam build`` leaves them, in one folder."""
     python = build / "Layers" / "python"
     wanted = LAYERS / "dependencies" / "requirements.txt"
-    command = [
-        str(Path(sys.executable).with_name("uv")),
-        "pip",
-        "install",
-        "--quiet",
-        "--target",
-        str(python),
-        *options,
-    ]
-    subprocess.run([*command, "--require-hashes", "-r", str(wanted)], check=True)
+    command = [str(Path(sys.executable).with_name("uv")), "pip", "install", "--quiet", "--require-hashes"]
+    subprocess.run([*command, "--target", str(python), *options, "-r", str(wanted)], check=True)
     shutil.copytree(LAYERS / "headrace", python, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     return python
 
@@ -129,13 +120,13 @@ def layers_megabytes(folder: Path) -> float:
     return sum(path.stat().st_size for path in python.rglob("*") if path.is_file()) / 1e6
 
 
-def series(runs: Sequence[Mapping[str, tuple[float, float, int]]]) -> list[Series]:
+def series(runs: Sequence[Mapping[str, float]]) -> list[Series]:
     """The ratio of each function to its peer."""
     return [
         ratio(
             f"{name}, CPU against {duty} the usual way",
-            (run[name][0] for run in runs),
-            (run[f"peer {duty}"][0] for run in runs),
+            (run[name] for run in runs),
+            (run[f"peer {duty}"] for run in runs),
             "lower",
         )
         for duty, names in DUTIES.items()
@@ -160,20 +151,16 @@ def main(rounds: int, path: Path | None = None) -> int:
         jobs |= {f"peer {duty}": ([layers], f"peers.{duty}", {"AWS_ENDPOINT_URL": url}) for duty in DUTIES}
         runs = [{name: measure(*job) for name, job in jobs.items()} for _ in range(rounds + 1)][1:]
         size = layers_megabytes(folder / "arm64")
-    medians = {name: [statistics.median(run[name][at] for run in runs) for at in range(3)] for name in jobs}
+    medians = {name: statistics.median(run[name] for run in runs) for name in jobs}
     write(series(runs), path)
     print(f"Python {platform.python_version()}, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
-    print("| function | usual way | CPU, ms | usual, ms | ratio | modules | usual |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    head("function", "usual way", "CPU, ms", "usual, ms", "ratio")
     ratios = {}
     for duty, names in DUTIES.items():
-        peer_cpu, _, peer_modules = medians[f"peer {duty}"]
+        usual = medians[f"peer {duty}"]
         for name in names:
-            cpu, _, modules = medians[name]
-            ratios[name] = cpu / peer_cpu
-            print(
-                f"| `{name}` | {duty} | {cpu:.0f} | {peer_cpu:.0f} | {ratios[name]:.2f}× | {modules} | {peer_modules} |"
-            )
+            ratios[name] = medians[name] / usual
+            row(f"`{name}`", duty, f"{medians[name]:.0f}", f"{usual:.0f}", f"{ratios[name]:.2f}×")
     missed, mean = [name for name, each in ratios.items() if each > AIM], statistics.mean(ratios.values())
     print(f"\nmean {mean:.2f}× (aim ≤ {AIM_MEAN}×); over {AIM}×: {', '.join(missed) or 'none'}")
     print(f"layers unzipped: {size:.1f} MB (aim: at most {AIM_MB})")

@@ -1,1 +1,1 @@
-"""Measures messages on their way to subscribers, also beside a flood in another room."""
+"""Measures messages on their way to subscribers."""

@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -18,7 +19,7 @@ from bench.suite import commit, facts
 from bench.sweep import heat_map
 from bench.sweep.grid import FORMS, Setting, grid, window_text
 from bench.sweep.point import Point, measure
-from loadtest.client.command import exit_code_of
+from loadtest.client.command import exit_code_of, positive
 from loadtest.client.stage_process import interruptible
 from localstage.client.running_stage import ROOT
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.sweep", description=__doc__.splitlines()[0])
     for name, form in FORMS.items():
         parser.add_argument(f"--{name}", default="", help=f"{form}, separated by commas")
-    parser.add_argument("--scale", default="1", help=f"factor of the {MESSAGES:,} messages of a point")
+    parser.add_argument("--scale", type=positive, default=1.0, help=f"factor of the {MESSAGES:,} messages of a point")
     parser.add_argument("--results", type=Path, default=ROOT / ".local" / "sweeps", help="folder of the results")
     options = parser.parse_args(arguments)
     with interruptible():
@@ -46,7 +47,7 @@ def command(options: argparse.Namespace) -> int:
         ValueError: an option has a wrong value.
     """
     settings = grid({name: getattr(options, name) for name in FORMS})
-    messages = messages_of(options.scale)
+    messages = max(FEWEST, round(MESSAGES * options.scale))
     seconds = len(settings) * (START_SECONDS + messages * 1.2 / RATE)
     print(f"{len(settings)} points of {messages:,} messages, about {max(1, seconds / 60):.0f} min", flush=True)
     points: list[Point] = []
@@ -59,21 +60,6 @@ def command(options: argparse.Namespace) -> int:
         if points:
             report(points, settings, messages, options.results)
     return 0 if all(point.whole and not point.lost for point in points) else 1
-
-
-def messages_of(scale: str) -> int:
-    """The messages of a point.
-
-    Raises:
-        ValueError: ``scale`` is no number above 0.
-    """
-    try:
-        factor = float(scale)
-    except ValueError:
-        factor = 0.0
-    if not 0 < factor < float("inf"):
-        raise ValueError(f"SCALE is a number above 0, not {scale!r}")
-    return max(FEWEST, round(MESSAGES * factor))
 
 
 def line(point: Point) -> str:
@@ -90,7 +76,7 @@ def report(points: Sequence[Point], settings: Sequence[Setting], messages: int, 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{commit()}.json"
     about = {"commit": commit(), "machine": facts(), "messages": messages, "partial": partial}
-    path.write_text(json.dumps({**about, "points": [point.message() for point in points]}, indent=1), encoding="utf-8")
+    path.write_text(json.dumps({**about, "points": [asdict(point) for point in points]}, indent=1), encoding="utf-8")
     heat_map.write(points, path.with_suffix(".svg"))
     table(points)
     print("\n".join(means(points)))

@@ -12,7 +12,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,6 @@ class Point:
     lost: int
     whole: bool
     seconds: float
-
-    def message(self) -> dict[str, Any]:
-        """The point as simple values."""
-        return asdict(self)
 
 
 def measure(setting: Setting, messages: int) -> Point:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 from localstage.client.errors import ClientError
 
@@ -31,10 +32,18 @@ def count(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: it is something else.
     """
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return value
+    if text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+
+
+def positive(text: str) -> float:
+    """The number above 0 in an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: it is something else.
+    """
+    with suppress(ValueError):
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from loadtest.client.command import count
+from loadtest.client.command import count, positive
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.shape import Shape
 from localstage.client.errors import ClientError
@@ -24,8 +23,8 @@ def add_options(parser: Any, names: Sequence[str], **more: Any) -> None:
     """Add the options to a parser of argparse or Locust, which gets ``more`` with each of them."""
     add = partial(parser.add_argument, **more)
     add("--shape", choices=names, default=DEFAULT, help=f"which load (default {DEFAULT})")
-    add("--scale", type=_positive, default=1.0, help="factor of events, seconds, users and rates")
-    add("--seconds", type=_positive, help="duration of the longest phase")
+    add("--scale", type=positive, default=1.0, help="factor of events, seconds, users and rates")
+    add("--seconds", type=positive, help="duration of the longest phase")
     add("--messages", type=count, help="events of the first phase; in proportion in the others")
     add("--connections", type=count, help="at most so many users of each kind")
     add("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
@@ -55,13 +54,3 @@ def arguments_of(options: Any) -> list[str]:
     names = ("shape", "scale", "seconds", "messages", "connections", "results")
     given = ((name, getattr(options, name)) for name in names)
     return [text for name, value in given if value is not None for text in (f"--{name}", str(value))]
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value

@@ -20,21 +20,21 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_benchmark_writes_its_rounds_and_its_ratios_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
-    done = make("bench", "BENCH=clicks", "ROUNDS=1", f"RUN={path}")
+    done = make("bench", "BENCH=persist", "ROUNDS=1", f"RUN={path}", "ARGS=--items 100")
 
     assert done.returncode == 0, done.stdout + done.stderr
     run = json.loads(path.read_text())
     assert run["machine"]["cores"]
-    assert {each["better"] for each in run["benches"]["clicks"]["series"]} == {"", "lower"}
+    assert {each["better"] for each in run["benches"]["persist"]["series"]} == {"", "lower", "higher"}
 
     # A run that is a thousand times worse.
-    for each in run["benches"]["clicks"]["series"]:
+    for each in run["benches"]["persist"]["series"]:
         each["values"] = [value * 1000 for value in each["values"]]
     path.write_text(json.dumps(run))
     checked = make("bench-check", f"RUN={path}")
 
     assert checked.returncode == 2, checked.stdout  # make's own code for a command that failed
-    assert "worse   clicks: bytes of 100 clicks against JSON" in checked.stdout
+    assert "worse   persist: CPU per item against batch_writer(), without latency" in checked.stdout
 
 
 @pytest.mark.timeout(240)
