@@ -147,13 +147,6 @@ class MemoryCache:
         self._call()
         return [self._get(key) for key in keys]
 
-    def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        self._call()
-        if only_new and self._get(key) is not None:
-            return False
-        self._set(key, value, seconds)
-        return True
-
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         self._call()
         for key, (value, seconds) in entries.items():

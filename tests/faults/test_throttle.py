@@ -11,7 +11,7 @@ from botocore.parsers import create_parser
 
 from faults.proxies.http_proxy import Call
 from faults.proxies.throttle import Throttled
-from headrace.runtime.aws import THROTTLING_CODES
+from headrace.storage.dynamodb.client import THROTTLING_CODES
 
 TABLE = {
     "TableName": "Messages",

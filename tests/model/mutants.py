@@ -211,7 +211,7 @@ def no_pauses_between_tries(patch: pytest.MonkeyPatch) -> None:
 @found_as(r"dead after")
 def a_throttled_try_counts(patch: pytest.MonkeyPatch) -> None:
     """Records that a table throttles spend their tries, as if it were unavailable."""
-    patch.setattr(Persister, "_send_throttled_again", lambda *_: [])
+    patch.setattr(Persister, "_send_throttled_again", lambda *_: False)
 
 
 @found_as(r"poison is not dead at once|poison was waited for")

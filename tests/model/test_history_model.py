@@ -114,7 +114,7 @@ class Reading(RuleBasedStateMachine):
         self.store_message(room, user, tick, id_, 10**6, True)
         self.wait(seconds)
         if value is not None:
-            cache.set(key, value, 2)
+            cache.set_many({key: (value, 2)})
 
     @rule(looking=st.permutations(USERS), room=rooms, limit=st.integers(1, 3))
     def newest_page_of_a_room(self, looking: list[str], room: str, limit: int) -> None:

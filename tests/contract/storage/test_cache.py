@@ -46,7 +46,7 @@ def test_set_values_are_read_under_any_keys_in_any_slots(subject: Subject) -> No
 
 
 def test_deleted_values_are_gone_and_a_second_delete_succeeds(subject: Subject) -> None:
-    subject.cache.set("a", b"1", 60)
+    subject.cache.set_many({"a": (b"1", 60)})
 
     subject.cache.delete_many(["a", "b"])
     subject.cache.delete_many(["a", "b"])
@@ -55,25 +55,17 @@ def test_deleted_values_are_gone_and_a_second_delete_succeeds(subject: Subject) 
 
 
 def test_a_value_expires_after_its_time_to_live(subject: Subject) -> None:
-    subject.cache.set("short", b"1", 0.05)
-    subject.cache.set("long", b"1", 60)
+    subject.cache.set_many({"short": (b"1", 0.05)})
+    subject.cache.set_many({"long": (b"1", 60)})
 
     subject.wait(0.1)
 
     assert subject.cache.get_many(["short", "long"]) == [None, b"1"]
 
 
-def test_only_new_keeps_an_existing_value_and_returns_false(subject: Subject) -> None:
-    assert subject.cache.set("a", b"1", 60, only_new=True)
-    assert not subject.cache.set("a", b"2", 60, only_new=True)
-    assert subject.cache.set("a", b"3", 60)
-
-    assert subject.cache.get_many(["a"]) == [b"3"]
-
-
 def test_add_many_adds_only_missing_keys(subject: Subject) -> None:
-    subject.cache.set("b", b"old", 60)
-    subject.cache.set("c", b"old", 0.05)
+    subject.cache.set_many({"b": (b"old", 60)})
+    subject.cache.set_many({"c": (b"old", 0.05)})
     subject.wait(0.1)
 
     added = subject.cache.add_many({"a": (b"1", 60), "b": (b"2", 60), "c": (b"3", 0.05)})
@@ -102,7 +94,7 @@ def test_an_unavailable_cache_is_tried_every_five_seconds(redis_node: RedisNode)
         return connect(redis_node.settings, 0.1)
 
     cache = RedisCache(opened, monotonic=lambda: now[0])
-    cache.set("a", b"1", 60)
+    cache.set_many({"a": (b"1", 60)})
     redis_node.kill()
     for _ in range(5):
         with pytest.raises(CacheUnavailable):
@@ -136,7 +128,7 @@ def test_a_cluster_client_takes_over_where_the_endpoint_points_to_other_nodes(re
     redis_node.start()
     cache = RedisCache(Pointing, lambda: connect_cluster(redis_node.settings, 1.0))  # type: ignore[arg-type]
 
-    cache.set("a", b"1", 60)
-    cache.set("b", b"2", 60)
+    cache.set_many({"a": (b"1", 60)})
+    cache.set_many({"b": (b"2", 60)})
 
     assert cache.get_many(["a", "b"]) == [b"1", b"2"]

@@ -243,7 +243,7 @@ def test_p10_after_a_bounded_wait_for_another_builder_rows_are_read() -> None:
     """The result is not stored in the cache."""
     world = world_with(NOW - times.MINUTE)
     hour = (NOW - times.HOUR) // times.SECOND
-    world.cache.set(generations.slot_builder("chat", hour - hour % HOUR), b"1", 10)
+    world.cache.set_many({generations.slot_builder("chat", hour - hour % HOUR): (b"1", 10)})
     waits: list[float] = []
     reader = replace(world.reader(), sleep=waits.append)
 

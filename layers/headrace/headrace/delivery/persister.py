@@ -26,7 +26,7 @@ from headrace.delivery.records import ATTEMPTS, Record
 from headrace.delivery.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import CORRELATION_ID, RetryLane, RetryRecord, VisibilityChange, correlation_attribute
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
-from headrace.queues.sqs.retry_queue import BASE64, ENCODING, fits, sqs_correlation_id
+from headrace.queues.sqs.retry_queue import BASE64, ENCODING, fits
 from headrace.runtime.observability import Meter, correlate_batch, logger, report
 from headrace.storage.ports import Store
 
@@ -100,62 +100,55 @@ class Persister:
         meter = Meter()
         try:
             raws = event["Records"]
-            correlate_batch(set(map(sqs_correlation_id, raws)), invocation)
+            correlate_batch(set(map(records.sqs_correlation_id, raws)), invocation)
             _log_repeated(raws)
-            kept = self._store_again(raws, remaining, meter)
-            self._retry_lane.postpone([self._visibility_change(raws[index], kept[index]) for index in sorted(kept)])
-            return {"batchItemFailures": [{"itemIdentifier": raws[index]["messageId"]} for index in sorted(kept)]}
+            tried = [(raw, self._store_again(raw, remaining, meter)) for raw in raws]
+            kept = [(raw, reasons) for raw, reasons in tried if reasons]
+            self._retry_lane.postpone([self._visibility_change(raw, reasons) for raw, reasons in kept])
+            return {"batchItemFailures": [{"itemIdentifier": raw["messageId"]} for raw, _ in kept]}
         finally:
             meter.flush()
 
-    def _store_again(self, raws: Sequence[Raw], remaining: Remaining, meter: Meter) -> dict[int, list[Reason]]:
-        """Store SQS records; by index, those to keep, with the reason of each event that is not stored."""
-        parsed: dict[int, Record] = {}
-        kept: dict[int, list[Reason]] = {}
-        for index, raw in enumerate(raws):
-            try:
-                parsed[index] = records.rows_of(records.sqs_body(raw), self._tables)
-            except PoisonRecord as error:
-                meter.count("Poison", lane="retry", reason=error.reason)
-                meter.trace("poison", {sqs_correlation_id(raw): 1}, lane="retry", reason=error.reason)
-                kept[index] = [error]
-        if remaining() < TRY_MARGIN:
-            late = StoreThrottled("no time is left in this invocation")
-            kept.update({index: [late] * len(record.rows) for index, record in parsed.items()})
+    def _store_again(self, raw: Raw, remaining: Remaining, meter: Meter) -> list[Reason]:
+        """Store an SQS record; the reason of each event that is not stored. A record with any is kept."""
+        stream, request = UNKNOWN_STREAM, records.sqs_correlation_id(raw)
+        try:
+            record = records.rows_of(records.sqs_body(raw), self._tables)
+        except PoisonRecord as error:
+            meter.count("Poison", lane="retry", reason=error.reason)
+            meter.trace("poison", {request: 1}, lane="retry", reason=error.reason)
+            reasons: list[Reason] = [error]
         else:
-            failures = _by_record(self._writer.write(parsed, "retry", meter))
-            for index in self._send_throttled_again(raws, parsed, failures, meter):
-                del failures[index]
-            kept.update({index: [each.reason for each in failed] for index, failed in failures.items()})
-        for index, reasons in kept.items():
-            if records.receives(raws[index]) >= retry_schedule.RECEIVES:
-                stream = parsed[index].stream.name if index in parsed else UNKNOWN_STREAM
-                meter.count("Dead", len(reasons), stream=stream)
-                request = parsed[index].correlation_id if index in parsed else sqs_correlation_id(raws[index])
-                meter.trace("dead", {request: len(reasons)}, stream=stream)
-        return kept
+            stream, request = record.stream.name, record.correlation_id
+            reasons = self._try_again(raw, record, remaining, meter)
+        if reasons and records.receives(raw) >= retry_schedule.RECEIVES:
+            meter.count("Dead", len(reasons), stream=stream)
+            meter.trace("dead", {request: len(reasons)}, stream=stream)
+        return reasons
 
-    def _send_throttled_again(
-        self, raws: Sequence[Raw], parsed: Mapping[int, Record], failures: Mapping[int, Sequence[Failed]], meter: Meter
-    ) -> list[int]:
-        """Send events that the table throttled as new records; the indexes of the records that these replace.
+    def _try_again(self, raw: Raw, record: Record, remaining: Remaining, meter: Meter) -> list[Reason]:
+        if remaining() < TRY_MARGIN:
+            return [StoreThrottled("no time is left in this invocation")] * len(record.rows)
+        failed = self._writer.write({0: record}, "retry", meter)
+        is_sent = retry_schedule.is_throttled(failed) and self._send_throttled_again(raw, record, failed, meter)
+        return [] if is_sent else [each.reason for each in failed]
 
-        A record whose events failed for other temporary reasons too, or that SQS refuses, is not replaced: it is kept,
-        and spends a try.
+    def _send_throttled_again(self, raw: Raw, record: Record, failed: Sequence[Failed], meter: Meter) -> bool:
+        """Send events that the table throttled as new records; whether these replace the record.
+
+        A record that waited for a day, or of which SQS refuses a part, is kept, and spends a try.
         """
+        now = self._clock.now()
+        if not retry_schedule.may_wait(raw, now):
+            return False
         parts = [
-            (index, retry_schedule.throttled_record(raws[index], part, self._clock.now(), self._first_pause))
-            for index, failed in failures.items()
-            if retry_schedule.is_throttled(failed) and retry_schedule.may_wait(raws[index], self._clock.now())
-            for part in self._repacked(parsed, failed)
+            retry_schedule.throttled_record(raw, part, now, self._first_pause)
+            for part in self._repacked({0: record}, failed)
         ]
-        if not parts:
-            return []
-        outcomes = self._retry_lane.send([part for _, part in parts])
-        refused = {index for (index, _), outcome in zip(parts, outcomes, strict=True) if outcome is not None}
-        replaced = sorted({index for index, _ in parts} - refused)
-        meter.count("Throttled", len(replaced))
-        return replaced
+        if any(self._retry_lane.send(parts)):
+            return False
+        meter.count("Throttled")
+        return True
 
     def _visibility_change(self, raw: Raw, reasons: Sequence[Reason]) -> VisibilityChange:
         """When a kept record is tried again. It counts as poison only if no event in it can ever be stored."""
@@ -256,7 +249,7 @@ def _log_repeated(raws: Sequence[Raw]) -> None:
     """Log each record that was received before: an attempt that crashed the function wrote nothing else."""
     for raw in raws:
         if records.receives(raw) > 1:
-            extra = {"attempt": records.receives(raw), "correlation_id": sqs_correlation_id(raw) or None}
+            extra = {"attempt": records.receives(raw), "correlation_id": records.sqs_correlation_id(raw) or None}
             logger.info("a record of the retry lane is tried again", extra=extra)
 
 

@@ -1,4 +1,4 @@
-"""Parses records of both lanes: the bytes of an SQS record, and the rows of any record, or why it is poison.
+"""Parses records of both lanes: what an SQS record holds, and the rows of any record, or why it is poison.
 
 No other code validates records, so a dead letter that is inspected has the reason for which it could not be stored.
 """
@@ -14,6 +14,7 @@ from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
+from headrace.queues.ports import CORRELATION_ID
 from headrace.queues.sqs.retry_queue import ENCODING, from_text
 from headrace.streams.registry import stream_named
 
@@ -52,8 +53,18 @@ def sqs_body(record: Mapping[str, Any]) -> bytes:
     Raises:
         PoisonRecord: not_base64.
     """
-    encoding = record.get("messageAttributes", {}).get(ENCODING, {}).get("stringValue")
-    return from_text(str(record["body"]), encoding)
+    return from_text(str(record["body"]), sqs_attributes(record).get(ENCODING))
+
+
+def sqs_attributes(record: Mapping[str, Any]) -> dict[str, str]:
+    """The texts among the attributes of an SQS record."""
+    given = record.get("messageAttributes", {}).items()
+    return {name: value["stringValue"] for name, value in given if "stringValue" in value}
+
+
+def sqs_correlation_id(record: Mapping[str, Any]) -> str:
+    """The correlation id in the attributes of an SQS record; empty for one without."""
+    return sqs_attributes(record).get(CORRELATION_ID, "")
 
 
 def receives(raw: Mapping[str, Any]) -> int:

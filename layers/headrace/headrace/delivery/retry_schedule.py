@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.errors import PoisonRecord, StoreThrottled
-from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, receives
+from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, receives, sqs_attributes
 from headrace.delivery.row_writer import Failed
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs.retry_queue import ENCODING
@@ -60,21 +60,16 @@ def is_throttled(failed: Sequence[Failed]) -> bool:
 
 def may_wait(raw: Mapping[str, Any], now: int) -> bool:
     """Whether an SQS record has waited for less than a day; ``now`` in microseconds."""
-    since = _attributes(raw).get(THROTTLED_SINCE, "")
+    since = sqs_attributes(raw).get(THROTTLED_SINCE, "")
     return not times.is_canonical(since) or now - times.micros_of(since) < THROTTLED_SECONDS * times.SECOND
 
 
 def throttled_record(raw: Mapping[str, Any], part: RetryRecord, now: int, first_pause: int) -> RetryRecord:
     """``part`` of the SQS record ``raw``, with the history of ``raw``. Poison is not delayed."""
-    before = _attributes(raw)
+    before = sqs_attributes(raw)
     history = {name: value for name, value in before.items() if name not in (ENCODING, "reason")}
     tries = {ATTEMPTS: str(attempts(before) + receives(raw))}
     attributes = {**part.attributes, "lane": "retry", THROTTLED_SINCE: times.iso(now), **history, **tries}
     return RetryRecord(
         part.body, attributes, first_pause if part.attributes["reason"] == StoreThrottled.__name__ else 0
     )
-
-
-def _attributes(raw: Mapping[str, Any]) -> dict[str, str]:
-    found = raw.get("messageAttributes", {}).items()
-    return {name: value["stringValue"] for name, value in found if "stringValue" in value}

@@ -46,7 +46,7 @@ class SubscriberHints:
     def mark_subscribed(self, room_id: str) -> None:
         """Set "some" for a room after a subscription is stored."""
         try:
-            self._cache.set(live_marker(room_id), SOME, MARK_SECONDS)
+            self._cache.set_many({live_marker(room_id): (SOME, MARK_SECONDS)})
         except CacheUnavailable as error:
             report("live marker", f"the mark that a room has subscribers is not set: {error.message}")
 
@@ -71,10 +71,10 @@ class SubscriberHints:
         try:
             found = self._connections.has_subscriptions(room_id)
             if found:
-                self._cache.set(live_marker(room_id), SOME, MARK_SECONDS)
+                self._cache.set_many({live_marker(room_id): (SOME, MARK_SECONDS)})
             elif self._monotonic() - began < LOOK_SECONDS:
                 # Another mark wins: a connection has subscribed since the read.
-                return not self._cache.set(live_marker(room_id), NONE, MARK_SECONDS, only_new=True)
+                return not self._cache.add_many({live_marker(room_id): (NONE, MARK_SECONDS)})[0]
         except StoreUnavailable as error:
             self._cooldown.start()
             report("live audience", f"subscriptions cannot be read: {error.message}")

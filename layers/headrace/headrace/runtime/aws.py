@@ -24,21 +24,6 @@ AwsClient = Any
 
 CONNECT_SECONDS = 1.0
 USER_AGENT = "headrace"
-THROTTLING_CODES = frozenset(
-    {
-        "ProvisionedThroughputExceededException",
-        "ThrottlingException",
-        "Throttling",
-        "ThrottledException",
-        "TooManyRequestsException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "LimitExceededException",
-        "AWS.SimpleQueueService.ThrottlingException",
-        "KmsThrottled",
-    }
-)
 
 for _library in ("boto3", "botocore", "urllib3"):
     # Below this level they log requests and responses, with secrets, tokens and messages. With LogLevel DEBUG, Lambda
@@ -47,10 +32,9 @@ for _library in ("boto3", "botocore", "urllib3"):
 
 
 class AwsError(Exception):
-    """A call failed: the base of the two reasons.
+    """The service refused a call; ``code`` is the service's.
 
-    ``code`` is the service's code, or the name of botocore's error. Neither it nor ``str()`` has private data: the
-    service's message is left out, because it may quote an item.
+    Neither it nor ``str()`` has private data: the service's message is left out, because it may quote an item.
     """
 
     def __init__(self, code: str) -> None:
@@ -58,17 +42,8 @@ class AwsError(Exception):
         self.code = code
 
 
-class ServiceError(AwsError):
-    """The service refused the call."""
-
-
 class NoAnswer(AwsError):
-    """There was no complete answer in time: the call may have been executed."""
-
-
-def is_throttling(error: AwsError) -> bool:
-    """Whether the service throttled the call."""
-    return isinstance(error, ServiceError) and error.code in THROTTLING_CODES
+    """There was no complete answer in time: the call may have been executed. ``code`` names botocore's error."""
 
 
 @functools.cache
@@ -127,7 +102,7 @@ def call(operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[st
     """The answer to one call; ``operation`` is a method of a client.
 
     Raises:
-        ServiceError: the service refused it; NoAnswer: there was no complete answer.
+        AwsError: the service refused it; NoAnswer: there was no complete answer.
     """
     try:
         answer = operation(**parameters)
@@ -142,5 +117,5 @@ def call(operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[st
 def aws_error(error: BaseException | None) -> AwsError:
     """``error``, which boto3 raised, without what may be private."""
     if isinstance(error, ClientError):
-        return ServiceError(str(error.response.get("Error", {}).get("Code", "Unknown")))
+        return AwsError(str(error.response.get("Error", {}).get("Code", "Unknown")))
     return NoAnswer(type(error).__name__)

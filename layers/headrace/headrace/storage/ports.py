@@ -161,10 +161,6 @@ class Cache(Protocol):
         """One value per key, in order; ``None`` where there is none."""
         ...
 
-    def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        """Store ``value`` for ``seconds``; with ``only_new`` only if there is none. Returns whether it was stored."""
-        ...
-
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         """Store each value for its seconds."""
         ...

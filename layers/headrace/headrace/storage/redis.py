@@ -50,10 +50,6 @@ class RedisCache:
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         return self.run([("GET", key) for key in keys])
 
-    def set(self, key: str, value: bytes, seconds: float, *, only_new: bool = False) -> bool:
-        command: Command = ("SET", key, value, "PX", milliseconds(seconds))
-        return self.run([(*command, "NX") if only_new else command])[0] is not None
-
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         self.run([("SET", key, value, "PX", milliseconds(seconds)) for key, (value, seconds) in entries.items()])
 

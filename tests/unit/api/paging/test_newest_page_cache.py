@@ -171,7 +171,7 @@ def test_p10_an_outdated_page_of_a_stopped_cache_is_not_used() -> None:
     room.rows.append(row(90, "new"))
     room.clock.advance(60)
     assert kept is not None
-    room.cache.set(newest_page("lobby"), kept, 2)
+    room.cache.set_many({newest_page("lobby"): (kept, 2)})
 
     assert ids(room.page())[0] == "new"
 
@@ -179,7 +179,7 @@ def test_p10_an_outdated_page_of_a_stopped_cache_is_not_used() -> None:
 @pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"{}", b"3 0 1", b"2 x 1\n", b"2 1 1 1"])
 def test_p10_an_invalid_cached_page_is_not_used(value: bytes) -> None:
     room = Room(60)
-    room.cache.set(newest_page("lobby"), value, 2)
+    room.cache.set_many({newest_page("lobby"): (value, 2)})
 
     assert len(ids(room.page())) == 20
 
@@ -236,7 +236,7 @@ def test_writers_invalidate_each_room_once_in_one_cache_call() -> None:
     cache = MemoryCache(FixedClock(START))
     items = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(25)]
     for n in range(3):
-        cache.set(newest_page(f"room-{n}"), b"x", 2)
+        cache.set_many({newest_page(f"room-{n}"): (b"x", 2)})
     calls = cache.calls
 
     assert NewestPageHook(cache).after_store(CHAT, items) == [None] * 25

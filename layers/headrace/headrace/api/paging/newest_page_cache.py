@@ -108,7 +108,7 @@ class NewestPageCache:
         for pair in zip(newest.keys, newest.items, strict=True):
             lines += pair
         try:
-            self._cache.set(newest_page(room_id), "\n".join(lines).encode(), left)
+            self._cache.set_many({newest_page(room_id): ("\n".join(lines).encode(), left)})
         except CacheUnavailable as error:
             report("newest pages", f"pages are read from the table: {error.message}")
 

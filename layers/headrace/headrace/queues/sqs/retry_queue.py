@@ -9,8 +9,8 @@ from typing import Any
 
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
 from headrace.core.groups import groups, slices
-from headrace.queues.ports import CORRELATION_ID, RetryRecord, VisibilityChange
-from headrace.runtime.aws import AwsClient, AwsError, ServiceError, call
+from headrace.queues.ports import RetryRecord, VisibilityChange
+from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call
 from headrace.runtime.threads import Parallel
 
 MESSAGE_BYTES = 1024 * 1024
@@ -58,11 +58,6 @@ def from_text(body: str, encoding: str | None) -> bytes:
         raise PoisonRecord("not_base64") from None
 
 
-def sqs_correlation_id(record: Mapping[str, Any]) -> str:
-    """The correlation id in the attributes of a record of Lambda's SQS event; empty for one without."""
-    return str(record.get("messageAttributes", {}).get(CORRELATION_ID, {}).get("stringValue", ""))
-
-
 BATCH_ENTRIES = 10
 PARALLEL = 4
 """Calls at the same time, and connections that a client should keep."""
@@ -103,7 +98,7 @@ class SqsRetryLane:
             answer = call(self._client.send_message_batch, QueueUrl=self._url, Entries=entries)
         except AwsError as error:
             failure = RetryLaneUnavailable(f"the retry queue is unavailable: {error.code}")
-            if not isinstance(error, ServiceError):
+            if isinstance(error, NoAnswer):
                 silent.append(failure)
             return {int(entry["Id"]): failure for entry in entries}
         taken = {entry["Id"] for entry in answer.get("Successful", ())}

@@ -14,9 +14,9 @@ from typing import Any
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.groups import groups, slices
 from headrace.core.items import Item, from_wire, to_wire
-from headrace.runtime.aws import AwsClient, AwsError, call, client, is_throttling
+from headrace.runtime.aws import AwsClient, AwsError, call, client
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import GET_LIMIT, WRITE_LIMIT
+from headrace.storage.dynamodb.client import GET_LIMIT, THROTTLING_CODES, WRITE_LIMIT
 from headrace.storage.dynamodb.direct import DirectCalls
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
@@ -104,7 +104,7 @@ class _Writes:
                 if error.code in _INVALID_ITEM:
                     return self._isolate(rows, error.code)
                 left = rows
-                if not is_throttling(error):
+                if error.code not in THROTTLING_CODES:
                     failure = StoreUnavailable(f"the table is unavailable: {error.code}")
                     if error.code not in _TRANSIENT:
                         self._unavailable.set()

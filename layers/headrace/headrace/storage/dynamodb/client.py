@@ -8,12 +8,13 @@ from typing import Any
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.groups import slices
 from headrace.core.items import Item, from_wire, to_wire
-from headrace.runtime.aws import AwsClient, AwsError, call, is_throttling
+from headrace.runtime.aws import AwsClient, AwsError, call
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
 WRITE_LIMIT = 25
 """Rows that one BatchWriteItem takes."""
+THROTTLING_CODES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 
 
@@ -50,7 +51,7 @@ class DynamoClient:
         except AwsError as error:
             if error.code == _CONDITION_FAILED:
                 raise ConditionFailed from None
-            if is_throttling(error):
+            if error.code in THROTTLING_CODES:
                 raise StoreThrottled(self._throttled) from error
             raise StoreUnavailable(self._unavailable) from error
 
