@@ -52,9 +52,9 @@ def prepare(endpoints: Endpoints) -> Handler:
         ROOMS_TABLE=create_table(dynamodb, "Rooms"),
         MEMBERSHIPS_TABLE=create_table(dynamodb, "Memberships"),
     )
-    from headrace.bootstrap.operations import topology
+    from headrace.bootstrap.operations import declare_topology
 
-    topology().declare(0.0)
+    declare_topology(0.0)
     where = ROOT / "functions" / "receive_frame" / "app.py"
     spec = importlib.util.spec_from_file_location("receive_frame", where)
     assert spec is not None

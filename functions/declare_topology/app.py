@@ -10,4 +10,4 @@ from headrace.operations.topology import declare_for
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Declare what is missing, and report exchanges and queues that exist with other properties."""
-    return declare_for(event, operations.topology().declare, context.aws_request_id)
+    return declare_for(event, operations.declare_topology, context.aws_request_id)

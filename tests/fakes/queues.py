@@ -94,9 +94,6 @@ class MemoryPublisher:
         """Every body in the queues, queue by queue."""
         return [message.body for queue in self.queues.values() for message in queue]
 
-    def close(self) -> None:
-        """Do nothing: there is no connection."""
-
 
 @dataclass(slots=True)
 class Message:

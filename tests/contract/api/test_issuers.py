@@ -142,12 +142,6 @@ def test_a_token_for_another_application_of_this_issuer_is_refused(server: Issue
         TokenVerifier(issuer, ("foreign",), prefix).verify(token(issuer, **claims))
 
 
-def test_an_issuer_without_discovery_has_its_keys_at_the_fixed_path(server: IssuerServer) -> None:
-    server.serve("/pool/.well-known/jwks.json", {"keys": [JWK]})
-
-    assert [key.key_id for key in signing_keys(server.url + "/pool")] == ["k1"]
-
-
 def test_both_documents_are_fetched_once_for_many_tokens(server: IssuerServer) -> None:
     server.serve(DISCOVERY, {"issuer": server.url, "jwks_uri": f"{server.url}/keys"})
     server.serve("/keys", {"keys": [JWK]})
@@ -177,7 +171,6 @@ def test_both_documents_are_fetched_once_for_many_tokens(server: IssuerServer) -
 def test_a_discovery_document_that_cannot_be_trusted_gives_no_keys(server: IssuerServer, document: Any) -> None:
     server.answers[DISCOVERY] = (200, json.dumps(document).replace("{url}", server.url).encode())
     server.serve("/keys", {"keys": [JWK]})
-    server.serve("/.well-known/jwks.json", {"keys": [JWK]})
 
     with pytest.raises(IssuerError):
         signing_keys(server.url)
@@ -204,7 +197,8 @@ def test_a_discovery_document_that_cannot_be_trusted_gives_no_keys(server: Issue
     ids=lambda answer: f"{answer[0]} {answer[1][:20]!r}",
 )
 def test_a_key_set_that_cannot_be_used_is_an_unavailable_issuer(server: IssuerServer, answer: Answer) -> None:
-    server.answers["/.well-known/jwks.json"] = answer
+    server.serve(DISCOVERY, {"issuer": server.url, "jwks_uri": f"{server.url}/keys"})
+    server.answers["/keys"] = answer
 
     with pytest.raises(Unavailable):
         TokenVerifier(server.url, ("app",)).verify(token(server.url, aud="app"))

@@ -237,7 +237,7 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     monkeypatch.setenv("BROKER_CONSUMER_SECRET_ARN", "consumer")
     monkeypatch.setenv("BROKER_CONSOLE_URLS", f"http://127.0.0.1:{free_port()}")
 
-    report = operations.topology().declare(0.0)
+    report = operations.declare_topology(0.0)
 
     assert report.missing == [
         "the users of publishers and mappings: the broker's management API is unavailable: ConnectionRefusedError"
@@ -245,4 +245,4 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     assert "queue persist.0" in report.declared
     assert report.parked == 0
     monkeypatch.setenv("BROKER_CONSOLE_URLS", rabbit.console_url)
-    assert operations.topology().declare(0.0).missing == []
+    assert operations.declare_topology(0.0).missing == []

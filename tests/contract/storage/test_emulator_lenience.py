@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 
 from headrace.core.errors import PoisonRecord
 from headrace.core.items import check
-from headrace.storage.dynamodb.batch_writer import CHUNK_BYTES, chunks
+from headrace.storage.dynamodb.batch_writer import chunks
 from headrace.storage.dynamodb.client import WRITE_LIMIT
 from headrace.storage.ports import one_of_each
 from headrace.streams.chat.stream import CHAT
@@ -43,11 +43,6 @@ def nested(levels: int) -> Wire:
 def never_more_than_25() -> None:
     rows = {(str(number),): {"roomId": str(number)} for number in range(26)}
     assert max(map(len, chunks(rows))) <= WRITE_LIMIT
-
-
-def never_more_than_16_megabytes() -> None:
-    rows = {(str(number),): {"roomId": str(number), "text": "x" * 400_000} for number in range(60)}
-    assert max(sum(map(len, chunk.values())) for chunk in chunks(rows)) <= CHUNK_BYTES
 
 
 def never_one_key_twice() -> None:
@@ -96,9 +91,6 @@ TOO_LARGE = "x" * 410 * 1024
 ENTRIES = {
     "26 items": entry([wire(number) for number in range(26)], never_more_than_25, "moto"),
     "one key twice": entry([wire(), wire()], never_one_key_twice),
-    "more than 16 MB": entry(
-        [wire(number, text={"S": "x" * 720_000}) for number in range(25)], never_more_than_16_megabytes
-    ),
     "an item over 400 KB": entry(wire(text={"S": TOO_LARGE}), refused_as("item_too_large", text=TOO_LARGE)),
     "an empty key": entry(wire(roomId={"S": ""}), refused_as("empty_key", roomId="")),
     "a key over 2048 bytes": entry(wire(roomId={"S": "x" * 2049}), refused_as("invalid_key", roomId="x" * 2049)),

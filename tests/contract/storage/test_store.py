@@ -14,8 +14,7 @@ import pytest
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.storage.dynamodb.batch_writer import DynamoStore, chunks, writing_client
-from headrace.storage.dynamodb.client import WRITE_LIMIT
+from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import Store, Table
 from tests.contract.played_store import Played
 from tests.contract.tables import TABLE, item, made_table, scan
@@ -63,7 +62,6 @@ def test_every_kind_of_value_is_stored_unchanged(parts: tuple[Store, Rows]) -> N
         fraction=Decimal("0.1"),
         flag=True,
         nothing=None,
-        bytes=b"\x00\xff",
         list=["a", 1, {"b": None}],
         tags={"x", "y"},
         empty="",
@@ -119,16 +117,6 @@ def test_an_item_that_the_table_refuses_is_poison_and_others_are_stored(parts: t
     assert isinstance(outcomes[1], PoisonRecord)
     assert outcomes[1].reason == "refused_by_store"
     assert len(rows()) == 2
-
-
-def test_a_call_has_at_most_25_items_and_16_megabytes() -> None:
-    rows = {TABLE.key_of(each): each for each in (item(number) for number in range(60))}
-    large = {TABLE.key_of(each): each for each in (item(number, text="x" * 390_000) for number in range(60))}
-
-    assert [len(chunk) for chunk in chunks(rows)] == [25, 25, 10]
-    assert all(sum(map(len, chunk.values())) < 16 * 1024 * 1024 for chunk in chunks(large))
-    assert sum(len(chunk) for chunk in chunks(large)) == 60
-    assert all(len(chunk) <= WRITE_LIMIT for chunk in chunks(large))
 
 
 def test_no_call_holds_one_key_twice_or_more_than_25_items(played: Callable[..., Played]) -> None:

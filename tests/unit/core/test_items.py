@@ -17,7 +17,6 @@ VALUES = st.recursive(
     | st.booleans()
     | st.integers()
     | st.text()
-    | st.binary()
     | st.sets(st.text(), min_size=1)
     | st.sets(st.integers(), min_size=1),
     lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(), each, max_size=3),
@@ -44,7 +43,7 @@ def test_a_fraction_stays_exact() -> None:
         ({"n": 10**40 + 1}, "invalid_number"),
         ({"n": [{"deep": Decimal("1E+200")}]}, "invalid_number"),
         ({"n": Decimal("NaN")}, "invalid_number"),
-        ({"n": float("inf")}, "invalid_number"),
+        ({"n": 0.5}, "invalid_event"),
         ({"text": "x" * 410_000}, "item_too_large"),
         ({"text": "é" * 205_000}, "item_too_large"),
         ({"list": ["x" * 100_000] * 5}, "item_too_large"),

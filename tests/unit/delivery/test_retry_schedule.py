@@ -20,13 +20,22 @@ from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import WritePath, received_event
 
 
+def pauses_of(first_pause: int) -> list[int]:
+    """The pauses between the tries, in seconds."""
+    return [retry_schedule.pause_after(received, first_pause) for received in range(1, retry_schedule.RECEIVES)]
+
+
+def outage_of(first_pause: int) -> float:
+    """The longest outage in seconds that leaves the dead lane empty: the last try comes after the breaker's probe."""
+    return sum(pauses_of(first_pause)) - BreakerRule().probe_seconds
+
+
 def test_the_docs_state_the_computed_budget() -> None:
     text = " ".join((ROOT / "docs/how-to/operate.md").read_text().replace("**", "").split())
     probe = BreakerRule().probe_seconds
 
     for first_pause in (15, 30):
-        budget = retry_schedule.budget_seconds(first_pause)
-        outage = retry_schedule.outage_seconds(first_pause, probe)
+        budget, outage = sum(pauses_of(first_pause)), outage_of(first_pause)
         assert f"{pauses_in_words(first_pause)}, together {budget} s" in text
         assert f"{outage:g} s ({outage / 60:.1f} minutes) leaves the dead lane empty" in text
     assert f"refuse for another {probe:g} s" in text
@@ -39,7 +48,7 @@ def test_the_template_describes_the_computed_budget(template_stack: TemplateStac
 
 
 def pauses_in_words(first_pause: int) -> str:
-    return " + ".join(str(pause) for pause in retry_schedule.pauses(first_pause)) + " s"
+    return " + ".join(str(pause) for pause in pauses_of(first_pause)) + " s"
 
 
 def test_a_record_is_dead_at_once_after_its_last_try() -> None:
@@ -57,7 +66,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
     persister = Persister(store, lane, {"chat": TABLE}, clock)
     event = CHAT.accept(message(), sender()).event
     lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])
-    end = retry_schedule.outage_seconds(15, breaking.probe_seconds) + longer
+    end = outage_of(15) + longer
     moments = [0, 15, 75, 315, end - 0.001, end, 1215]
 
     for before, moment in zip([0, *moments], moments, strict=False):
@@ -78,7 +87,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
 
 @pytest.mark.parametrize("first_pause", [1, 15, 900])
 def test_pauses_never_decrease_or_exceed_the_longest(first_pause: int) -> None:
-    pauses = retry_schedule.pauses(first_pause)
+    pauses = pauses_of(first_pause)
 
     assert list(pauses) == sorted(pauses)
     assert max(pauses) <= retry_schedule.LONGEST_PAUSE

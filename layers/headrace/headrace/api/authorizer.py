@@ -36,21 +36,13 @@ class IssuerError(Exception):
     """The issuer's keys cannot be fetched: the issuer is unavailable, or its documents are not as they must be."""
 
 
-class _NoDocument(IssuerError):
-    """The issuer answered that there is no such document (400 to 499)."""
-
-
 def signing_keys(issuer: str) -> list[PyJWK]:
     """The keys that ``issuer`` signs with; each has a key id.
 
     Raises:
         IssuerError: with the URL, what came and what is allowed.
     """
-    base = issuer.rstrip("/")
-    try:
-        url = _key_set_url(issuer, _get(f"{base}/.well-known/openid-configuration"))
-    except _NoDocument:
-        url = f"{base}/.well-known/jwks.json"
+    url = _key_set_url(issuer, _get(f"{issuer.rstrip('/')}/.well-known/openid-configuration"))
     entries = _get(url).get("keys")
     try:
         # PyJWKSet leaves out keys that it cannot use, such as those of other algorithms.
@@ -89,8 +81,7 @@ def _get(url: str) -> dict[str, Any]:
         content = json.loads(_read(url))
     except HTTPError as error:
         error.close()
-        failure = _NoDocument if 400 <= error.code < 500 else IssuerError
-        raise failure(f"{url} answered with {error.code}") from None
+        raise IssuerError(f"{url} answered with {error.code}") from None
     except (OSError, HTTPException, ValueError, RecursionError) as error:
         raise IssuerError(f"{url} gave no JSON document ({type(error).__name__})") from None
     if not isinstance(content, dict):

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from headrace.operations.health import Health
     from headrace.operations.probes import Prober, ProbeReader
     from headrace.operations.status import Status
-    from headrace.operations.topology import Topology
     from headrace.queues.rabbitmq.parked import ParkingQueue
+    from headrace.queues.rabbitmq.topology import Report
 
 CONNECT_SECONDS = 1.0
 """The timeout of the status' connection to the broker; the whole response has more time."""
@@ -94,15 +94,16 @@ def prober() -> Prober:
     return Prober(publisher, probe_reader(), names.persist_queues(settings.persist_queues), clock())
 
 
-def topology() -> Topology:
-    """The broker's exchanges, queues and users. A setting that is missing fails what needs it."""
-    from headrace.operations.topology import Topology
+def declare_topology(seconds: float) -> Report:
+    """Declare the broker's exchanges, queues and users. A setting that is missing fails what needs it."""
+    from headrace.operations.topology import declare_all
     from headrace.queues.rabbitmq.topology import declare
     from headrace.queues.rabbitmq.users import ensure_users
 
-    return Topology(
-        lambda seconds: declare(BrokerSettings.read(), secrets(), seconds=seconds),
-        lambda seconds: ensure_users(BrokerUsersSettings.read(), secrets(), seconds=seconds),
+    return declare_all(
+        lambda left: declare(BrokerSettings.read(), secrets(), seconds=left),
+        lambda left: ensure_users(BrokerUsersSettings.read(), secrets(), seconds=left),
+        seconds,
     )
 
 

@@ -1,7 +1,6 @@
 """Rows as plain Python values, their form as DynamoDB JSON, and DynamoDB's limits on them.
 
-Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``bytes``, ``list``, ``dict``, and sets of ``str`` or of
-``int``.
+Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``list``, ``dict``, and sets of ``str`` or of ``int``.
 """
 
 from __future__ import annotations
@@ -35,8 +34,6 @@ def _wire(value: Any) -> dict[str, Any]:
             return {"N": str(value)}
         case None:
             return {"NULL": True}
-        case bytes():
-            return {"B": value}
         case list() | tuple():
             return {"L": [_wire(part) for part in value]}
         case dict():
@@ -56,7 +53,7 @@ def from_wire(wire: Mapping[str, Mapping[str, Any]]) -> Item:
 def _value(wire: Mapping[str, Any]) -> Any:
     ((kind, value),) = wire.items()
     match kind:
-        case "S" | "BOOL" | "B":
+        case "S" | "BOOL":
             return value
         case "N":
             if value.isdecimal():  # a tenth of the time of Decimal
@@ -126,11 +123,9 @@ def _size(name: str, value: Any) -> int:
     match value:
         case str():
             return len(value.encode())
-        case bytes():
-            return len(value)
         case bool() | None:
             return 1
-        case int() | Decimal() | float():
+        case int() | Decimal():
             _check_number(name, Decimal(value))
             return 21
         case dict():

@@ -30,14 +30,6 @@ STORED_ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and con
 """The form of usernames, of stored ids and of ids to read by: earlier versions stored ids with ``/`` and ``?``."""
 
 
-class TimestampSk(NamedTuple):
-    """The parts of a ``timestampSk``."""
-
-    timestamp: str
-    message_id: str
-    sender_tag: str
-
-
 def normalize_id(value: str) -> str:
     """``value`` in NFC, if it may be part of a key (``STORED_ID_FORM``).
 
@@ -129,8 +121,16 @@ def timestamp_sk(timestamp: str, message_id: str, tag: str) -> str:
     return f"{timestamp}#{message_id}#{tag}"
 
 
-def parse_timestamp_sk(key: str) -> TimestampSk:
-    """The parts of a ``timestampSk``.
+class MessageKey(NamedTuple):
+    """How a client names a message: by an item's ``key``, or by time and id, which several senders may share."""
+
+    timestamp: str
+    message_id: str
+    sender_tag: str | None = None
+
+
+def parse_timestamp_sk(key: str) -> MessageKey:
+    """The parts of a ``timestampSk``, of which each is set.
 
     Raises:
         ValueError: not such a key.
@@ -138,15 +138,7 @@ def parse_timestamp_sk(key: str) -> TimestampSk:
     parts = key.split(SEPARATOR)
     if len(parts) != 3 or not is_canonical(parts[0]) or not parts[1] or not is_sender_tag(parts[2]):
         raise ValueError("not a timestampSk")
-    return TimestampSk(*parts)
-
-
-class MessageKey(NamedTuple):
-    """How a client names a message: by an item's ``key``, or by time and id, which several senders may share."""
-
-    timestamp: str
-    message_id: str
-    sender_tag: str | None = None
+    return MessageKey(*parts)
 
 
 MESSAGE_KEY_FORM = "the key of an item, or timestamp#messageId"

@@ -1,4 +1,4 @@
-"""The pauses between the tries of the retry lane, and the longest outage that leaves the dead lane empty (P6).
+"""The pauses between the tries of the retry lane, which decide how long an outage may last (P6).
 
 Only this module defines pauses; the docs and the template state what is computed here. Records that a table throttles
 are sent again as new ones, so that no try is spent.
@@ -32,24 +32,6 @@ def pause_after(received: int, first_pause: int) -> int:
     if received >= RECEIVES:
         return 0
     return min(first_pause * int(FACTOR ** (max(1, received) - 1)), LONGEST_PAUSE)
-
-
-def pauses(first_pause: int) -> tuple[int, ...]:
-    """The pauses between the tries, in seconds."""
-    return tuple(pause_after(received, first_pause) for received in range(1, RECEIVES))
-
-
-def budget_seconds(first_pause: int) -> int:
-    """The retry budget: from a record's first try in the retry lane to its last."""
-    return sum(pauses(first_pause))
-
-
-def outage_seconds(first_pause: int, probe_seconds: float) -> float:
-    """The longest outage in seconds that leaves the dead lane empty.
-
-    A breaker may refuse calls for ``probe_seconds`` after the outage ends, and the last try must come later.
-    """
-    return budget_seconds(first_pause) - probe_seconds
 
 
 def is_throttled(failed: Sequence[Failed]) -> bool:

@@ -25,25 +25,20 @@ TEXT_LIMIT = 1000
 """Bytes of the reason and of each value in Data: CloudFormation refuses an answer of more than 4096 bytes."""
 
 
-class Topology:
-    """The broker's exchanges, queues and users. Both functions that make them take the seconds that they may wait."""
+def declare_all(
+    declare_queues: Callable[[float], Report], make_users: Callable[[float], list[str]], seconds: float
+) -> Report:
+    """Declare the queues, and then make the users; wait at most ``seconds`` for a starting broker.
 
-    def __init__(self, declare_queues: Callable[[float], Report], make_users: Callable[[float], list[str]]) -> None:
-        self._declare_queues = declare_queues
-        self._make_users = make_users
-
-    def declare(self, seconds: float) -> Report:
-        """Declare the queues, and then make the users; wait at most ``seconds`` for a starting broker.
-
-        Users that cannot be made are ``missing`` in the report, which still has the depths of the queues.
-        """
-        deadline = time.monotonic() + seconds
-        report = self._declare_queues(seconds)
-        try:
-            report.users = self._make_users(deadline - time.monotonic())
-        except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
-            report.missing.append(f"the users of publishers and mappings: {error.message}")
-        return report
+    Users that cannot be made are ``missing`` in the report, which still has the depths of the queues.
+    """
+    deadline = time.monotonic() + seconds
+    report = declare_queues(seconds)
+    try:
+        report.users = make_users(deadline - time.monotonic())
+    except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
+        report.missing.append(f"the users of publishers and mappings: {error.message}")
+    return report
 
 
 def declare_for(event: Mapping[str, Any], declare: Callable[[float], Report], invocation: str = "") -> dict[str, Any]:

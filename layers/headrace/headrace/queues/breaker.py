@@ -41,9 +41,6 @@ class GuardedPublisher:
     def confirm_seconds(self) -> float:
         return self._publisher.confirm_seconds
 
-    def close(self) -> None:
-        self._publisher.close()
-
 
 def is_unavailable(outcomes: Sequence[Outcome]) -> bool:
     """Whether the broker answered for none of the messages."""

@@ -46,10 +46,6 @@ class Publisher(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Close the connection; the next publish opens another."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class RetryRecord:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.core.groups import groups, slices
+from headrace.core.groups import slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AwsClient, AwsError, call, client
 from headrace.runtime.threads import Parallel
@@ -20,10 +20,6 @@ from headrace.storage.dynamodb.client import GET_LIMIT, THROTTLING_CODES, WRITE_
 from headrace.storage.dynamodb.direct import DirectCalls
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
-CHUNK_BYTES = 16 * 1024 * 1024
-"""What one request may take, as JSON."""
-_ESCAPED = 6
-"""Most bytes that JSON takes for a character: ``\\u0000``. A character beyond takes twelve, and four in the item."""
 FIRST_WAIT = 0.05
 LONGEST_WAIT = 1.0
 _INVALID_ITEM = {"ValidationException", "ItemCollectionSizeLimitExceededException"}
@@ -65,19 +61,18 @@ class DynamoStore:
 
 
 def chunks(rows: Mapping[Key, Item]) -> list[Rows]:
-    """Put requests of ``rows`` in groups of at most 25 and 16 MB."""
-    requests = (((key, {"PutRequest": {"Item": to_wire(row)}}), _most_bytes(row)) for key, row in rows.items())
-    return list(map(dict, groups(requests, WRITE_LIMIT, CHUNK_BYTES)))
+    """Put requests of ``rows`` in groups of at most 25.
+
+    DynamoDB takes 16 MB at once. Events are small: only rows from envelopes of more than 640 KB could exceed it.
+    """
+    requests = [(key, {"PutRequest": {"Item": to_wire(row)}}) for key, row in rows.items()]
+    return list(map(dict, slices(requests, WRITE_LIMIT)))
 
 
 def key_chunks(table: Table, rows: Mapping[Key, Item]) -> list[Rows]:
     """The keys of ``rows`` in groups of at most 100."""
     keys = [(key, to_wire({name: row[name] for name in table.key})) for key, row in rows.items()]
     return list(map(dict, slices(keys, GET_LIMIT)))
-
-
-def _most_bytes(row: Item) -> int:
-    return _ESCAPED * sum(len(value) if type(value) is str else len(repr(value)) for value in row.values())
 
 
 class _Writes:

@@ -10,7 +10,6 @@ import json
 import threading
 import time
 import weakref
-from base64 import b64encode
 from collections import deque
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -45,12 +44,12 @@ class DirectCalls:
         weakref.finalize(self, _close, self._idle)
 
     def query(self, **parameters: Any) -> dict[str, Any]:
-        """One page, as the client's ``query`` returns it, but binary values stay base64."""
+        """One page, as the client's ``query`` returns it."""
         return self._answer(self._client.query, parameters)
 
     def batch_write_item(self, **parameters: Any) -> dict[str, Any]:
         """What was not written, as the client's ``batch_write_item`` returns it."""
-        self._call.body = json.dumps(parameters, default=lambda value: b64encode(value).decode()).encode()
+        self._call.body = json.dumps(parameters).encode()
         return self._answer(self._client.batch_write_item, {"RequestItems": {}})
 
     def _answer(self, operation: Any, parameters: dict[str, Any]) -> dict[str, Any]:
