@@ -171,7 +171,7 @@ def reset(state_dir: Path, yes: bool) -> None:
         lock = state_dir / "services" / LOCK
         if lock.exists():
             hold(lock).close()
-        doomed = [state_dir / name for name in ("services", "logs", "secrets.json", "custom-resources.json")]
+        doomed = [state_dir / name for name in ("services", "logs", "secrets.json")]
         doomed = [path for path in doomed if path.exists()]
         if doomed and not yes:
             _ask(f"Delete {', '.join(map(str, doomed))}?")

@@ -80,10 +80,10 @@ class Stage:
         finally:
             build_task.cancel()
 
-        # Functions get the addresses of the APIs as variables before the APIs are started.
-        http, websocket = (f"{HOST}:{each.getsockname()[1]}" for each in self._sockets)
+        # Functions get the address of @connections as a variable before the API is started.
+        websocket = f"{HOST}:{self._sockets[1].getsockname()[1]}"
         stage = next((api.stage for api in draft.websocket_apis.values()), "")
-        live = live_values(endpoints, issuer, http, websocket, stage)
+        live = live_values(endpoints, issuer, f"http://{websocket}/{stage}")
         model = with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
         environment = base_environment(endpoints)
         pool = FunctionPool(
@@ -97,7 +97,7 @@ class Stage:
             self._begin("functions", pool.start, pool.stop),
             provision(model, live=live, base_environment=environment),
         )
-        await run_custom_resources(model, pool, state_dir=self._state_dir)
+        await run_custom_resources(model, pool)
         triggers = triggers_of(model, pool, endpoints, environment)
         await self._begin("triggers", triggers.start, triggers.stop)
         gateway = Gateway(
@@ -178,7 +178,7 @@ class Stage:
         )
 
     def take_ports(self) -> None:
-        """Take the ports now: functions get the addresses as variables, long before the gateway serves them.
+        """Take the ports now: functions get an address as a variable, long before the gateway serves it.
 
         Raises:
             PortTaken: a port that was asked for by number is in use.

@@ -79,8 +79,8 @@ def with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageMod
     return replace(model, secrets=made, brokers=brokers)
 
 
-def live_values(endpoints: Endpoints, issuer: Issuer, http: str, websocket: str, stage: str) -> Live:
-    """What ``Ref`` and ``Fn::GetAtt`` give for services, and for APIs at the addresses ``http`` and ``websocket``."""
+def live_values(endpoints: Endpoints, issuer: Issuer, management_url: str) -> Live:
+    """What ``Ref``, ``Fn::GetAtt`` and endpoint variables give for services and for @connections."""
     cache_host, _, cache_port = endpoints.cache_endpoint.rpartition(":")
     return Live(
         amqp_url=endpoints.amqp_url,
@@ -90,8 +90,6 @@ def live_values(endpoints: Endpoints, issuer: Issuer, http: str, websocket: str,
         dynamodb_url=endpoints.dynamodb_url,
         sqs_url=endpoints.sqs_url,
         secrets_manager_url=endpoints.secrets_manager_url,
-        management_url=f"http://{websocket}/{stage}",
-        http_url=f"http://{http}",
-        websocket_url=f"ws://{websocket}",
+        management_url=management_url,
         broker_console_url=endpoints.broker_console_url,
     )

@@ -46,12 +46,11 @@ class Throttle:
 
 @dataclass(frozen=True)
 class JwtAuthorizer:
-    """An HTTP API's JWT authorizer; ``identity_source`` such as ``$request.header.Authorization``."""
+    """An HTTP API's JWT authorizer, for the token in the header ``Authorization``."""
 
     id: str
     issuer: str
     audience: tuple[str, ...]
-    identity_source: str
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,11 @@ class Cors:
     allow_headers: tuple[str, ...] = ()
     expose_headers: tuple[str, ...] = ()
     max_age: int | None = None
-    allow_credentials: bool = False
 
 
 @dataclass(frozen=True)
 class HttpRoute:
-    """``key`` is ``METHOD /path/{param}``, ``ANY /path``, a greedy ``/{proxy+}``, or ``$default``."""
+    """``key`` is ``METHOD /path/{param}``, or ``ANY /path`` for all methods."""
 
     key: str
     function_id: str
@@ -80,10 +78,9 @@ class HttpRoute:
 
 @dataclass(frozen=True)
 class HttpApi:
-    """An HTTP API with payload format 2.0."""
+    """An HTTP API with payload format 2.0 and the stage ``$default``."""
 
     id: str
-    stage: str
     routes: tuple[HttpRoute, ...]
     authorizers: Mapping[str, JwtAuthorizer]
     cors: Cors | None

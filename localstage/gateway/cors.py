@@ -14,7 +14,6 @@ class CorsPolicy:
 
     def __init__(self, cors: Cors) -> None:
         self._origins = frozenset(origin.lower() for origin in cors.allow_origins)
-        self._credentials = cors.allow_credentials
         self._expose = ",".join(cors.expose_headers)
         self._preflight: dict[str, str] = {}
         if cors.allow_methods:
@@ -51,14 +50,11 @@ class CorsPolicy:
         origin = request.headers.get("Origin")
         if origin is None:
             return False
-        scheme = origin.partition("://")[0].lower()
-        if "*" in self._origins and not self._credentials:
+        if "*" in self._origins:
             response.headers["Access-Control-Allow-Origin"] = "*"
-        elif self._origins.isdisjoint({"*", f"{scheme}://*", origin.lower()}):
-            return False
-        else:
+        elif origin.lower() in self._origins:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers.add("Vary", "Origin")
-        if self._credentials:
-            response.headers["Access-Control-Allow-Credentials"] = "true"
+        else:
+            return False
         return True

@@ -9,7 +9,6 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from localstage.core.errors import TemplateError
 from localstage.core.model import HttpApi, HttpRoute
 from localstage.gateway.aws_ids import Clock, api_id, new_id
 from localstage.gateway.cors import CorsPolicy
@@ -18,7 +17,7 @@ from localstage.gateway.http_event import ApiFacts, Call, HttpEvents
 from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integrations, IntegrationTimeout
 from localstage.gateway.jwks import KeySet
 from localstage.gateway.jwt import JwtVerifier, Unauthorized, VerifiedToken
-from localstage.gateway.routes import DEFAULT, RouteTable
+from localstage.gateway.routes import RouteTable
 from localstage.gateway.serving import Port, TcpListener, answer_expect, message_response
 from localstage.gateway.throttle import TokenBucket, bucket
 
@@ -44,64 +43,11 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class _Authorizer:
-    verifier: JwtVerifier
-    header: str
-
-
-@dataclass(frozen=True)
 class _Target:
     route: HttpRoute
     events: HttpEvents
-    authorizer: _Authorizer | None
+    verifier: JwtVerifier | None
     throttle: TokenBucket | None
-
-
-class _Config:
-    """An API's declaration, prepared for requests."""
-
-    def __init__(self, api: HttpApi, facts: ApiFacts, keys: Callable[[str], KeySet], clock: Clock) -> None:
-        self.stage_prefix = "" if api.stage == DEFAULT else f"/{api.stage}"
-        self.cors = CorsPolicy(api.cors) if api.cors else None
-        authorizers = {
-            name: _Authorizer(JwtVerifier(jwt, keys(jwt.issuer)), _header(jwt.identity_source))
-            for name, jwt in api.authorizers.items()
-        }
-        stage_bucket = bucket(api.throttle)
-        self.routes = RouteTable(
-            (
-                route.key,
-                _Target(
-                    route,
-                    HttpEvents(facts, route, clock),
-                    authorizers[route.authorizer_id] if route.authorizer_id else None,
-                    bucket(route.throttle) or stage_bucket,
-                ),
-            )
-            for route in api.routes
-        )
-
-    def match(self, method: str, path: str) -> tuple[_Target, dict[str, str]]:
-        """Return the route of a decoded path, and its parameters.
-
-        Raises:
-            Refused: no route matches.
-        """
-        prefix = self.stage_prefix
-        if prefix and path != prefix and not path.startswith(f"{prefix}/"):
-            raise Refused(404, "Not Found")
-        found = self.routes.match(method, path[len(prefix) :] or "/")
-        if found is None:
-            raise Refused(404, "Not Found")
-        return found
-
-    def guards_preflight(self, request: web.BaseRequest) -> bool:
-        """Whether a preflight matches ``$default`` with an authorizer, which AWS refuses."""
-        try:
-            target, _ = self.match("OPTIONS", split_path(request)[0])
-        except Refused:
-            return False
-        return target.route.key == DEFAULT and target.authorizer is not None
 
 
 class HttpApiServer:
@@ -120,43 +66,45 @@ class HttpApiServer:
         self._keys = keys
         self._clock = Clock()
         self._listener = TcpListener(self._handle, port, max_body=MAX_BODY)
-        self._config: _Config | None = None
+        self._cors = CorsPolicy(api.cors) if api.cors else None
+        self._routes: RouteTable[_Target] | None = None
 
     @property
     def url(self) -> str:
-        """Base URL of the API, with its stage unless that is ``$default``."""
-        stage = "" if self._api.stage == DEFAULT else f"/{self._api.stage}"
-        return f"http://{self._listener.address}{stage}"
+        """Base URL of the API."""
+        return f"http://{self._listener.address}"
 
     async def start(self) -> None:
         """Listen.
 
         Raises:
             PortTaken: the port that was asked for by number is in use.
-            TemplateError: a route or an identity source cannot be served.
         """
         await self._listener.start()
-        try:
-            facts = ApiFacts(api_id(self._api.id), self._listener.address, self._listener.port, self._api.stage)
-            self._config = _Config(self._api, facts, self._keys, self._clock)
-        except TemplateError:
-            await self._listener.stop()
-            raise
+        facts = ApiFacts(api_id(self._api.id), self._listener.address, self._listener.port)
+        verifiers = {name: JwtVerifier(jwt, self._keys(jwt.issuer)) for name, jwt in self._api.authorizers.items()}
+        stage_bucket = bucket(self._api.throttle)
+
+        def target(route: HttpRoute) -> _Target:
+            verifier = verifiers[route.authorizer_id] if route.authorizer_id else None
+            return _Target(
+                route, HttpEvents(facts, route, self._clock), verifier, bucket(route.throttle) or stage_bucket
+            )
+
+        self._routes = RouteTable((route.key, target(route)) for route in self._api.routes)
 
     async def stop(self) -> None:
         """Stop listening; running requests get a moment to finish."""
         await self._listener.stop()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        config = self._config
-        assert config is not None  # noqa: S101 - set before the first request can be read
         request_id = new_id()
-        cors = config.cors
-        if cors is not None and cors.is_preflight(request) and not config.guards_preflight(request):
+        cors = self._cors
+        if cors is not None and cors.is_preflight(request):
             response = cors.preflight(request)
         else:
             try:
-                response = await self._answer(config, request, request_id)
+                response = await self._answer(request, request_id)
             except Refused as refused:
                 response = refused.response()
             if cors is not None:
@@ -166,13 +114,17 @@ class HttpApiServer:
             log.debug("%s %s %d", request.method, request.raw_path.partition("?")[0], response.status)
         return response
 
-    async def _answer(self, config: _Config, request: web.BaseRequest, request_id: str) -> web.Response:
+    async def _answer(self, request: web.BaseRequest, request_id: str) -> web.Response:
+        assert self._routes is not None  # noqa: S101 - set before the first request can be read
         _check_head(request)
         path, query = split_path(request)
-        target, parameters = config.match(request.method, path)
+        found = self._routes.match(request.method, path)
+        if found is None:
+            raise Refused(404, "Not Found")
+        target, parameters = found
         if target.throttle is not None and not target.throttle.take():
             raise Refused(429, "Too Many Requests")
-        token = None if target.authorizer is None else await _authorize(target.authorizer, target.route, request)
+        token = None if target.verifier is None else await _authorize(target.verifier, target.route, request)
         body = await _read_body(request)
         event = target.events.build(Call(request, request.method, path, query, body, request_id, parameters, token))
         if len(event) > MAX_PAYLOAD:
@@ -237,21 +189,14 @@ async def _read_body(request: web.BaseRequest) -> bytes:
         raise Refused(400, "Bad Request") from None
 
 
-def _header(identity_source: str) -> str:
-    expression, _, name = identity_source.rpartition(".")
-    if expression != "$request.header":
-        raise TemplateError(f"Identity source {identity_source!r} is not $request.header.NAME.")
-    return name
-
-
-async def _authorize(authorizer: _Authorizer, route: HttpRoute, request: web.BaseRequest) -> VerifiedToken:
-    given = request.headers.get(authorizer.header, "")
+async def _authorize(verifier: JwtVerifier, route: HttpRoute, request: web.BaseRequest) -> VerifiedToken:
+    given = request.headers.get("Authorization", "")
     token = given[7:].strip() if given[:7].lower() == "bearer " else given.strip()
     if not token:
         raise Refused(401, "Unauthorized", {"WWW-Authenticate": "Bearer"})
     scope = " ".join(route.scopes)
     try:
-        verified = authorizer.verifier.remembered(token) or await authorizer.verifier.verify(token)
+        verified = await verifier.verify(token)
     except Unauthorized as error:
         challenge = f'Bearer scope="{scope}" error="invalid_token" error_description="{error}"'
         raise Refused(401, "Unauthorized", {"WWW-Authenticate": challenge}) from None

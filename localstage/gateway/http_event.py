@@ -26,12 +26,11 @@ _TEXT_TYPES = frozenset({"application/json", "application/javascript", "applicat
 
 @dataclass(frozen=True)
 class ApiFacts:
-    """The fields that all events of one API share: its id, its domain (host:port here), its port and its stage."""
+    """The fields that all events of one API share: its id, its domain (host:port here) and its port."""
 
     api_id: str
     domain: str
     port: int
-    stage: str
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class HttpEvents:
         self._head = f'{{"version":"2.0","routeKey":{key},"rawPath":'
         self._context = f'{{"accountId":"{ACCOUNT_ID}","apiId":"{facts.api_id}"'
         self._domain = f',"domainName":{encode(facts.domain)},"domainPrefix":"{facts.api_id}","http":{{"method":'
-        self._tail = f',"routeKey":{key},"stage":{encode(facts.stage)},"time":"'
+        self._tail = f',"routeKey":{key},"stage":"$default","time":"'
 
     def build(self, call: Call) -> bytes:
         """Return the event as JSON."""

@@ -52,31 +52,22 @@ class JwtVerifier:
         self._keys = keys
         self._verified: dict[bytes, VerifiedToken] = {}
 
-    def remembered(self, token: str) -> VerifiedToken | None:
-        """Return the result for a token that was verified before and has not expired."""
-        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-        known = self._verified.get(digest)
-        if known is not None and known.expires <= time.time():
-            del self._verified[digest]
-            return None
-        return known
-
     async def verify(self, token: str) -> VerifiedToken:
         """Return the token's claims and scopes.
 
         Raises:
             Unauthorized: any of the checks failed, or the issuer's keys cannot be fetched.
         """
-        known = self.remembered(token)
-        if known is not None:
-            return known
-        claims = await self._decode(token)
-        self._check_audience(claims)
-        verified = VerifiedToken(float(claims["exp"]), _scopes(claims), _claims_json(claims))
-        if len(self._verified) >= MAX_CACHED:
-            del self._verified[next(iter(self._verified))]
-        self._verified[hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()] = verified
-        return verified
+        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        known = self._verified.pop(digest, None)
+        if known is None or known.expires <= time.time():
+            claims = await self._decode(token)
+            self._check_audience(claims)
+            known = VerifiedToken(float(claims["exp"]), _scopes(claims), _claims_json(claims))
+            if len(self._verified) >= MAX_CACHED:
+                del self._verified[next(iter(self._verified))]
+        self._verified[digest] = known
+        return known
 
     async def _decode(self, token: str) -> dict[str, Any]:
         try:

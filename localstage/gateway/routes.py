@@ -1,104 +1,44 @@
-"""Selects the route of an HTTP API that matches a request.
-
-API Gateway's order: a full match (fixed segments before ``{parameters}``), then a greedy ``{proxy+}``, then
-``$default``. On one path the named method comes before ``ANY``.
-"""
+"""Selects the route of an HTTP API that matches a request."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from localstage.core.errors import TemplateError
-
 T = TypeVar("T")
-
-DEFAULT = "$default"
-
-
-class _Node(Generic[T]):
-    __slots__ = ("fixed", "greedy", "methods", "parameter")
-
-    def __init__(self) -> None:
-        self.fixed: dict[str, _Node[T]] = {}
-        self.parameter: _Node[T] | None = None
-        self.methods: dict[str, tuple[T, tuple[str, ...]]] = {}
-        self.greedy: dict[str, tuple[T, tuple[str, ...]]] = {}
 
 
 class RouteTable(Generic[T]):
-    """Maps requests to routes, which may be any objects.
+    """Maps requests to routes, which may be any objects; their keys are ``METHOD /path/{param}`` or ``ANY /{greedy+}``.
 
-    Raises:
-        TemplateError: a route key is not ``METHOD /path`` or ``$default``.
+    The order is API Gateway's: fixed segments before parameters, those before greedy ones, and the named method of a
+    path before ``ANY``.
     """
 
     def __init__(self, routes: Iterable[tuple[str, T]]) -> None:
-        self._root: _Node[T] = _Node()
-        self._default: T | None = None
+        paths: dict[str, dict[str, T]] = {}
         for key, target in routes:
-            if key == DEFAULT:
-                self._default = target
-            else:
-                self._add(key, target)
+            method, _, path = key.partition(" ")
+            paths.setdefault(path, {})[method] = target
+        self._paths = [(re.compile(_pattern(path)), paths[path]) for path in sorted(paths, key=_order)]
 
     def match(self, method: str, path: str) -> tuple[T, dict[str, str]] | None:
         """Return the route for a method and a decoded path, and its path parameters; ``None`` is a 404."""
-        segments = path.split("/")[1:]
-        values: list[str] = []
-        for greedy in (False, True):
-            found = _find(self._root, method, segments, 0, values, greedy)
-            if found is not None:
-                target, names = found
-                return target, dict(zip(names, values, strict=True))
-        return None if self._default is None else (self._default, {})
-
-    def _add(self, key: str, target: T) -> None:
-        method, _, path = key.partition(" ")
-        if not path.startswith("/"):
-            raise TemplateError(f"Route key {key!r} is neither 'METHOD /path' nor '{DEFAULT}'.")
-        node = self._root
-        names: list[str] = []
-        segments = path.split("/")[1:]
-        for index, segment in enumerate(segments):
-            if segment.startswith("{") and segment.endswith("+}"):
-                if index != len(segments) - 1:
-                    raise TemplateError(f"Route key {key!r}: a greedy parameter must be the last segment.")
-                node.greedy[method] = (target, (*names, segment[1:-2]))
-                return
-            if segment.startswith("{") and segment.endswith("}"):
-                names.append(segment[1:-1])
-                node.parameter = node.parameter or _Node()
-                node = node.parameter
-            else:
-                node = node.fixed.setdefault(segment, _Node())
-        node.methods[method] = (target, tuple(names))
+        for pattern, methods in self._paths:
+            target = methods.get(method) or methods.get("ANY")
+            if target is not None and (found := pattern.fullmatch(path)) is not None:
+                return target, found.groupdict()
+        return None
 
 
-def _find(
-    node: _Node[T], method: str, segments: list[str], at: int, values: list[str], greedy: bool
-) -> tuple[T, tuple[str, ...]] | None:
-    if at == len(segments):
-        return _by_method(node.methods, method)
-    segment = segments[at]
-    fixed = node.fixed.get(segment)
-    if fixed is not None:
-        found = _find(fixed, method, segments, at + 1, values, greedy)
-        if found is not None:
-            return found
-    if node.parameter is not None and segment:
-        values.append(segment)
-        found = _find(node.parameter, method, segments, at + 1, values, greedy)
-        if found is not None:
-            return found
-        values.pop()
-    if greedy and segment:
-        found = _by_method(node.greedy, method)
-        if found is not None:
-            values.append("/".join(segments[at:]))
-            return found
-    return None
+def _order(path: str) -> tuple[bool, list[str]]:
+    """A parameter comes behind every fixed segment, and a path with a greedy one behind all others."""
+    return "+}" in path, ["\uffff" if part[:1] == "{" else part for part in path.split("/")]
 
 
-def _by_method(targets: dict[str, tuple[T, tuple[str, ...]]], method: str) -> tuple[T, tuple[str, ...]] | None:
-    return targets.get(method) or targets.get("ANY")
+def _pattern(path: str) -> str:
+    parts = re.split(r"{(\w+\+?)}", path)
+    parts[::2] = map(re.escape, parts[::2])
+    parts[1::2] = [f"(?P<{name[:-1]}>.+)" if name.endswith("+") else f"(?P<{name}>[^/]+)" for name in parts[1::2]]
+    return "".join(parts)

@@ -1,104 +1,109 @@
-"""Reads tables, queues, brokers and custom resources."""
+"""Reads tables, queues, secrets, brokers and custom resources."""
 
 from __future__ import annotations
 
-import logging
+import json
+import secrets as random
+import string
+from pathlib import Path
 from typing import Any
 
 from localstage.core.errors import TemplateError
-from localstage.core.model import Broker, CustomResource, Queue, Table
+from localstage.core.model import Broker, CustomResource, Queue, Secret, Table
+from localstage.template.atomic_write import write_atomically
 from localstage.template.intrinsics import as_text
-from localstage.template.resources import Resource, Stack
-
-log = logging.getLogger("localstage.template")
+from localstage.template.resources import Properties, Stack
 
 _INDEX_PROPERTIES = ("IndexName", "KeySchema", "Projection")
-_QUEUE_ATTRIBUTES = (
-    "DelaySeconds",
-    "MaximumMessageSize",
-    "MessageRetentionPeriod",
-    "ReceiveMessageWaitTimeSeconds",
-    "VisibilityTimeout",
-)
+_QUEUE_ATTRIBUTES = ("DelaySeconds", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds", "VisibilityTimeout")
+_ALPHABET = string.ascii_letters + string.digits
 
 
 def read_tables(stack: Stack) -> dict[str, Table]:
     """Every table, reduced to what CreateTable of an emulator accepts."""
-    return {one.id: _table(stack, one) for one in stack.all("AWS::DynamoDB::Table")}
 
+    def table(id: str, properties: Properties) -> Table:
+        name = stack.value(id)
+        definition = {
+            "TableName": name,
+            "AttributeDefinitions": properties["AttributeDefinitions"],
+            "KeySchema": properties["KeySchema"],
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+        if indexes := properties.get("GlobalSecondaryIndexes"):
+            definition["GlobalSecondaryIndexes"] = [{name: one[name] for name in _INDEX_PROPERTIES} for one in indexes]
+        return Table(id, name, definition, properties.get("TimeToLiveSpecification", {}).get("AttributeName"))
 
-def _table(stack: Stack, resource: Resource) -> Table:
-    name = stack.ref(resource.id)
-    definition: dict[str, Any] = {
-        "TableName": name,
-        "AttributeDefinitions": resource.items("AttributeDefinitions"),
-        "KeySchema": resource.items("KeySchema"),
-        "BillingMode": "PAY_PER_REQUEST",
-    }
-    if indexes := resource.items("GlobalSecondaryIndexes"):
-        definition["GlobalSecondaryIndexes"] = [
-            {name: index[name] for name in _INDEX_PROPERTIES if name in index} for index in indexes
-        ]
-    ttl = resource.inner("TimeToLiveSpecification", resource.mapping("TimeToLiveSpecification"))
-    return Table(
-        id=resource.id,
-        name=name,
-        definition=definition,
-        ttl_attribute=ttl.text("AttributeName") if ttl.has("AttributeName") and ttl.flag("Enabled", True) else None,
-    )
+    return stack.read("AWS::DynamoDB::Table", table)
 
 
 def read_queues(stack: Stack) -> dict[str, Queue]:
     """Every queue; the queue that one redrives to must be in the template too."""
-    return {one.id: _queue(stack, one) for one in stack.all("AWS::SQS::Queue")}
+
+    def queue(id: str, properties: Properties) -> Queue:
+        attributes = {name: as_text(properties[name]) for name in _QUEUE_ATTRIBUTES if name in properties}
+        dead_letter_id = max_receive_count = None
+        if redrive := properties.get("RedrivePolicy"):
+            dead_letter_id = stack.id_of("AWS::SQS::Queue", redrive["deadLetterTargetArn"])
+            if dead_letter_id is None:
+                raise TemplateError(f"{id}.RedrivePolicy: its target is not a queue of this template")
+            max_receive_count = int(redrive["maxReceiveCount"])
+        return Queue(id, stack.value(id, "QueueName"), attributes, dead_letter_id, max_receive_count)
+
+    return stack.read("AWS::SQS::Queue", queue)
 
 
-def _queue(stack: Stack, resource: Resource) -> Queue:
-    attributes = {name: resource.text(name) for name in _QUEUE_ATTRIBUTES if resource.has(name)}
-    dead_letter_id = max_receive_count = None
-    policy = resource.properties.get("RedrivePolicy")
-    if policy:
-        redrive = resource.inner("RedrivePolicy", policy)
-        target = redrive.text("deadLetterTargetArn")
-        dead_letter_id = stack.by_attribute(resource.type, "Arn", target)
-        if dead_letter_id is None:
-            raise TemplateError(f"{redrive.id}.deadLetterTargetArn: {target} is not a queue of this template")
-        max_receive_count = redrive.integer("maxReceiveCount", low=1, high=1000)
-    return Queue(
-        id=resource.id,
-        name=stack.attribute(resource.id, "QueueName"),
-        attributes=attributes,
-        dead_letter_id=dead_letter_id,
-        max_receive_count=max_receive_count,
-    )
+def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:
+    """Every secret with its value, which is also added to the resolver.
+
+    Generated values are kept in ``state_dir/secrets.json`` (0600) until the template generates them differently.
+    """
+    path = state_dir / "secrets.json"
+    try:
+        kept: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
+    except (OSError, ValueError):
+        raise TemplateError(f"{path} is damaged; delete it and its data: make reset") from None
+    known = set(kept)
+
+    def secret(id: str, properties: Properties) -> Secret:
+        value = properties.get("SecretString", "")
+        if wanted := properties.get("GenerateSecretString"):
+            value = kept.setdefault(f"{id} {json.dumps(wanted, sort_keys=True)}", _generate(wanted))
+        arn = stack.value(id)
+        stack.resolver.secrets[arn] = value
+        return Secret(id, arn.rpartition(":secret:")[2], arn, value)
+
+    found = stack.read("AWS::SecretsManager::Secret", secret)
+    if kept.keys() != known:
+        write_atomically(path, json.dumps(kept, indent=1))
+    return found
+
+
+def _generate(wanted: dict[str, Any]) -> str:
+    password = "".join(random.choice(_ALPHABET) for _ in range(int(wanted.get("PasswordLength", 32))))
+    if "GenerateStringKey" not in wanted:
+        return password
+    return json.dumps({**json.loads(wanted["SecretStringTemplate"]), wanted["GenerateStringKey"]: password})
 
 
 def read_brokers(stack: Stack) -> dict[str, Broker]:
     """Every RabbitMQ broker with its administrator."""
-    found = {}
-    for resource in stack.all("AWS::AmazonMQ::Broker"):
-        if resource.text("EngineType").upper() != "RABBITMQ":
-            log.warning("%s is not run: the local stage has RabbitMQ, not %s", resource.id, resource.text("EngineType"))
-            continue
-        users = resource.items("Users")
-        if len(users) != 1:
-            raise TemplateError(f"{resource.id}.Users: got {len(users)}, Amazon MQ for RabbitMQ needs exactly one")
-        user = resource.inner("Users[0]", users[0])
-        arn = stack.attribute(resource.id, "Arn")
-        found[resource.id] = Broker(resource.id, arn, user.text("Username"), user.text("Password"))
-    return found
+
+    def broker(id: str, properties: Properties) -> Broker:
+        (user,) = properties["Users"]  # Amazon MQ for RabbitMQ needs exactly one
+        return Broker(id, stack.value(id, "Arn"), user["Username"], user["Password"])
+
+    return stack.read("AWS::AmazonMQ::Broker", broker)
 
 
 def read_custom_resources(stack: Stack) -> dict[str, CustomResource]:
-    """Every custom resource that a function of the template makes, in the template's order."""
-    found = {}
-    for resource in stack.all("Custom::*", "AWS::CloudFormation::CustomResource"):
-        function_id = stack.function_id(resource.text("ServiceToken"))
-        if function_id is None:
-            log.warning("%s is not run: its ServiceToken is not a function of this template", resource.id)
-            continue
-        found[resource.id] = CustomResource(resource.id, resource.type, function_id, _texts(dict(resource.properties)))
-    return found
+    """Every custom resource, in the template's order."""
+    types = {id: one["Type"] for id, one in stack.present.items()}
+
+    def custom(id: str, properties: Properties) -> CustomResource:
+        return CustomResource(id, types[id], stack.function_id(properties["ServiceToken"]), _texts(properties))
+
+    return stack.read("Custom", custom)
 
 
 def _texts(value: Any) -> Any:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from localstage.core.model import StageModel
-from localstage.template import data, functions, http_api, parameters, secrets, triggers, websocket_api
+from localstage.template import data, functions, http_api, parameters, triggers, websocket_api
 from localstage.template.attributes import Attributes
 from localstage.template.intrinsics import Resolver
 from localstage.template.resources import Stack
@@ -43,23 +43,23 @@ def load(
 
 
 def _read(stack: Stack, translated: Translated, root: Path, state_dir: Path) -> StageModel:
-    found_secrets = secrets.read_secrets(stack, state_dir)  # first: other resources resolve them
-    mappings = triggers.read_mappings(stack)
+    secrets = data.read_secrets(stack, state_dir)  # first: other resources resolve them
+    rabbitmq, sqs = triggers.read_mappings(stack)
     return StageModel(
         functions=functions.read_functions(stack, root, translated.sources),
         http_apis=http_api.read_http_apis(stack),
         websocket_apis=websocket_api.read_websocket_apis(stack),
-        rabbitmq_mappings=mappings.rabbitmq,
-        sqs_mappings=mappings.sqs,
+        rabbitmq_mappings=rabbitmq,
+        sqs_mappings=sqs,
         schedules=triggers.read_schedules(stack),
         tables=data.read_tables(stack),
         queues=data.read_queues(stack),
-        secrets=found_secrets,
+        secrets=secrets,
         brokers=data.read_brokers(stack),
         scopes=tuple(
-            server.inner("Scopes", scope).text("ScopeName")
-            for server in stack.all("AWS::Cognito::UserPoolResourceServer")
-            for scope in server.items("Scopes")
+            scope["ScopeName"]
+            for _, server in stack.all("AWS::Cognito::UserPoolResourceServer")
+            for scope in server["Scopes"]
         ),
         custom_resources=data.read_custom_resources(stack),
     )

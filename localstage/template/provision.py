@@ -7,21 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from localstage.core.errors import ServiceError, StageError, TemplateError
+from localstage.core.errors import ServiceError, TemplateError
 from localstage.core.model import Queue, Secret, StageModel, Table
 from localstage.template.attributes import Live
-
-log = logging.getLogger("localstage.template")
-
-_ACTIVE_WITHIN = 60.0
-_POLL = 0.05
-_UNSUPPORTED = {"UnknownOperationException", "UnknownOperation", "NotImplemented", "UnsupportedOperation", "501"}
 
 
 async def provision(model: StageModel, *, live: Live, base_environment: Mapping[str, str] | None = None) -> None:
@@ -71,17 +63,17 @@ class _Clients:
     """One client per service; botocore's clients may be shared by threads."""
 
     def __init__(self, live: Live, environment: Mapping[str, str]) -> None:
-        import botocore.session
+        import boto3
         from botocore.config import Config
 
-        session = botocore.session.Session()
         # The environment's proxy must not be used between the stage and its services.
         config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 3}, proxies={})
 
-        # Emulators take any keys; for AWS itself botocore finds the user's own.
+        # Emulators take any keys; for AWS itself boto3 finds the user's own.
         def client(service: str, url: str) -> Any:
             key = environment.get("AWS_ACCESS_KEY_ID", "local" if url else None)
-            return session.create_client(
+            make: Any = boto3.client
+            return make(
                 service,
                 region_name=environment.get("AWS_REGION", "us-east-1"),
                 endpoint_url=url or None,
@@ -97,35 +89,15 @@ class _Clients:
 
 
 def _table(clients: _Clients, table: Table) -> None:
-    existing = _describe(clients, table)
-    if existing is None:
+    try:
+        _compare(table, clients.dynamodb.describe_table(TableName=table.name)["Table"])
+    except clients.dynamodb.exceptions.ResourceNotFoundException:
         clients.dynamodb.create_table(**table.definition)
-        log.debug("made table %s", table.name)
-    else:
-        _compare(table, existing)
-    deadline = time.monotonic() + _ACTIVE_WITHIN
-    while not _active(existing):
-        if time.monotonic() > deadline:
-            raise ServiceError(f"{table.id}: table {table.name} is not active after {_ACTIVE_WITHIN:.0f} s")
-        time.sleep(0 if existing is None else _POLL)
-        existing = _describe(clients, table) or {}
+        clients.dynamodb.get_waiter("table_exists").wait(
+            TableName=table.name, WaiterConfig={"Delay": 0.05, "MaxAttempts": 600}
+        )
     if table.ttl_attribute:
         _expire(clients, table.name, table.ttl_attribute)
-
-
-def _describe(clients: _Clients, table: Table) -> dict[str, Any] | None:
-    try:
-        description: dict[str, Any] = clients.dynamodb.describe_table(TableName=table.name)["Table"]
-    except clients.dynamodb.exceptions.ResourceNotFoundException:
-        return None
-    return description
-
-
-def _active(description: Mapping[str, Any] | None) -> bool:
-    if not description or description.get("TableStatus") != "ACTIVE":
-        return False
-    indexes = description.get("GlobalSecondaryIndexes") or []
-    return all(index.get("IndexStatus", "ACTIVE") == "ACTIVE" for index in indexes)
 
 
 def _compare(table: Table, existing: Mapping[str, Any]) -> None:
@@ -157,15 +129,13 @@ def _expire(clients: _Clients, name: str, attribute: str) -> None:
     from botocore.exceptions import ClientError
 
     try:
-        now = clients.dynamodb.describe_time_to_live(TableName=name).get("TimeToLiveDescription", {})
-        if now.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") and now.get("AttributeName") == attribute:
-            return
-        specification = {"Enabled": True, "AttributeName": attribute}
-        clients.dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)
+        now = clients.dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+        if now.get("AttributeName") != attribute:
+            specification = {"Enabled": True, "AttributeName": attribute}
+            clients.dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)
     except ClientError as error:
-        if error.response["Error"].get("Code") not in _UNSUPPORTED:
-            raise
-        log.debug("%s: %s has no time to live, so nothing expires in it", name, clients.dynamodb.meta.endpoint_url)
+        if error.response["Error"].get("Code") != "UnknownOperationException":
+            raise  # dynalite has no time to live, so nothing expires in it
 
 
 def _queue(clients: _Clients, queue: Queue) -> None:
@@ -173,26 +143,22 @@ def _queue(clients: _Clients, queue: Queue) -> None:
         url = clients.sqs.get_queue_url(QueueName=queue.name)["QueueUrl"]
     except clients.sqs.exceptions.QueueDoesNotExist:
         clients.sqs.create_queue(QueueName=queue.name, Attributes=dict(queue.attributes))
-        log.debug("made queue %s", queue.name)
-        return
-    found = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"]).get("Attributes", {})
-    changed = {name: value for name, value in queue.attributes.items() if found.get(name, "").lower() != value.lower()}
-    if changed:
-        clients.sqs.set_queue_attributes(QueueUrl=url, Attributes=changed)
+    else:
+        _change(clients, url, queue.attributes)
 
 
 def _redrive(clients: _Clients, queues: Mapping[str, Queue], queue: Queue) -> None:
-    def attribute(name: str, wanted: str) -> str:
-        url = clients.sqs.get_queue_url(QueueName=name)["QueueUrl"]
-        found = clients.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[wanted])
-        return str(found.get("Attributes", {}).get(wanted, ""))
-
-    target = attribute(queues[str(queue.dead_letter_id)].name, "QueueArn")
+    urls = [
+        clients.sqs.get_queue_url(QueueName=one.name)["QueueUrl"] for one in (queue, queues[str(queue.dead_letter_id)])
+    ]
+    target = clients.sqs.get_queue_attributes(QueueUrl=urls[1], AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     policy = {"deadLetterTargetArn": target, "maxReceiveCount": queue.max_receive_count}
-    found = json.loads(attribute(queue.name, "RedrivePolicy") or "{}")
-    if found.get("deadLetterTargetArn") != target or int(found["maxReceiveCount"]) != queue.max_receive_count:
-        url = clients.sqs.get_queue_url(QueueName=queue.name)["QueueUrl"]
-        clients.sqs.set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": json.dumps(policy)})
+    _change(clients, urls[0], {"RedrivePolicy": json.dumps(policy)})
+
+
+def _change(clients: _Clients, url: str, attributes: Mapping[str, str]) -> None:
+    if attributes:
+        clients.sqs.set_queue_attributes(QueueUrl=url, Attributes=dict(attributes))
 
 
 def _secret(clients: _Clients, secret: Secret) -> None:
@@ -200,12 +166,6 @@ def _secret(clients: _Clients, secret: Secret) -> None:
         found = clients.secrets.get_secret_value(SecretId=secret.name).get("SecretString")
     except clients.secrets.exceptions.ResourceNotFoundException:
         clients.secrets.create_secret(Name=secret.name, SecretString=secret.value)
-        log.debug("made secret %s", secret.name)
     else:
         if found != secret.value:
             clients.secrets.put_secret_value(SecretId=secret.name, SecretString=secret.value)
-    try:
-        clients.secrets.describe_secret(SecretId=secret.arn)
-    except clients.secrets.exceptions.ResourceNotFoundException:
-        message = f"{secret.id}: {clients.secrets.meta.endpoint_url} does not find the secret by {secret.arn}"
-        raise StageError(message) from None

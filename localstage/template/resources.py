@@ -1,90 +1,20 @@
-"""Resources of a translated template with evaluated properties, and typed getters whose errors name the place."""
+"""Resources of a translated template with evaluated properties.
+
+Their form is that of CloudFormation, which ``make validate`` checks.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from localstage.core.errors import TemplateError
 from localstage.template.intrinsics import Resolver, as_text
 
-_REQUIRED: Final = object()
 _FUNCTION_ARN = re.compile(r":function:([^:/]+)")
-
-
-@dataclass(frozen=True)
-class Resource:
-    """One resource; ``properties`` are plain values. Every getter raises TemplateError for what AWS would refuse."""
-
-    id: str
-    type: str
-    properties: Mapping[str, Any]
-
-    def text(self, name: str, default: Any = _REQUIRED) -> str:
-        """A text property; numbers and booleans as CloudFormation writes them."""
-        value = self._get(name, default)
-        if isinstance(value, (dict, list)):
-            raise self.wrong(name, "must be a text")
-        return as_text(value)
-
-    def integer(self, name: str, default: Any = _REQUIRED, *, low: int = 0, high: int | None = None) -> int:
-        """A whole number from ``low`` to ``high``, both included."""
-        value = self._get(name, default)
-        try:
-            number = int(value)
-        except (TypeError, ValueError):
-            raise self.wrong(name, "must be a whole number") from None
-        if number < low or (high is not None and number > high):
-            raise self.wrong(name, f"must be from {low} to {high if high is not None else 'any'}")
-        return number
-
-    def flag(self, name: str, default: bool) -> bool:
-        """A boolean, also as text from a parameter."""
-        value = as_text(self._get(name, default)).lower()
-        if value not in ("true", "false"):
-            raise self.wrong(name, "must be true or false")
-        return value == "true"
-
-    def items(self, name: str) -> list[Any]:
-        """A list; empty if the property is missing."""
-        value = self._get(name, [])
-        if not isinstance(value, list):
-            raise self.wrong(name, "must be a list")
-        return value
-
-    def mapping(self, name: str) -> dict[str, Any]:
-        """A mapping; empty if the property is missing."""
-        value = self._get(name, {})
-        if not isinstance(value, dict):
-            raise self.wrong(name, "must be a mapping")
-        return value
-
-    def has(self, name: str) -> bool:
-        """Whether the property is set."""
-        return self.properties.get(name) is not None
-
-    def inner(self, name: str, properties: Any) -> Resource:
-        """A mapping inside this resource with the same getters; ``name`` says where."""
-        if not isinstance(properties, dict):
-            raise self.wrong(name, "must be a mapping")
-        return Resource(f"{self.id}.{name}", self.type, properties)
-
-    def wrong(self, name: str, want: str) -> TemplateError:
-        """The error for one property; shows the value unless it could be private."""
-        value = self.properties.get(name)
-        private = any(word in name.lower() for word in ("secret", "password", "token"))
-        got = "" if value is None or private or isinstance(value, (dict, list)) else f'got "{as_text(value)}", '
-        return TemplateError(f"{self.id}.{name}: {got}{want}")
-
-    def _get(self, name: str, default: Any) -> Any:
-        value = self.properties.get(name)
-        if value is not None:
-            return value
-        if default is _REQUIRED:
-            raise TemplateError(f"{self.id}.{name} is missing")
-        return default
+Properties = dict[str, Any]
+T = TypeVar("T")
 
 
 class Stack:
@@ -92,52 +22,60 @@ class Stack:
 
     def __init__(self, document: Mapping[str, Any], resolver: Resolver) -> None:
         self.resolver = resolver
-        self._present = {
-            logical_id: resource
-            for logical_id, resource in document["Resources"].items()
-            if resolver.exists(logical_id)
-        }
-        self._evaluated: dict[str, Resource] = {}
-        self._functions: dict[str, str] | None = None
+        self.present = {id: one for id, one in document["Resources"].items() if resolver.exists(id)}
+        self._evaluated: dict[str, Properties] = {}
+        self._functions = {self.value(id): id for id in self._ids("AWS::Lambda::Function")}
 
-    @property
-    def types(self) -> Mapping[str, str]:
-        """The type of each resource by logical id."""
-        return {logical_id: resource["Type"] for logical_id, resource in self._present.items()}
+    def read(self, type_: str, make: Callable[[str, Properties], T]) -> dict[str, T]:
+        """What ``make`` returns for the id and the properties of each resource of a type, in the template's order.
 
-    def all(self, *types: str) -> Iterator[Resource]:
-        """The resources of these types in the template's order; a trailing ``*`` stands for any ending."""
-        for logical_id, type_ in self.types.items():
-            if any(type_ == one or (one.endswith("*") and type_.startswith(one[:-1])) for one in types):
-                yield self.get(logical_id)
+        Raises:
+            TemplateError: a property is missing, has a wrong form or cannot be evaluated; names the resource.
+        """
+        found = {}
+        for id in self._ids(type_):
+            try:
+                found[id] = make(id, self.properties(id))
+            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+                reason = f"{type(error).__name__}: {error}"
+                raise TemplateError(f"{id} cannot be read ({reason}); see what is wrong with: make validate") from error
+        return found
 
-    def get(self, logical_id: str) -> Resource:
-        """One resource, its properties evaluated."""
-        if logical_id not in self._evaluated:
-            resource = self._present[logical_id]
-            properties = self.resolver.value(resource.get("Properties") or {}, logical_id)
-            self._evaluated[logical_id] = Resource(logical_id, resource["Type"], properties)
-        return self._evaluated[logical_id]
+    def all(self, type_: str) -> Iterator[tuple[str, Properties]]:
+        """The id and the properties of each resource of a type, in the template's order."""
+        return iter(self.read(type_, lambda id, properties: (id, properties)).values())
 
-    def ref(self, logical_id: str) -> str:
-        """The value of Ref for a resource of this template."""
-        return as_text(self.resolver.value({"Ref": logical_id}, logical_id))
+    def properties(self, id: str) -> Properties:
+        """The properties of a resource, evaluated."""
+        if id not in self._evaluated:
+            try:
+                self._evaluated[id] = self.resolver.value(self.present[id].get("Properties") or {})
+            except TemplateError as error:
+                raise TemplateError(f"{id}: {error}") from None
+        return self._evaluated[id]
 
-    def attribute(self, logical_id: str, attribute: str) -> str:
-        """The value of GetAtt for a resource of this template."""
-        return as_text(self.resolver.value({"Fn::GetAtt": [logical_id, attribute]}, logical_id))
+    def value(self, id: str, attribute: str = "Ref") -> str:
+        """The value of Ref, or of GetAtt, for a resource of this template."""
+        node = {"Ref": id} if attribute == "Ref" else {"Fn::GetAtt": [id, attribute]}
+        return as_text(self.resolver.value(node))
 
-    def function_id(self, reference: str) -> str | None:
-        """The logical id of the function that a name, an ARN, an alias' ARN or an invocation URI refers to."""
-        if self._functions is None:
-            ids = [one for one, type_ in self.types.items() if type_ == "AWS::Lambda::Function"]
-            self._functions = {self.ref(one): one for one in ids}
+    def function_id(self, reference: str) -> str:
+        """The logical id of the function that a name, an ARN, an alias' ARN or an invocation URI refers to.
+
+        Raises:
+            TemplateError: it is not a function of this template.
+        """
         match = _FUNCTION_ARN.search(reference)
-        return self._functions.get(match[1] if match else reference)
+        name = match[1] if match else reference
+        if name not in self._functions:
+            raise TemplateError(f"{reference} is not a function of this template, so the local stage cannot run it")
+        return self._functions[name]
 
-    def by_attribute(self, type_: str, attribute: str, value: str) -> str | None:
+    def id_of(self, type_: str, value: str, attribute: str = "Arn") -> str | None:
         """The logical id of the resource of a type whose attribute is ``value``."""
-        for logical_id, one in self.types.items():
-            if one == type_ and self.attribute(logical_id, attribute) == value:
-                return logical_id
-        return None
+        return next((id for id in self._ids(type_) if self.value(id, attribute) == value), None)
+
+    def _ids(self, type_: str) -> list[str]:
+        """``Custom`` stands for every type of custom resource."""
+        types = {id: one["Type"] for id, one in self.present.items()}
+        return [id for id, one in types.items() if type_ in (one, one.partition("::")[0])]

@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,32 +20,18 @@ from localstage.template.atomic_write import write_atomically
 
 log = logging.getLogger("localstage.template")
 
-_FORMAT = 1
-_SOURCE = {
-    "AWS::Serverless::Function": "CodeUri",
-    "AWS::Serverless::LayerVersion": "ContentUri",
-    "AWS::Lambda::Function": "Code",
-    "AWS::Lambda::LayerVersion": "Content",
-}
-
-
-@dataclass(frozen=True)
-class Source:
-    """The code folder of one function or layer, as the template writes it."""
-
-    path: str
-    build: str = ""
+_SOURCES = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
 
 
 @dataclass(frozen=True)
 class Translated:
-    """Plain CloudFormation; ``sources`` by the function's or layer's logical id in the original template.
+    """Plain CloudFormation; ``sources`` are code folders by the function's or layer's id in the original template.
 
     In ``document`` the code is ``{"S3Bucket": "local", "S3Key": <that logical id>}``.
     """
 
     document: dict[str, Any]
-    sources: Mapping[str, Source]
+    sources: Mapping[str, str]
 
 
 def translate(template: Path, overrides: Mapping[str, str], region: str, state_dir: Path) -> Translated:
@@ -61,7 +47,7 @@ def translate(template: Path, overrides: Mapping[str, str], region: str, state_d
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{template}: cannot be read ({error})") from None
     version = metadata.version("aws-sam-translator")
-    seed = json.dumps([_FORMAT, version, text, sorted(overrides.items()), region])
+    seed = json.dumps([version, text, sorted(overrides.items()), region])
     key = hashlib.sha256(seed.encode()).hexdigest()
     cached = state_dir / "translation.json"
     return _read(cached, key) or _make(template, text, overrides, region, cached, key)
@@ -70,13 +56,8 @@ def translate(template: Path, overrides: Mapping[str, str], region: str, state_d
 def _read(cached: Path, key: str) -> Translated | None:
     try:
         content = json.loads(cached.read_bytes())
-        if content["key"] != key:
-            return None
-        return Translated(content["document"], {name: Source(**one) for name, one in content["sources"].items()})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError):
-        log.debug("%s is damaged; translating again", cached)
+        return Translated(content["document"], content["sources"]) if content["key"] == key else None
+    except (OSError, ValueError, KeyError, TypeError):  # missing or damaged: translated again
         return None
 
 
@@ -85,38 +66,19 @@ def _make(template: Path, text: str, overrides: Mapping[str, str], region: str, 
 
     document = parse(text, template)
     sources = _take_sources(document)
-    result = Translated(_run_translator(document, overrides, region, template), sources)
-    content = {
-        "key": key,
-        "document": result.document,
-        "sources": {name: asdict(source) for name, source in sources.items()},
-    }
-    write_atomically(cached, json.dumps(content))
-    return result
+    translated = _run_translator(document, overrides, region, template)
+    write_atomically(cached, json.dumps({"key": key, "document": translated, "sources": sources}))
+    return Translated(translated, sources)
 
 
-def _take_sources(document: dict[str, Any]) -> dict[str, Source]:
+def _take_sources(document: dict[str, Any]) -> dict[str, str]:
     """Replace local folders by addresses that the translator accepts, and remember the folders."""
-    shared = _globals(document).pop("CodeUri", None)
-    sources: dict[str, Source] = {}
+    sources: dict[str, str] = {}
     for logical_id, resource in document["Resources"].items():
-        name = _SOURCE.get(resource["Type"])
-        if name is None:
-            continue
-        properties = resource.setdefault("Properties", {})
-        path = properties.get(name, shared if name == "CodeUri" else None)
-        if not isinstance(path, str) or path.startswith("s3://"):
-            continue
-        build = (resource.get("Metadata") or {}).get("BuildMethod", "")
-        sources[logical_id] = Source(path, str(build))
-        plain = resource["Type"].startswith("AWS::Lambda::")
-        properties[name] = {"S3Bucket": "local", "S3Key": logical_id} if plain else f"s3://local/{logical_id}"
+        if (name := _SOURCES.get(resource["Type"])) is not None:
+            sources[logical_id] = resource["Properties"][name]
+            resource["Properties"][name] = f"s3://local/{logical_id}"
     return sources
-
-
-def _globals(document: dict[str, Any]) -> dict[str, Any]:
-    function = (document.get("Globals") or {}).get("Function")
-    return function if isinstance(function, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -129,14 +91,10 @@ class _Session:
 def _run_translator(
     document: dict[str, Any], overrides: Mapping[str, str], region: str, template: Path
 ) -> dict[str, Any]:
-    from samtranslator.model.exceptions import ExceptionWithMessage, InvalidDocumentException
+    from samtranslator.model.exceptions import InvalidDocumentException
     from samtranslator.parser.parser import Parser
     from samtranslator.translator.translator import Translator
 
-    if "AWS::Serverless" in json.dumps(document["Resources"]) and "AWS::Serverless" not in str(
-        document.get("Transform")
-    ):
-        raise TemplateError(f"{template}: AWS::Serverless types need the line Transform: AWS::Serverless-2016-10-31")
     # Warns for each alias about a feature flag of AWS's own service.
     logging.getLogger("samtranslator.feature_toggle.feature_toggle").setLevel(logging.ERROR)
     translator = Translator({}, Parser(), boto_session=_Session(region))
@@ -144,9 +102,7 @@ def _run_translator(
         # Managed policies come bundled with the translator; others remain names.
         result: dict[str, Any] = translator.translate(document, dict(overrides), get_managed_policy_map=dict)
     except InvalidDocumentException as error:
-        raise TemplateError("\n".join(_compact(template, cause.message) for cause in error.causes)) from None
-    except ExceptionWithMessage as error:
-        raise TemplateError(_compact(template, error.message)) from None
+        raise TemplateError("\n".join(f"{template.name}: {cause.message}" for cause in error.causes)) from None
     except Exception as error:
         # For some wrong templates (a list instead of a mapping) it raises arbitrary errors.
         log.debug("the translator failed", exc_info=True)
@@ -155,9 +111,3 @@ def _run_translator(
     finally:
         translator.metrics.publish()  # discards them; it warns about metrics that were not published
     return result
-
-
-def _compact(template: Path, message: str) -> str:
-    for noise in ("Resource with id [", "Event with id ["):
-        message = message.replace(noise, "[")
-    return f"{template.name}: {message.replace('] is invalid. ', ']: ')}"

@@ -47,12 +47,11 @@ def read(name: str) -> Stage:
 
     def properties(type_: str) -> list[Any]:
         found = ((id_, one) for id_, one in resources.items() if one["Type"] == type_)
-        used = [(id_, one) for id_, one in found if _is_made(resolver, id_, one)]
-        return [one.get("Properties", {}) for _, one in used]
+        return [one.get("Properties", {}) for id_, one in found if resolver.exists(id_)]
 
     instance, mode = str(values["BrokerInstanceType"]), str(values["BrokerDeploymentMode"])
     nodes = 1 if mode == "SINGLE_INSTANCE" else 3
-    zones = [resolver.value(one["SubnetIds"], "SubnetIds") for one in properties("AWS::EC2::VPCEndpoint") if _paid(one)]
+    zones = [resolver.value(one["SubnetIds"]) for one in properties("AWS::EC2::VPCEndpoint") if _paid(one)]
     monitoring = parse((ROOT / "templates" / "monitoring.yaml").read_text(encoding="utf-8"), path)["Resources"]
     alarms = [one["Properties"] for one in monitoring.values() if one["Type"] == "AWS::CloudWatch::Alarm"]
     clients = properties("AWS::Cognito::UserPoolClient")
@@ -66,10 +65,6 @@ def read(name: str) -> Stage:
         sum(_metrics(alarm) for alarm in alarms),
         sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
     )
-
-
-def _is_made(resolver: Resolver, id_: str, resource: dict[str, Any]) -> bool:
-    return "Condition" not in resource or resolver.condition(resource["Condition"], id_)
 
 
 def _paid(endpoint: dict[str, Any]) -> bool:

@@ -81,9 +81,8 @@ async def eventually(holds: Callable[[], Any], seconds: float = 10.0) -> None:
 
 def http_model(*routes: HttpRoute, issuer: str = "", **api: Any) -> StageModel:
     """Return a model with one HTTP API; routes with authorizer ``Jwt`` need an issuer."""
-    authorizers = {"Jwt": JwtAuthorizer("Jwt", issuer, (AUDIENCE,), "$request.header.Authorization")} if issuer else {}
-    stage = api.pop("stage", "$default")
-    declared = HttpApi("HttpApi", stage, routes, api.pop("authorizers", authorizers), api.pop("cors", None), **api)
+    authorizers = {"Jwt": JwtAuthorizer("Jwt", issuer, (AUDIENCE,))} if issuer else {}
+    declared = HttpApi("HttpApi", routes, api.pop("authorizers", authorizers), api.pop("cors", None), **api)
     return StageModel(http_apis={"HttpApi": declared})
 
 

@@ -28,12 +28,10 @@ from tests.contract.localstage.gateway.gateway_fakes import (
         ("GET /pets/cat/2", "GET /pets/{proxy+}"),
         ("GET /pets/dog/2/3", "GET /pets/{proxy+}"),
         ("DELETE /pets/cat", "ANY /{proxy+}"),
-        ("GET /", "$default"),
     ],
 )
 async def test_the_most_specific_route_takes_a_request(serve: Serve, request_line: str, route: str) -> None:
     client = await serve(
-        "$default",
         "ANY /{proxy+}",
         "GET /pets/{proxy+}",
         "ANY /pets/dog/{id}",
@@ -69,7 +67,7 @@ async def test_an_encoded_slash_or_question_mark_leads_to_no_route(
 
 
 async def test_a_path_that_is_not_utf8_is_a_400(serve: Serve) -> None:
-    client = await serve("$default")
+    client = await serve("GET /")
 
     async with client.get(aiohttp.client.URL("/%ff", encoded=True)) as response:
         assert response.status == 400
@@ -133,7 +131,7 @@ async def test_a_client_that_expects_100_continue_gets_it(functions: FakeFunctio
 
 
 async def test_request_line_and_headers_may_have_10240_bytes(serve: Serve) -> None:
-    client = await serve("$default")
+    client = await serve("GET /")
 
     async with client.get("/", headers={"X-Big": "x" * 9_000}) as fits:
         assert fits.status == 200

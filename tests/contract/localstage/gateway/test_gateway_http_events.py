@@ -5,18 +5,14 @@ from __future__ import annotations
 import base64
 import time
 
-import aiohttp
 import pytest
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from aws_lambda_powertools.utilities.parser.models import APIGatewayProxyEventV2Model
 
-from localstage.core.model import HttpRoute
 from tests.contract.localstage.gateway.gateway_fakes import (
     FakeFunctions,
     Serve,
     echoing_functions,  # noqa: F401 - a fixture
-    http_model,
-    running,
     serving,  # noqa: F401 - a fixture
 )
 
@@ -91,22 +87,6 @@ async def test_absent_parts_of_a_request_are_absent_in_the_event(functions: Fake
 
     (event,) = functions.of("Echo")
     assert {"cookies", "queryStringParameters", "pathParameters", "stageVariables", "body"}.isdisjoint(event)
-
-
-async def test_a_named_stage_is_the_first_segment_and_stays_in_the_path(functions: FakeFunctions) -> None:
-    model = http_model(HttpRoute("GET /hello", "Echo", None), stage="dev")
-    async with running(model, functions) as gateway, aiohttp.ClientSession() as client:
-        assert gateway.http_url is not None
-        assert gateway.http_url.endswith("/dev")
-
-        async with client.get(f"{gateway.http_url}/hello") as inside:
-            assert inside.status == 200
-        async with client.get(f"{gateway.http_url.removesuffix('/dev')}/hello") as outside:
-            assert outside.status == 404
-
-    (event,) = functions.of("Echo")
-    assert event["rawPath"] == event["requestContext"]["http"]["path"] == "/dev/hello"
-    assert event["requestContext"]["stage"] == "dev"
 
 
 @pytest.mark.parametrize(

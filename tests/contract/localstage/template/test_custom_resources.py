@@ -39,43 +39,41 @@ def stage(**properties: str) -> StageModel:
     return StageModel(custom_resources={"Topology": made})
 
 
-async def test_a_custom_resource_is_updated_when_its_properties_change(tmp_path):
+async def test_a_custom_resource_is_created_at_every_start():
     functions = Answering(success)
 
-    for queues in ("4", "4", "8"):
-        await run_custom_resources(stage(Queues=queues), functions, state_dir=tmp_path)
+    for queues in ("4", "8"):
+        await run_custom_resources(stage(Queues=queues), functions)
 
-    first, second, third = functions.events
-    assert [event["RequestType"] for event in functions.events] == ["Create", "Create", "Update"]
-    assert first["ResourceProperties"] == second["ResourceProperties"] == {"ServiceToken": "arn", "Queues": "4"}
+    first, second = functions.events
+    assert [event["RequestType"] for event in functions.events] == ["Create", "Create"]
+    assert first["ResourceProperties"] == {"ServiceToken": "arn", "Queues": "4"}
+    assert second["ResourceProperties"] == {"ServiceToken": "arn", "Queues": "8"}
     assert (first["LogicalResourceId"], first["ResourceType"]) == ("Topology", "Custom::Topology")
-    assert third["PhysicalResourceId"] == "made-Topology"
-    assert third["OldResourceProperties"] == {"ServiceToken": "arn", "Queues": "4"}
-    assert third["ResourceProperties"] == {"ServiceToken": "arn", "Queues": "8"}
 
 
-async def test_a_failed_answer_stops_the_start_with_its_reason(tmp_path):
+async def test_a_failed_answer_stops_the_start_with_its_reason():
     functions = Answering(lambda event: {"Status": "FAILED", "Reason": "queue persist.0 differs"})
 
     with pytest.raises(StageError, match=r"Topology could not be made: queue persist\.0 differs"):
-        await run_custom_resources(stage(), functions, state_dir=tmp_path)
+        await run_custom_resources(stage(), functions)
 
 
 @pytest.mark.parametrize(
     ("invocation", "complaint"),
     [
         (Invocation(b"null"), "Declare returned without an answer to ResponseURL"),
-        (Invocation(b'{"errorMessage": "no broker"}', "Unhandled"), r"Declare failed \(Unhandled\): no broker"),
+        (Invocation(b'{"errorMessage": "no broker"}', "Unhandled"), r"Declare failed \(Unhandled\): .*no broker"),
         (Invocation(b"not json", "TimedOut"), r"Declare failed \(TimedOut\)"),
     ],
 )
-async def test_a_function_that_does_not_answer_stops_the_start(tmp_path, invocation, complaint):
+async def test_a_function_that_does_not_answer_stops_the_start(invocation, complaint):
     with pytest.raises(StageError, match=complaint):
-        await run_custom_resources(stage(), Answering(lambda _: None, invocation), state_dir=tmp_path)
+        await run_custom_resources(stage(), Answering(lambda _: None, invocation))
 
 
-async def test_an_invalid_answer_of_a_custom_resource_is_an_error(tmp_path):
+async def test_an_invalid_answer_of_a_custom_resource_is_an_error():
     with pytest.raises(StageError, match="returned without an answer"):
-        await run_custom_resources(stage(), Answering(lambda _: ["SUCCESS"]), state_dir=tmp_path)
+        await run_custom_resources(stage(), Answering(lambda _: ["SUCCESS"]))
     with pytest.raises(StageError, match="returned without an answer"):
-        await run_custom_resources(stage(), Answering(lambda _: {"Reason": "x" * 5000}), state_dir=tmp_path)
+        await run_custom_resources(stage(), Answering(lambda _: {"Reason": "x" * 5000}))

@@ -78,13 +78,3 @@ def test_a_wrong_samconfig_is_refused_by_name(project, content, complaint):
 
     with pytest.raises(TemplateError, match=complaint):
         project.variables(*LINES, head=HEAD)
-
-
-def test_a_refused_value_of_a_noecho_parameter_is_not_shown(project):
-    head = "Parameters: {Key: {Type: String, NoEcho: true, MinLength: 12}}"
-    override(project, "Key = 'hunter2'")
-
-    with pytest.raises(TemplateError) as refusal:
-        project.load("", head=head)
-
-    assert "hunter2" not in str(refusal.value)

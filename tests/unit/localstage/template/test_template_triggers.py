@@ -1,7 +1,5 @@
 """Event sources of a template become triggers."""
 
-import logging
-
 import pytest
 
 from localstage.core.errors import TemplateError
@@ -50,30 +48,6 @@ def test_a_rabbitmq_event_without_a_secret_of_the_template_is_refused(project):
         project.load(RESOURCES, function=function)
 
 
-def test_settings_that_a_rabbitmq_mapping_ignores_are_reported(project, caplog):
-    with caplog.at_level(logging.WARNING, "localstage.template"):
-        project.load(RESOURCES, function=rabbitmq(", FunctionResponseTypes: [ReportBatchItemFailures]"))
-
-    assert "EchoIt.FunctionResponseTypes does nothing" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("kind", "properties", "complaint"),
-    [
-        ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 50", r"EchoIt\.BatchSize: more than 10"),
-        ("SQS", "Queue: !GetAtt Work.Arn, BatchSize: 0", r'EchoIt\.BatchSize: got "0", must be from 1 to 10000'),
-    ],
-)
-def test_a_trigger_that_aws_would_refuse_is_refused(project, kind, properties, complaint):
-    with pytest.raises(TemplateError, match=complaint):
-        project.load(RESOURCES, function=with_event(kind, properties))
-
-
-def test_a_window_with_a_fraction_of_a_second_is_refused(project):
-    with pytest.raises(TemplateError, match=r"EchoIt\.MaximumBatchingWindowInSeconds"):
-        project.load(RESOURCES, function=rabbitmq(", MaximumBatchingWindowInSeconds: 301"))
-
-
 def test_a_queue_that_shows_records_again_before_the_function_ends_is_refused(project):
     function = with_event("SQS", "Queue: !GetAtt Work.Arn").replace("Handler:", "Timeout: 61\n      Handler:")
 
@@ -81,14 +55,10 @@ def test_a_queue_that_shows_records_again_before_the_function_ends_is_refused(pr
         project.load(RESOURCES, function=function)
 
 
-def test_another_kind_of_source_is_named_in_a_warning(project, caplog):
+def test_another_kind_of_source_is_refused(project):
     stream = "Stream: arn:aws:kinesis:us-east-1:123456789012:stream/s, StartingPosition: LATEST"
-    with caplog.at_level(logging.WARNING, "localstage.template"):
-        model = project.load(RESOURCES, function=with_event("Kinesis", stream))
-
-    assert not model.rabbitmq_mappings
-    assert not model.sqs_mappings
-    assert "EchoIt is not run" in caplog.text
+    with pytest.raises(TemplateError, match="EchoIt: the local stage reads from queues and RabbitMQ brokers"):
+        project.load(RESOURCES, function=with_event("Kinesis", stream))
 
 
 def test_a_schedule_is_read_with_its_input(project):
