@@ -20,8 +20,9 @@ from faults.harness import outages
 from faults.harness.harness import SETTLED, Harness
 from faults.harness.outages import both, dynamodb_fault, sqs_down
 from faults.harness.services import ProxiedServices
-from faults.proxies.proxy_faults import HalfThrottled, KillsWriters, RefusesSome, down
+from faults.proxies.proxy_faults import KillsWriters, RefusesSome, down
 from faults.proxies.socket_owner import kill_worker
+from faults.proxies.throttle import HalfThrottled
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError

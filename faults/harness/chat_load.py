@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,9 +14,9 @@ from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent, iso, post_messages, uuid7
 from loadtest.client.target import Target
 from loadtest.client.websocket import WebSocket
-from loadtest.sending.delivery import CheckedEvents, Delivery
+from loadtest.sending.delivery import Delivery
 from loadtest.sending.transports import FrameTransport, HttpTransport
-from localstage.client.errors import UNREACHABLE, ClientError
+from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
 TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
@@ -48,23 +47,6 @@ class EventGenerator:
         return made
 
 
-class _Recorder(CheckedEvents):
-    """Also counts errors by code."""
-
-    def __init__(self, checker: Checker, refusals: Counter[str]) -> None:
-        super().__init__(checker)
-        self._refusals = refusals
-
-    def refused(self, event: ChatEvent, code: str) -> None:
-        super().refused(event, code)
-        self._refusals[code] += 1
-
-    def retried(self, code: str, count: int) -> None:
-        super().retried(code, count)
-        if code not in (UNREACHABLE, "no_answer", "connection_lost"):
-            self._refusals[code] += count
-
-
 class Load:
     """Sends events in threads, from :meth:`start` to :meth:`stop`; ``checker`` records every event.
 
@@ -85,7 +67,6 @@ class Load:
         self.target = target
         self.scenario = scenario
         self.checker = Checker()
-        self.refusals: Counter[str] = Counter()
         self.problems: list[str] = []
         self._size = size
         self._rooms = rooms
@@ -161,8 +142,7 @@ class Load:
 
     def _send_frames(self, user: str) -> None:
         socket = WebSocket(self.target.websocket_url, self.target.token_for(user, "chat:write"), timeout=10.0)
-        recorder = _Recorder(self.checker, self.refusals)
-        delivery = Delivery(FrameTransport(socket, recorder.retried), recorder, TRIES)
+        delivery = Delivery(FrameTransport(socket, self.checker.retried), self.checker, TRIES)
         generator = EventGenerator(self.scenario, user, 0, self._rooms)
         try:
             for _ in self._turns(user):
@@ -198,5 +178,5 @@ class Load:
 
     def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
         """Send ``events`` in one request, and retry refused events under the same ids."""
-        recorder = _Recorder(self.checker, self.refusals)
-        Delivery(HttpTransport(api, post_messages, recorder.retried), recorder, TRIES).send(events)
+        transport = HttpTransport(api, post_messages, self.checker.retried)
+        Delivery(transport, self.checker, TRIES).send(events)

@@ -179,7 +179,7 @@ class ScenarioRun:
             time.monotonic() - self.began,
             self.load.checker,
             retried=self.harness.services.retried.events - self._retried,
-            refused=self.load.refusals["unavailable"],
+            refused=self.load.checker.retries["unavailable"],
             left=QueueContents(dead, self.expected_dead, left),
             note=note if isinstance(note, str) else note(),
             problems=self.problems,

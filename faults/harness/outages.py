@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, contextmanager
 from faults.harness.services import ProxiedServices, rabbitmqctl
 from faults.proxies.http_proxy import Fault
 from faults.proxies.proxy_faults import LosesConfirms, down, refuse
-from faults.proxies.throttle import Throttled
 
 LOWEST_WATERMARK, USUAL_WATERMARK = "0.00001", "0.4"
 
@@ -84,13 +83,6 @@ def dynamodb_fault(services: ProxiedServices, fault: Fault) -> Iterator[None]:
     services.dynamodb.fault = fault
     yield
     services.dynamodb.fault = None
-
-
-@contextmanager
-def throttled(services: ProxiedServices, **limits: float) -> Iterator[Throttled]:
-    """DynamoDB takes no more writes than on AWS (see ``faults/proxies/throttle.py``)."""
-    with dynamodb_fault(services, fault := Throttled(services.tables(), **limits)):  # type: ignore[arg-type]
-        yield fault
 
 
 @contextmanager

@@ -15,8 +15,6 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-import boto3
-
 from faults.proxies.http_proxy import HttpProxy
 from faults.proxies.proxy_faults import RetryCounter
 from localstage.services import Endpoints, Services
@@ -130,13 +128,6 @@ class ProxiedServices:
             "LOCALSTAGE_SQS_URL": self.sqs.url,
             "LOCALSTAGE_SECRETS_MANAGER_URL": self.endpoints.secrets_manager_url,
         }
-
-    def tables(self) -> list[Any]:
-        """Every table of the stage, as DescribeTable describes it."""
-        session = boto3.Session("local", "local", region_name="us-east-1")
-        dynamodb = session.client("dynamodb", endpoint_url=self.service("DynamoDB").url)
-        names = dynamodb.list_tables()["TableNames"]
-        return [dynamodb.describe_table(TableName=name)["Table"] for name in names]
 
     @property
     def amqp_url(self) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from aiohttp import web
 
-from faults.proxies.http_proxy import Call, Down, Forward, answer
+from faults.proxies.http_proxy import Call, Down, Forward
 from faults.proxies.socket_owner import kill_peer
+from faults.proxies.throttle import refused
 
 WORKER = "PersistEvents"
 """Part of the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
@@ -42,33 +41,6 @@ def refuse(_data: bytes) -> None:
 async def down(_call: Call, _forward: Forward) -> web.Response:
     """Every connection is cut."""
     raise Down
-
-
-class HalfThrottled:
-    """Leaves a random half of each BatchWriteItem's items unprocessed, and refuses one call in ten, as DynamoDB does
-    when no item fits."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self.unprocessed = 0
-
-    async def __call__(self, call: Call, forward: Forward) -> web.Response:
-        if call.action != "BatchWriteItem":
-            return await forward(call.body)
-        if self._random.random() < 0.1:
-            return _refused("ProvisionedThroughputExceededException")
-        wanted: dict[str, list[Any]] = json.loads(call.body)["RequestItems"]
-        taken: dict[str, list[Any]] = {}
-        left: dict[str, list[Any]] = {}
-        for table, requests in wanted.items():
-            for request in requests:
-                (taken if self._random.random() < 0.5 else left).setdefault(table, []).append(request)
-        self.unprocessed += sum(map(len, left.values()))
-        if taken:
-            written = await forward(json.dumps({"RequestItems": taken}).encode())
-            if written.status != 200:
-                return written
-        return answer({"UnprocessedItems": left})
 
 
 class KillsWriters:
@@ -118,7 +90,7 @@ class RefusesSome:
     async def __call__(self, call: Call, forward: Forward) -> web.Response:
         if call.action == "BatchWriteItem" and self._wanted.search(call.body):
             self.refused += 1
-            return _refused("ValidationException")
+            return refused("com.amazonaws.dynamodb.v20120810#ValidationException")
         return await forward(call.body)
 
 
@@ -150,8 +122,3 @@ def events_in(body: str) -> int:
         return len(events)
     except (ValueError, KeyError, TypeError):
         return 1
-
-
-def _refused(code: str) -> web.Response:
-    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "too much"}
-    return answer(body, 400)

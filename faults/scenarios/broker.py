@@ -46,7 +46,7 @@ def broker_and_sqs_down(harness: Harness) -> Row:
     """The broker and SQS are unavailable for 10 s: no event can be kept, so none is accepted (503)."""
     with harness.scenario("broker-and-sqs-down") as run:
         run.load_through(both(sqs_down(harness.services), broker_refusing(harness.services)), 10)
-        run.expect(run.load.refusals["unavailable"] > 0, "no event was refused although none could be kept")
+        run.expect(run.load.checker.retries["unavailable"] > 0, "no event was refused although none could be kept")
         return run.finish("10 s")
 
 

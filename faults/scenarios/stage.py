@@ -36,7 +36,7 @@ def stage_killed(harness: Harness) -> Row:
             time.monotonic() - began,
             load.checker,
             retried=load.checker.lanes["retry"],
-            refused=load.refusals["unavailable"],
+            refused=load.checker.retries["unavailable"],
             left=QueueContents(),
             note="twice, with its services",
             problems=load.problems,

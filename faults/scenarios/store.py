@@ -10,10 +10,11 @@ from faults.harness import poison
 from faults.harness.chat_load import EventGenerator
 from faults.harness.harness import PATIENCE, Harness
 from faults.harness.ledger import Row
-from faults.harness.outages import both, dynamodb_fault, sqs_down, throttled
-from faults.proxies.proxy_faults import CrashRecord, HalfThrottled, KillsWriters, RefusesSome, down
+from faults.harness.outages import both, dynamodb_fault, sqs_down
+from faults.proxies.proxy_faults import CrashRecord, KillsWriters, RefusesSome, down
+from faults.proxies.throttle import HalfThrottled, Throttled
 from loadtest.client.chat_events import iso
-from loadtest.sending.delivery import CheckedEvents, Delivery
+from loadtest.sending.delivery import Delivery
 from loadtest.sending.transports import FrameTransport
 
 CRASHING_TEXT = "the-record-that-crashes"
@@ -46,8 +47,8 @@ def throttled_import(harness: Harness) -> Row:
     On AWS a partition takes 1,000. If throttled tries counted, records would be dead.
     """
     load = {"sockets": 0, "posts": IMPORTERS, "rate": IMPORT_RATE, "size": 250, "rooms": 1}
-    limited = throttled(harness.services, partition_units=PARTITION_UNITS)
-    with harness.scenario("throttled-import", **load) as run, limited as throttle:
+    throttle = Throttled(PARTITION_UNITS)
+    with harness.scenario("throttled-import", **load) as run, dynamodb_fault(harness.services, throttle):
         run.load.start()
         began = time.monotonic()
         run.load.wait_for(IMPORTED)
@@ -154,8 +155,7 @@ def three_times(harness: Harness) -> Row:
         socket.open()
         try:
             for _ in range(3):
-                recorder = CheckedEvents(run.load.checker)
-                Delivery(FrameTransport(socket, recorder.retried), recorder).send(events)
+                Delivery(FrameTransport(socket, run.load.checker.retried), run.load.checker).send(events)
         finally:
             socket.close()
         accepted = run.load.accepted

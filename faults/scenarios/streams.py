@@ -9,8 +9,9 @@ from functools import wraps
 from faults.harness.harness import PATIENCE, Harness
 from faults.harness.ledger import QueueContents, Row
 from faults.harness.outages import dynamodb_fault, killed
-from faults.harness.stream_load import TRAFFIC, TrafficLoad
-from faults.proxies.proxy_faults import HalfThrottled
+from faults.harness.stream_load import STREAMS, StreamLoad
+from faults.proxies.throttle import HalfThrottled
+from loadtest.runs.work import FAULTS
 
 SENT_WITHIN = 120.0
 
@@ -23,34 +24,33 @@ class StreamRun:
         self._name = f"{stream}-{name}"
         self._began = time.monotonic()
         self._retried = harness.services.retried.events
-        self.load = TrafficLoad(harness.target, TRAFFIC[stream](time.time_ns() // 1_000_000_000), times=times)
+        self.load = StreamLoad(harness.target, stream, times=times)
 
     def finish(self, note: str = "") -> Row:
-        """End the faults and the load, drain, run all queries and compare."""
+        """End the faults and the load, drain, ask all questions and compare."""
         self.harness.heal()
         self.load.stop()
         left = self.harness.lanes.drain(PATIENCE)
         dead = self.harness.lanes.take_dead()
-        answers, counted = self.load.answers(), self.load.counted
-        problems = [*self.load.problems, *answers.wrong[:3]]
-        if answers.lost or answers.unexpected:
-            problems.append(f"lost {answers.lost}, unexpected {answers.unexpected}")
+        found, work = self.load.work.read_back(), self.load.work
+        faults = [f"{name} {count}" for name in FAULTS if (count := getattr(found, name))]
+        problems = [*self.load.problems, *faults, *found.examples.get("wrong", ())]
         problems += QueueContents(dead, depths=left).problems()
-        if not counted.all_accepted or answers.stored < len(counted.all_accepted):
-            problems.append(f"{answers.stored} of {len(counted.all_accepted)} accepted events are in the answers")
-        self.load.api.close()
+        if not work.all_accepted:
+            problems.append("nothing was accepted")
+        self.load.close()
         return Row(
             scenario=self._name,
             seconds=time.monotonic() - self._began,
-            accepted=len(counted.all_accepted),
-            stored=answers.stored,
+            accepted=len(work.all_accepted),
+            stored=found.stored,
             retried=self.harness.services.retried.events - self._retried,
             dead=len(dead),
             parking=left.parking,
-            lost=answers.lost,
-            unexpected=answers.unexpected,
+            lost=found.lost,
+            unexpected=found.unexpected,
             duplicated=0,
-            refused=counted.retries["unavailable"],
+            refused=work.retries["unavailable"],
             note=note,
             problems=problems,
         )
@@ -94,7 +94,7 @@ def three_times(harness: Harness, stream: str) -> Row:
     run = StreamRun(harness, stream, "three-times", times=3)
     run.load.start()
     run.load.finish(SENT_WITHIN)
-    return run.finish(f"3 x {len(run.load.counted.all_accepted):,}")
+    return run.finish(f"3 x {len(run.load.work.all_accepted):,}")
 
 
 def _for_stream(scenario: Callable[[Harness, str], Row], stream: str) -> Callable[[Harness], Row]:
@@ -109,6 +109,6 @@ def _for_stream(scenario: Callable[[Harness, str], Row], stream: str) -> Callabl
 
 STREAM_SCENARIOS = tuple(
     _for_stream(scenario, stream)
-    for stream in TRAFFIC
+    for stream in STREAMS
     for scenario in (broker_killed, cache_killed, dynamodb_throttles_half, three_times)
 )

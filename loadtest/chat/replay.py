@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import glob
+import threading
+import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +18,12 @@ from loadtest.chat.irc_import import import_channels
 from loadtest.chat.irc_log import IrcLogError, read_logs
 from loadtest.chat.irc_verification import CHANGES, EXAMPLES, Choice, Verification, choose
 from loadtest.chat.replay_plan import Plan, plan_conversation, plan_logs
-from loadtest.chat.replay_sender import ReplaySender
+from loadtest.chat.replay_sender import send
 from loadtest.checker.checker import Checker
 from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.checker.readback import Without, drain_and_read
 from loadtest.checker.verdict import Latency, Verdict
+from loadtest.client.chat_events import ChatEvent
 from loadtest.client.command import count
 from loadtest.client.target import Target
 from loadtest.measured.histogram import Histogram
@@ -88,31 +92,36 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
     Raises:
         ClientError: no token, or the history cannot be read.
     """
-    checker = Checker()
     reader = stage.reader()
-    acks, durable = Histogram(), Histogram()
+    acks, durable, lock = Histogram(), Histogram(), threading.Lock()
     probe = DurabilityProbe(in_history(reader), durable.record)
+
+    def measure(events: Sequence[ChatEvent], first_sent: float) -> None:
+        with lock:
+            acks.record(time.perf_counter() - first_sent, len(events))
+        probe.offer(events, first_sent)
+
+    checker = Checker(measure)
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
     choice = choose(plan.channels, nicks)
     if plan.channels:
         with progress_bar(console, "joins, leaves", sum(len(each.changes) for each in plan.channels)) as advance:
             import_channels(plan.channels, stage, advance)
     with progress_bar(console, "sent", plan.messages) as advance:
-        sender = ReplaySender(plan, stage, checker, probe, acks, advance)
-        seconds = sender.run()
+        seconds, problems = send(plan, stage, checker, advance)
     probe.finish()
     read_back(checker, reader, console, plan)
     verdict = checker.verdict()
     display.summary(console, _rows(plan, checker, verdict, seconds), checker.errors, verdict)
-    for problem in sender.problems[:5]:
+    for problem in problems[:5]:
         console.print(problem, markup=False, style="red")
     _show_page(plan, reader, console)
     reader.close()
     last_line = verdict.line(Latency.of(acks), Latency.of(durable))
     if not plan.channels:
-        return ReplayResult(verdict, last_line, tuple(sender.problems))
+        return ReplayResult(verdict, last_line, tuple(problems))
     memberships, rights_kept = read_as_nicks(plan, choice, stage, console)
-    return ReplayResult(verdict, last_line, tuple(sender.problems), memberships, rights_kept)
+    return ReplayResult(verdict, last_line, tuple(problems), memberships, rights_kept)
 
 
 def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -> tuple[str, bool]:

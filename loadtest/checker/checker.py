@@ -16,9 +16,10 @@ of 200,000), with the room and message id, so that lost events can be named.
 from __future__ import annotations
 
 import threading
+import time
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from loadtest.checker.verdict import Verdict
@@ -29,6 +30,13 @@ Item = Mapping[str, Any]
 PERMITTED, ATTEMPTED, REFUSED, ACKNOWLEDGED = range(4)
 EXAMPLES = 5
 
+OnAccepted = Callable[[Sequence[Any], float], object]
+"""Called with accepted events and when they were first sent or due, a time of ``time.perf_counter``."""
+
+
+def ignore(_events: Sequence[Any], _sent: float) -> None:
+    """Do nothing about accepted events."""
+
 
 class Checker:
     """Records one run. Safe to share between threads and greenlets.
@@ -36,7 +44,8 @@ class Checker:
     ``retries`` counts events that were sent again, by the reason. ``reconnections`` counts lost connections.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_accepted: OnAccepted = ignore) -> None:
+        self._on_accepted = on_accepted
         self.lanes: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.retries: Counter[str] = Counter()
@@ -59,20 +68,25 @@ class Checker:
         """Record that ``event`` may be in the room from an earlier run. It does not count as an attempt."""
         self._register(event, PERMITTED)
 
-    def attempt(self, event: ChatEvent) -> None:
-        """Record ``event`` before its first send. Repeating it has no effect."""
-        self._register(event, ATTEMPTED)
+    def attempted(self, events: Sequence[ChatEvent]) -> None:
+        """Record events before their first send. Repeating it has no effect."""
+        for event in events:
+            self._register(event, ATTEMPTED)
 
-    def acknowledge(self, event: ChatEvent, lane: str) -> None:
-        """Record that ``event`` was accepted. Repeating it has no effect."""
-        slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
-        with self._lock:
-            if self._states[slot] == ACKNOWLEDGED:
-                return
-            self._states[slot] = ACKNOWLEDGED
-            self.lanes[lane] += 1
+    def accepted(self, events: Sequence[ChatEvent], lanes: Sequence[str], seconds: float) -> None:
+        """Record events that were accepted together, ``seconds`` after they were sent or due.
 
-    def refuse(self, event: ChatEvent, code: str) -> None:
+        Repeating it has no effect on the counts.
+        """
+        for event, lane in zip(events, lanes, strict=True):
+            slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
+            with self._lock:
+                if self._states[slot] != ACKNOWLEDGED:
+                    self._states[slot] = ACKNOWLEDGED
+                    self.lanes[lane] += 1
+        self._on_accepted(events, time.perf_counter() - seconds)
+
+    def refused(self, event: ChatEvent, code: str) -> None:
         """Record that ``event`` was refused permanently."""
         slot = self._slots[_key(event.room_id, event.user_id, event.message_id)]
         with self._lock:
@@ -80,8 +94,8 @@ class Checker:
                 self._states[slot] = REFUSED
             self.errors[code] += 1
 
-    def retry(self, reason: str, events: int) -> None:
-        """Record that ``events`` are sent again."""
+    def retried(self, reason: str, events: int) -> None:
+        """Record that so many events are sent again."""
         with self._lock:
             self.retries[reason] += events
 

@@ -16,13 +16,6 @@ class Histogram:
     def __init__(self) -> None:
         self._counts = HdrHistogram(1, LARGEST, DIGITS)
 
-    @classmethod
-    def decoded(cls, text: str) -> Histogram:
-        """The histogram that :meth:`encoded` returned."""
-        made = cls()
-        made._counts.decode_and_add(text)
-        return made
-
     def encoded(self) -> str:
         """The counts as text, in the compressed format that HDR histograms of all languages read."""
         return str(self._counts.encode().decode())
@@ -31,9 +24,9 @@ class Histogram:
         """Record ``count`` latencies of ``seconds``."""
         self._counts.record_value(_microseconds(seconds), count)
 
-    def add(self, other: Histogram) -> None:
-        """Add the counts of ``other``."""
-        self._counts.add(other._counts)
+    def add(self, encoded: str) -> None:
+        """Add the counts of a histogram that :meth:`encoded` returned."""
+        self._counts.decode_and_add(encoded)
 
     @property
     def count(self) -> int:

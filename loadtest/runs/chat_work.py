@@ -19,7 +19,6 @@ from loadtest.client.target import READER, Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.work import OPERATOR, Findings, Sent, Work
-from loadtest.sending.delivery import CheckedEvents
 from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, TokenRefused
@@ -29,7 +28,7 @@ RECENT = 1_000
 """How many of the last senders the questions ask for."""
 
 
-class ChatWork(Work, CheckedEvents):
+class ChatWork(Work):
     """One worker's messages. Its rooms are its own, so that its checker knows every message in them.
 
     ``before`` is the phase before, if any. The last phase compares the analytics with the messages of all phases.
@@ -40,9 +39,9 @@ class ChatWork(Work, CheckedEvents):
     def __init__(
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: ChatWork | None
     ) -> None:
-        CheckedEvents.__init__(self, Checker(), self._measure)
         reader = target.reader()
-        Work.__init__(self, target, place, measurements, reader, in_history(reader))
+        super().__init__(target, place, measurements, reader, in_history(reader))
+        self.recorder = self.checker = Checker(self._measure)
         self.rooms = [
             f"load-{place.run}-{place.number}-{room:02d}"
             for room in range(max(phase.rooms, place.workers))

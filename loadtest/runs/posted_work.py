@@ -38,6 +38,7 @@ class PostedWork(Work, CountedEvents[Event], ABC):
         CountedEvents.__init__(self, self._measure)
         reader = target.http(self.user, SCOPE, connections=1)
         Work.__init__(self, target, place, measurements, reader, self._look_for)
+        self.recorder = self
         self._before = before
 
     @abstractmethod

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from headrace_client import BlockingSender, SendSettings
 from headrace_client.sending import BlockingTransport, is_temporary
-from loadtest.checker.checker import Checker
-from loadtest.client.chat_events import ChatEvent
+from loadtest.checker.checker import Checker, OnAccepted, ignore
 
 TRIES = 20
 """Requests without progress until a sender gives up, for about 45 s: a stage that restarts is back by then."""
 UNLIMITED = 1e9
-
-OnAccepted = Callable[[Sequence[Any], float], object]
-"""Called with accepted events and when they were first sent or due, a time of ``time.perf_counter``."""
 
 
 class SentEvent(Protocol):
@@ -29,38 +25,22 @@ class SentEvent(Protocol):
 
 
 Event = TypeVar("Event", bound=SentEvent)
-Recorded = TypeVar("Recorded", contravariant=True)
 
 
-class Recorder(Protocol[Recorded]):
-    """Records what happened to events."""
+class Delivery:
+    """Sends over ``transport``, as fast as the caller wants, and tells ``recorder`` what happened to each event.
 
-    def attempted(self, events: Sequence[Recorded]) -> None:
-        """Record events before they are sent."""
-        ...
+    Not safe to share between threads.
+    """
 
-    def accepted(self, events: Sequence[Recorded], lanes: Sequence[str], seconds: float) -> None:
-        """Record events that were accepted together, ``seconds`` after they were sent or due."""
-        ...
-
-    def refused(self, event: Recorded, code: str) -> None:
-        """Record an event that was refused permanently."""
-        ...
-
-    def retried(self, code: str, count: int) -> None:
-        """Record that so many events are sent again."""
-        ...
-
-
-class Delivery(Generic[Event]):
-    """Sends over ``transport``, as fast as the caller wants. Not safe to share between threads."""
-
-    def __init__(self, transport: BlockingTransport, recorder: Recorder[Event], tries: int = TRIES) -> None:
+    def __init__(
+        self, transport: BlockingTransport, recorder: Checker | CountedEvents[Any], tries: int = TRIES
+    ) -> None:
         settings = SendSettings(UNLIMITED, UNLIMITED, UNLIMITED, first_pause=0.4, longest_pause=5.0, tries=tries)
         self._sender = BlockingSender(transport, settings, identify=lambda event: event)
-        self._recorder = recorder
+        self._recorder: Any = recorder
 
-    def send(self, events: Sequence[Event], due: float | None = None) -> bool:
+    def send(self, events: Sequence[SentEvent], due: float | None = None) -> bool:
         """Send ``events``; returns whether all were accepted. Their latency counts from ``due``, by default now.
 
         Events without an answer are neither accepted nor refused.
@@ -71,7 +51,7 @@ class Delivery(Generic[Event]):
         late = 0.0 if due is None else time.perf_counter() - due
         self._recorder.attempted(events)
         sent = self._sender.send([each.event() for each in events])
-        accepted: dict[float, list[tuple[Event, str]]] = {}
+        accepted: dict[float, list[tuple[SentEvent, str]]] = {}
         for event, each in zip(events, sent, strict=True):
             if each.error is None:
                 accepted.setdefault(each.seconds, []).append((event, str(each.lane)))
@@ -83,37 +63,10 @@ class Delivery(Generic[Event]):
         return sum(map(len, accepted.values())) == len(events)
 
 
-class CheckedEvents:
-    """Records chat events in a checker."""
-
-    def __init__(self, checker: Checker, on_accepted: OnAccepted = lambda _events, _sent: None) -> None:
-        self.checker = checker
-        self._on_accepted = on_accepted
-
-    def attempted(self, events: Sequence[ChatEvent]) -> None:
-        """Record events before they are sent."""
-        for each in events:
-            self.checker.attempt(each)
-
-    def accepted(self, events: Sequence[ChatEvent], lanes: Sequence[str], seconds: float) -> None:
-        """Record accepted events."""
-        for event, lane in zip(events, lanes, strict=True):
-            self.checker.acknowledge(event, lane)
-        self._on_accepted(events, time.perf_counter() - seconds)
-
-    def refused(self, event: ChatEvent, code: str) -> None:
-        """Record an event that was refused permanently."""
-        self.checker.refuse(event, code)
-
-    def retried(self, code: str, count: int) -> None:
-        """Record events that are sent again."""
-        self.checker.retry(code, count)
-
-
 class CountedEvents(Generic[Event]):
     """Keeps the events that were accepted, and counts the others. For one thread, or the greenlets of one process."""
 
-    def __init__(self, on_accepted: OnAccepted = lambda _events, _sent: None) -> None:
+    def __init__(self, on_accepted: OnAccepted = ignore) -> None:
         self.all_accepted: list[Event] = []
         self.attempts = 0
         self.refusals = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Any
 
 from loadtest.client.websocket import WebSocket
 from loadtest.runs.phase_run import PhaseRun
@@ -30,8 +29,9 @@ class WebSocketWriter(StageUser):
         self._websocket = WebSocket(self.target.websocket_url, self._sender.token, timeout=FRAME_TIMEOUT)
         self._websocket.open_patiently()
         reconnected = work.checker.reconnect
-        transport = FrameTransport(self._websocket, work.retried, single=batch == 1, reconnected=reconnected)
-        self._delivery = Delivery(transport, work)
+        retried = work.checker.retried
+        transport = FrameTransport(self._websocket, retried, single=batch == 1, reconnected=reconnected)
+        self._delivery = Delivery(transport, work.checker)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Send one frame."""
@@ -57,8 +57,9 @@ class HttpWriter(StageUser):
         """Get a token."""
         self._sender = run.work.sender(self.place_of(run))
         self._api = HttpApi(self.target.http_url, self._sender.token, timeout=TIMEOUT, connections=1)
-        transport = HttpTransport(self._api, run.work.request, run.work.retried)
-        self._delivery: Delivery[Any] = Delivery(transport, run.work)
+        recorder = run.work.recorder
+        transport = HttpTransport(self._api, run.work.request, recorder.retried)
+        self._delivery = Delivery(transport, recorder)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Post one event or one batch. The latency counts through all attempts.

@@ -30,8 +30,8 @@ POISON = DeadLetter(b"poison-1", "x")
 def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: Any) -> Row:
     """The row of a scenario that accepted one event and read ``items`` back."""
     checker = Checker()
-    checker.attempt(EVENT)
-    checker.acknowledge(EVENT, "main")
+    checker.attempted([EVENT])
+    checker.accepted([EVENT], ["main"], 0.0)
     checker.begin_read()
     for item in items:
         checker.read(item)

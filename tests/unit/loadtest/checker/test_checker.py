@@ -30,8 +30,8 @@ def checker() -> Checker:
     """Ten events, attempted and acknowledged."""
     checker = Checker()
     for number in range(10):
-        checker.attempt(event(number))
-        checker.acknowledge(event(number), "main")
+        checker.attempted([event(number)])
+        checker.accepted([event(number)], ["main"], 0.0)
     checker.begin_read()
     return checker
 
@@ -91,8 +91,8 @@ def test_a_username_counts_only_where_the_sender_named_one() -> None:
     checker = Checker()
     named, unnamed = event(1, username="Alice"), event(2)
     for said in (named, unnamed):
-        checker.attempt(said)
-        checker.acknowledge(said, "main")
+        checker.attempted([said])
+        checker.accepted([said], ["main"], 0.0)
     checker.begin_read()
     checker.read(row(named, username="Bob"))
     checker.read(row(unnamed, username="whatever the token says"))
@@ -105,8 +105,8 @@ def test_a_username_counts_only_where_the_sender_named_one() -> None:
 
 def test_an_unanswered_event_may_be_there_or_not() -> None:
     checker = Checker()
-    checker.attempt(event(1))
-    checker.attempt(event(2))
+    checker.attempted([event(1)])
+    checker.attempted([event(2)])
     checker.begin_read()
     read(checker, 2)
 
@@ -119,8 +119,8 @@ def test_an_unanswered_event_may_be_there_or_not() -> None:
 
 def test_a_refused_event_is_not_lost_but_the_run_fails() -> None:
     checker = Checker()
-    checker.attempt(event(1))
-    checker.refuse(event(1), "invalid")
+    checker.attempted([event(1)])
+    checker.refused(event(1), "invalid")
     checker.begin_read()
 
     verdict = checker.verdict()
@@ -131,8 +131,8 @@ def test_a_refused_event_is_not_lost_but_the_run_fails() -> None:
 
 
 def test_a_second_acknowledgement_of_a_retry_counts_nothing(checker: Checker) -> None:
-    checker.attempt(event(0))
-    checker.acknowledge(event(0), "retry")
+    checker.attempted([event(0)])
+    checker.accepted([event(0)], ["retry"], 0.0)
 
     verdict = checker.verdict()
 

@@ -53,8 +53,8 @@ def prepared(count: int, rooms: int = 3) -> tuple[Checker, MemoryReader, Clock, 
     ]
     checker, clock = Checker(), Clock()
     for event in events:
-        checker.attempt(event)
-        checker.acknowledge(event, "main")
+        checker.attempted([event])
+        checker.accepted([event], ["main"], 0.0)
     return checker, MemoryReader(clock), clock, events
 
 

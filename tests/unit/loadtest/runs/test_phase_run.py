@@ -97,10 +97,10 @@ def stage() -> Stage:
 def send(run: PhaseRun, rooms: Rooms, count: int, sender: Sender = TRUSTED) -> None:
     assert isinstance(run.work, ChatWork)
     messages = run.work.make(sender, 0, count)
-    run.work.attempted(messages)
+    run.work.checker.attempted(messages)
     for event in messages:
         rooms.items.append(event.event() | {"messageType": event.message_type, "userId": event.user_id})
-    run.work.accepted(messages, ["main"] * count, 0.01)
+    run.work.checker.accepted(messages, ["main"] * count, 0.01)
 
 
 def user(run: PhaseRun, act: Callable[[PhaseRun, int], object], kind: str = "WebSocketWriter") -> threading.Thread:

@@ -12,7 +12,7 @@ import pytest
 
 from loadtest.checker.findings import Findings
 from loadtest.client.target import Target
-from loadtest.measured.measurements import Measurements
+from loadtest.measured.measurements import Measurements, Merged
 from loadtest.runs import posted_work
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
@@ -124,4 +124,6 @@ def test_the_time_until_an_accepted_event_can_be_read_is_measured() -> None:
 
     sent = time.perf_counter() - 0.05
     assert sent - answered >= 0.25
-    assert (made.measurements.latencies["durable"].percentile(50) or 0.0) >= 0.3
+    measured = Merged()
+    measured.add(made.measurements.message())
+    assert (measured.latencies["durable"].percentile(50) or 0.0) >= 0.3
