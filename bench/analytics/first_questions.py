@@ -124,7 +124,7 @@ def rides_per_hour(count: int, cache_port: int, queries: list[dict[str, Any]]) -
     counts = RedisDayCounts(_cache(cache_port))
     days = ResortDays(watched_reader(queries), "LiftRides", resorts, counts, clock, parallel=PARALLEL)
     unused: Any = None  # this route does not use them
-    services = SkiServices(unused, days, resorts, unused, clock)
+    services = SkiServices(unused, "LiftRides", days, resorts, unused)
     route = "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours"
     router = http_handler(Api({route: Route(hours, path=ResortDayPath)}, lambda: services, clock))
     path = {"resortID": str(RESORT), "seasonID": str(SEASON), "dayID": str(DAY)}

@@ -84,8 +84,7 @@ class Pages:
         from headrace.api.router import Api, Route, http_handler
         from headrace.core.caller import CHAT_READ
         from headrace.core.times import SystemClock
-        from headrace.streams.chat.messages.history import RoomPageRequest
-        from headrace.streams.chat.messages.routes import read_room
+        from headrace.streams.chat.messages.history import RoomPageRequest, read_room
         from headrace.streams.chat.rooms.requests import RoomPath
 
         event = http_event("GET /rooms/{roomId}/messages", "chat:read", query, {"roomId": f"room-{size}"})

@@ -35,10 +35,8 @@ class RoomAccesses:
     def __init__(self, sizes: list[int]) -> None:
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.rooms.access import RoomAccess
-        from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
-        from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-        from headrace.streams.chat.rooms.fold import membership_event
-        from headrace.streams.chat.rooms.memberships import Change, EventKind
+        from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+        from headrace.streams.chat.rooms.memberships import Change, EventKind, membership_event
         from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 
         dynamodb = lean("dynamodb")

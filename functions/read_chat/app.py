@@ -7,17 +7,15 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import reading
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.streams.chat.messages.history import RoomPageRequest
-from headrace.streams.chat.messages.routes import (
+from headrace.streams.chat.messages.conversations import (
     ConversationPage,
     ConversationsQuery,
     ReadMark,
     ReadMarkBody,
     list_conversations,
     mark_read,
-    read_room,
-    read_user,
 )
+from headrace.streams.chat.messages.history import RoomPageRequest, read_room, read_user
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.stream import MessagePage, RoomMessagePage
 

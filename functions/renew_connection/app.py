@@ -4,7 +4,7 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import frame_api
 from headrace.bootstrap.live import renewal
 from headrace.core.errors import Forbidden, NotFound, TokenExpired, Unauthorized
-from headrace.live.token_renewal import Authenticated, AuthenticateFrame, authenticate
+from headrace.live.routes import Authenticated, AuthenticateFrame, authenticate
 
 ERRORS = (Unauthorized, TokenExpired, Forbidden, NotFound)
 

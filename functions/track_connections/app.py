@@ -7,7 +7,7 @@ from headrace.api.rates.rate_limiter import CONNECTIONS
 from headrace.api.router import Route
 from headrace.bootstrap.api import connection_api
 from headrace.bootstrap.live import connections
-from headrace.live.connection_routes import close_connection, open_connection
+from headrace.live.routes import close_connection, open_connection
 
 ROUTES = {
     "$connect": Route(open_connection, limit=CONNECTIONS),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faults.harness.stage_template import write_template
-from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
+from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace_client import Sender, SendSettings, over_http, over_websocket
 from loadtest.client.websocket import ConnectionLost
 from tests.e2e.clients import Client, message, unique, until

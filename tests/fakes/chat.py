@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.chat.messages.activity import ActiveRoom
-from headrace.streams.chat.rooms.fold import forgettable
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, too_many
 from headrace.streams.chat.rooms.memberships import (
     JOINS_LIMIT,
@@ -18,6 +16,7 @@ from headrace.streams.chat.rooms.memberships import (
     Membership,
     Pair,
     Role,
+    forgettable,
     newest,
 )
 from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
@@ -177,21 +176,20 @@ class MemoryRoomActivity:
 
     def __init__(self, rooms: MemoryRooms) -> None:
         self.rooms = rooms
-        self.last_keys: dict[str, str] = {}
         self.down = False
         self.writes = 0
 
-    def read(self, room_ids: Sequence[str]) -> dict[str, ActiveRoom]:
+    def read_activity(self, room_ids: Sequence[str]) -> dict[str, Room]:
         if self.down:
             raise StoreUnavailable("rooms are unavailable")
-        rows = self.rooms.rows
-        return {each: ActiveRoom(rows[each], self.last_keys.get(each)) for each in room_ids if each in rows}
+        return {each: self.rooms.rows[each] for each in room_ids if each in self.rooms.rows}
 
     def raise_to(self, room_id: str, key: str) -> bool:
         self.writes += 1
         if self.down:
             raise StoreUnavailable("rooms are unavailable")
-        if room_id not in self.rooms.rows or self.last_keys.get(room_id, "") >= key:
+        room = self.rooms.rows.get(room_id)
+        if room is None or (room.last_key or "") >= key:
             return False
-        self.last_keys[room_id] = key
+        self.rooms.rows[room_id] = replace(room, last_key=key)
         return True

@@ -18,7 +18,7 @@ from headrace.live.connections import (
     subscription_row,
     unexpired,
 )
-from headrace.live.push.port import Push, PushResult
+from headrace.live.push_service import Push, PushResult
 
 
 class MemoryConnections:

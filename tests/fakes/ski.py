@@ -28,10 +28,9 @@ class MemoryResorts:
         self._call()
         return [resort for _, resort in sorted(self._resorts.items()) if resort.seasons]
 
-    def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
+    def add_season(self, resort_id: int, season: int, name: str | None = None) -> None:
         resort = self.get(resort_id)
         self._resorts[resort_id] = replace(resort, name=name or resort.name, seasons=resort.seasons | {season})
-        return season not in resort.seasons
 
     def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
         for resort_id in resort_ids:

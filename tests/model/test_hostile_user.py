@@ -20,9 +20,12 @@ from headrace.core.errors import HeadraceError
 from headrace.core.keys import direct_room
 from headrace.core.times import iso
 from headrace.delivery.acceptor import Acceptor
-from headrace.streams.chat.rooms.consent import Consent
+from headrace.streams.chat.messages.conversations import ReadMarkBody, mark_read
+from headrace.streams.chat.rooms.invitations import Consent
+from headrace.streams.chat.rooms.requests import RoomPath
 from tests.model.running import ASKED
 from tests.worlds.chat_world import LONG, ChatWorld
+from tests.worlds.requests import request_of
 from tests.worlds.room_world import DIRECT, GROUP, OPEN, caller
 
 EXAMPLES = 300
@@ -119,7 +122,9 @@ class Stage(ChatWorld):
 
     def mark(self, user: str, room: str) -> None:
         with contextlib.suppress(HeadraceError):
-            self.conversations.mark_read(caller(user), room, iso(self.clock.now()))
+            now = self.clock.now()
+            path, body = RoomPath(roomId=room), ReadMarkBody(upTo=iso(now))
+            mark_read(self.chat, request_of(caller(user), now, path, body=body))
 
     def follow(self, user: str, room: str) -> None:
         self.subscribe(user, room, f"c-{user}-{room}")

@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.paging.request import ListRequest, PageRequest
+from headrace.api.paging.request import PageRequest
+from headrace.api.params import UserPath
 from headrace.api.router import Api, frame_handler, http_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
@@ -18,10 +19,9 @@ from headrace.live.push_service import PushService
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import Table
 from headrace.streams.chat.live.subscriptions import Subscriptions
-from headrace.streams.chat.messages.activity import ActivityHook
-from headrace.streams.chat.messages.conversations import Conversations
-from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.hooks import LiveHook
+from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
+from headrace.streams.chat.messages.history import ChatReading, History
+from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryRoomActivity
 from tests.fakes.live import MemoryPusher
@@ -29,6 +29,7 @@ from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.history_world import body
+from tests.worlds.requests import request_of
 from tests.worlds.room_world import RoomWorld, caller
 from tests.worlds.senders import TABLE
 from tests.worlds.write_path import QUEUES, frame_event
@@ -53,7 +54,7 @@ class ChatWorld(RoomWorld):
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access)
         self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
-        self.conversations = Conversations(self.memberships, self.activity, reader, cursors, TABLE.table, self.clock)
+        self.chat = ChatReading(self.history, self.memberships, self.activity, reader, cursors, TABLE.table)
 
     def send(self, user: str, room: str, message_id: str, **more: Any) -> int:
         """Status of a message of a user, which is stored and pushed at once if it is accepted."""
@@ -96,7 +97,8 @@ class ChatWorld(RoomWorld):
         found: list[dict[str, Any]] = []
         place = None
         while True:
-            page = self.conversations.page(caller(user), user, ListRequest(limit=3, place=place))
+            asked = UserPath(userId=user), ConversationsQuery(limit=3, before=place)
+            page = list_conversations(self.chat, request_of(caller(user), self.clock.now(), *asked))
             found += page["items"]
             if not page["hasMore"]:
                 assert page["complete"]

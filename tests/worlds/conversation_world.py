@@ -5,19 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.paging.request import ListRequest
+from headrace.api.params import UserPath
 from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, Rows
-from headrace.streams.chat.messages.activity import ActivityHook
-from headrace.streams.chat.messages.conversations import DEFAULT_LIMIT, Conversations
-from headrace.streams.chat.rooms.fold import membership_event
-from headrace.streams.chat.rooms.memberships import Change, EventKind
+from headrace.streams.chat.messages.conversations import (
+    DEFAULT_LIMIT,
+    ConversationsQuery,
+    ReadMarkBody,
+    list_conversations,
+    mark_read,
+)
+from headrace.streams.chat.messages.history import ChatReading
+from headrace.streams.chat.messages.hooks import ActivityHook
+from headrace.streams.chat.rooms.memberships import Change, EventKind, membership_event
+from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import Room, RoomKind
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import START, at, row
+from tests.worlds.requests import request_of
 from tests.worlds.senders import caller
 
 
@@ -43,9 +51,8 @@ class ConversationWorld:
         self.activity = MemoryRoomActivity(self.rooms)
         self.hook = ActivityHook(self.activity, self.rooms, self.clock)
         self.reader = CountingReader(self.rows)
-        self.conversations = Conversations(
-            self.memberships, self.activity, self.reader, CursorSigner(b"k" * 32), "messages", self.clock
-        )
+        cursors, unused = CursorSigner(b"k" * 32), Any
+        self.chat = ChatReading(unused, self.memberships, self.activity, self.reader, cursors, "messages")
 
     def room(self, room_id: str, kind: RoomKind = "members") -> None:
         self.rooms.create(Room(room_id, kind, "group", at(0), "owner"))
@@ -69,7 +76,11 @@ class ConversationWorld:
         return [each["timestampSk"] for each in new]
 
     def page(self, limit: int = DEFAULT_LIMIT, before: str | None = None, who: Caller | None = None) -> dict[str, Any]:
-        return self.conversations.page(who or caller(), "alice", ListRequest(limit=limit, place=before))
+        return self.page_of(who or caller(), ConversationsQuery(limit=limit, before=before))
+
+    def page_of(self, who: Caller, query: ConversationsQuery, user_id: str = "alice") -> dict[str, Any]:
+        path = UserPath(userId=user_id)
+        return list_conversations(self.chat, request_of(who, self.clock.now(), path, query))
 
     def only(self) -> dict[str, Any]:
         """The only conversation."""
@@ -89,6 +100,7 @@ class ConversationWorld:
             before = page["next"]
 
     def read(self, room: str, up_to: object) -> str:
-        answer = self.conversations.mark_read(caller(), room, up_to)
+        path, body = RoomPath(roomId=room), ReadMarkBody(upTo=up_to)
+        answer = mark_read(self.chat, request_of(caller(), self.clock.now(), path, body=body))
         assert answer["roomId"] == room
         return str(answer["readTo"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.api.router import Route
+from headrace.api.router import Request, Route
+from headrace.core.caller import Caller
+from headrace.runtime.observability import Meter
 
 
 class Context:
@@ -16,6 +18,13 @@ class Context:
 
     def get_remaining_time_in_millis(self) -> int:
         return round(self._seconds * 1000)
+
+
+def request_of(
+    caller: Caller, now: int, path: Any = None, query: Any = None, body: Any = None
+) -> Request[Any, Any, Any]:
+    """A request as the router gives it to a route's function."""
+    return Request({}, Context(), caller, now, "r", Meter(), path, query, body)
 
 
 def key_of(routes: Mapping[str, Route], function: Callable[..., Any]) -> str:

@@ -11,8 +11,7 @@ from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
 from headrace.streams.chat.rooms.access import RoomAccess
-from headrace.streams.chat.rooms.consent import Consent
-from headrace.streams.chat.rooms.invitations import InvitationServices
+from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.rooms import CachedRooms

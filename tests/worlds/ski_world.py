@@ -16,11 +16,10 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.queues import names
 from headrace.storage.ports import Columns, Failure, Query, RangeQuery, Rows, Table
-from headrace.streams.ski.gate import SeasonGate
-from headrace.streams.ski.hook import RideHook
+from headrace.streams.ski.day_counts import RideHook
 from headrace.streams.ski.resort_days import ResortDays
+from headrace.streams.ski.resorts import SeasonGate
 from headrace.streams.ski.routes import SkiServices
-from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import SKI
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
@@ -115,9 +114,8 @@ class SkiWorld:
         self.persister = Persister(
             self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.hook),)
         )
-        skiers = Skiers(self.skier_rows, RIDES.table, self.clock)
         days = ResortDays(self.index, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
-        services = SkiServices(skiers, days, self.resorts, RequestTimes(NoCache()), self.clock)
+        services = SkiServices(self.skier_rows, RIDES.table, days, self.resorts, RequestTimes(NoCache()))
         self.router = http_handler(Api(routes_of("read_ski"), lambda: services, self.clock))
         for season in (2024, 2025):
             self.resorts.add_season(7, season)

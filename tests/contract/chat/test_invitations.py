@@ -10,7 +10,7 @@ from headrace.core.errors import Conflict, Forbidden
 from headrace.core.times import iso
 from headrace.runtime.aws import client
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
-from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, Invitations
 from headrace.streams.chat.rooms.memberships import Change
 from tests.contract.chat.conftest import MEMBERSHIPS

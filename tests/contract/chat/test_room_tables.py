@@ -10,11 +10,7 @@ import pytest
 from headrace.core.errors import Conflict, StoreUnavailable
 from headrace.core.times import Interval, iso
 from headrace.runtime.aws import client
-from headrace.streams.chat.messages.activity import ActiveRoom, RoomActivity
-from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
-from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-from headrace.streams.chat.rooms.fold import membership_event
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.memberships import (
     EVENT_ID_LIMIT,
     JOINS_LIMIT,
@@ -23,8 +19,9 @@ from headrace.streams.chat.rooms.memberships import (
     EventKind,
     Membership,
     Memberships,
+    membership_event,
 )
-from headrace.streams.chat.rooms.rooms import CachedRooms, Room, Rooms
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomActivity, Rooms
 from tests.contract.chat.conftest import MEMBERSHIPS, ROOMS
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.worlds.ports import free_port
@@ -237,22 +234,18 @@ def test_a_read_mark_only_moves_forward_and_needs_a_membership(parts: Parts) -> 
 
 def test_last_activity_only_moves_forward_and_creates_no_room(parts: Parts) -> None:
     rooms, _ = parts
-    activity: RoomActivity = (
-        MemoryRoomActivity(rooms)
-        if isinstance(rooms, MemoryRooms)
-        else DynamoRoomActivity(client("dynamodb", attempts=1), ROOMS)
-    )
+    activity: RoomActivity = MemoryRoomActivity(rooms) if isinstance(rooms, MemoryRooms) else rooms
     assert not activity.raise_to("kitchen", T[5])
     rooms.create(KITCHEN)
     for number in range(150):
         rooms.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
-    assert activity.read(["kitchen"]) == {"kitchen": ActiveRoom(KITCHEN, None)}
+    assert activity.read_activity(["kitchen"]) == {"kitchen": KITCHEN}
 
     assert [activity.raise_to("kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
 
-    found = activity.read(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
-    assert (found["kitchen"], len(found)) == (ActiveRoom(KITCHEN, T[6]), 151)
-    assert (rooms.get("kitchen"), rooms.get("nowhere"), activity.read([])) == (KITCHEN, None, {})
+    found = activity.read_activity(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
+    assert (found["kitchen"], len(found)) == (replace(KITCHEN, last_key=T[6]), 151)
+    assert (rooms.get("kitchen"), rooms.get("nowhere"), activity.read_activity([])) == (found["kitchen"], None, {})
 
 
 def test_ids_of_any_script_are_stored_unchanged(parts: Parts) -> None:
@@ -284,8 +277,8 @@ def test_an_unavailable_table_is_an_error(dynalite: str, monkeypatch: pytest.Mon
         lambda: memberships.users_of("kitchen", None, 5),
         lambda: memberships.rooms_of("bob", 5),
         lambda: memberships.mark_read("bob", "kitchen", T[3]),
-        lambda: DynamoRoomActivity(away, ROOMS).read([f"room-{number}" for number in range(150)]),
-        lambda: DynamoRoomActivity(away, ROOMS).raise_to("kitchen", T[3]),
+        lambda: rooms.read_activity([f"room-{number}" for number in range(150)]),
+        lambda: rooms.raise_to("kitchen", T[3]),
     ):
         with pytest.raises(StoreUnavailable):
             call()

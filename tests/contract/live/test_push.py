@@ -13,10 +13,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from headrace.core.times import SystemClock
-from headrace.live.push.api_gateway import ApiGatewayPusher
+from headrace.live.push.api_gateway import ApiGatewayPusher, Signer
 from headrace.live.push.connection_pool import ConnectionPool
-from headrace.live.push.port import Push
-from headrace.live.push.sigv4 import Signer
+from headrace.live.push_service import Push
 from tests.contract.http_server import OK, HttpServer, Received, certificate_of, status, trusted
 from tests.worlds.ports import free_port
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from headrace.core.caller import SenderContext
+from headrace.api.statistics import RequestTimes
+from headrace.core.caller import Caller, SenderContext
 from headrace.core.errors import StoreUnavailable
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
@@ -16,13 +17,13 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
+from headrace.streams.ski import routes
+from headrace.streams.ski.day_counts import RideHook
 from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.hook import RideHook
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.redis import RedisDayCounts
 from headrace.streams.ski.resort_days import LAG, ResortDays
 from headrace.streams.ski.resorts import Resort, Resorts
-from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
 from tests.contract.emulators import sdk
 from tests.contract.redis_node import RedisNode
@@ -30,6 +31,8 @@ from tests.fakes.clock import FixedClock
 from tests.fakes.ski import MemoryResorts
 from tests.worlds.played_dynamodb import play_responses, refusal
 from tests.worlds.ports import free_port
+from tests.worlds.requests import request_of
+from tests.worlds.ski_world import NoCache
 
 RESORTS, RIDES = "Resorts", "LiftRides"
 INDEX = RESORT_DAY_INDEX
@@ -84,9 +87,9 @@ def resorts(request: pytest.FixtureRequest) -> Resorts:
 
 def test_adding_a_season_twice_keeps_one_and_the_latest_name(resorts: Resorts) -> None:
     assert resorts.get(7) == Resort(7)
-    assert resorts.add_season(7, 2025, "Mission Ridge")
-    assert not resorts.add_season(7, 2025)
-    assert resorts.add_season(7, 2024)
+    resorts.add_season(7, 2025, "Mission Ridge")
+    resorts.add_season(7, 2025)
+    resorts.add_season(7, 2024)
 
     assert resorts.get(7) == Resort(7, "Mission Ridge", frozenset({2024, 2025}))
 
@@ -124,7 +127,6 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     play_responses(dynamodb, lambda body: refusal("Refused") if refused and "KeyConditionExpression" in body else None)
     resorts = DynamoResorts(dynamodb, RESORTS)
     hook = RideHook(counts, resorts, clock)
-    reader = DynamoReader(dynamodb)
     days = ResortDays(DynamoColumns(dynamodb), RIDES, resorts, counts, clock, parallel=8)
     day = ResortDay(7, 2025, 45)
     resorts.add_season(7, 2025)
@@ -141,7 +143,10 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     assert [each.skiers for each in (first, confirmed, last)] == [300, 300, 350]
     assert last.lifts == {21: 350, 22: 0}
     assert last.hours[3] == sum(last.hours) == 350
-    assert Skiers(reader, RIDES, clock).days(7, 2025) == [{"dayID": 45, "vertical": 210, "lifts": [21]}]
+    services = routes.SkiServices(DynamoReader(dynamodb), RIDES, days, resorts, RequestTimes(NoCache()))
+    path = routes.SkierSeasonPath(seasonID=2025, skierID=7)
+    found = routes.days(services, request_of(Caller("a", "a", frozenset(), 0), clock.now(), path))
+    assert found["days"] == [{"dayID": 45, "vertical": 210, "lifts": [21]}]
 
 
 def _store(clock: FixedClock, skiers: range, hook: RideHook) -> None:

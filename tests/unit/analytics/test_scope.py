@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.analytics.scope import Scope
+from headrace.analytics.requests import Scope
 from headrace.analytics.time_slots import Span
 from headrace.streams.chat.stream import CHAT
 

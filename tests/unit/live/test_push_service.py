@@ -13,8 +13,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND
 from headrace.live import frames as live_frames
 from headrace.live.connections import WARNING_SECONDS, Subscription
-from headrace.live.push.port import Push, PushResult
-from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushService
+from headrace.live.push_service import FIRST_REST, LONGEST_REST, Push, PushResult, PushService
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryPusher
 from tests.unit.test_events import read

@@ -13,7 +13,7 @@ from headrace.core.errors import RateLimited, StoreUnavailable
 from headrace.core.keys import normalize_id
 from headrace.core.times import SECOND
 from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, connection_room
-from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, check_subscribe
+from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, check_subscribe
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of

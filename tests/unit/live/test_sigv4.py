@@ -9,7 +9,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from headrace.live.push.sigv4 import Signer
+from headrace.live.push.api_gateway import Signer
 from tests.fakes.clock import FixedClock
 
 NOW = 1_763_719_258_000_000

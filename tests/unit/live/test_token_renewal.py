@@ -12,7 +12,7 @@ from headrace.core.caller import Caller
 from headrace.core.errors import StoreUnavailable, TokenExpired, Unauthorized
 from headrace.core.times import SECOND, iso
 from headrace.live.connections import Subscription, TokenExpiries
-from headrace.live.token_renewal import RenewalServices
+from headrace.live.routes import RenewalServices
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of

@@ -16,9 +16,7 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Query, RangeQuery, Table
-from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
-from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.ski.dynamodb import DynamoResorts
 from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
@@ -32,7 +30,7 @@ ADAPTERS: dict[str, Callable[[Any], object]] = {
     "ranges": lambda dynamodb: DynamoReader(dynamodb).read(RANGE),
     "columns": lambda dynamodb: DynamoColumns(dynamodb).read(COLUMNS),
     "rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get("kitchen"),
-    "activity": lambda dynamodb: DynamoRoomActivity(dynamodb, "Rooms").read(["kitchen"]),
+    "activity": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").read_activity(["kitchen"]),
     "memberships": lambda dynamodb: DynamoMemberships(dynamodb, "Memberships").get("alice", "kitchen"),
     "resorts": lambda dynamodb: DynamoResorts(dynamodb, "Resorts").get(7),
 }

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from headrace.analytics.aggregate import Aggregate, MinuteCounter
-from headrace.analytics.scope import Scope
+from headrace.analytics.requests import Scope
 from headrace.analytics.time_slots import Span
 from headrace.core import times
 from headrace.core.errors import StoreThrottled

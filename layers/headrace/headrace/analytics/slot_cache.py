@@ -18,7 +18,7 @@ from headrace.analytics.generations import (
     slot_aggregate,
     slot_builder,
 )
-from headrace.analytics.scope import Scope
+from headrace.analytics.requests import Scope
 from headrace.analytics.time_slots import HOUR, Slot
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable

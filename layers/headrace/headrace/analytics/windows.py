@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 from headrace.analytics import responses
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.builder import Builder, Window
-from headrace.analytics.requests import WindowRequest
+from headrace.analytics.requests import Scope, WindowRequest
 from headrace.analytics.scanner import Deadline, Scanner
-from headrace.analytics.scope import Scope
 from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, MINUTE, Slot, pieces
 from headrace.core import times

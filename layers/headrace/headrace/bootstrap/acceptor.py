@@ -15,11 +15,10 @@ from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import AddressSettings, BrokerSettings, ResortSettings, RoomGateSettings
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.chat.messages.gate import RoomGate
-from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.gate import SeasonGate
+from headrace.streams.ski.resorts import SeasonGate
 
 
 @functools.cache

@@ -14,19 +14,15 @@ from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
-from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
 from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
-from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.invitations import InvitationServices
 from headrace.streams.chat.rooms.rooms import CachedRooms
 
 if TYPE_CHECKING:
     from headrace.streams.chat.live.subscriptions import Subscriptions
-    from headrace.streams.chat.messages.conversations import Conversations
-    from headrace.streams.chat.messages.history import History
-    from headrace.streams.chat.messages.routes import ChatReading
+    from headrace.streams.chat.messages.history import ChatReading, History
     from headrace.streams.chat.rooms.routes import RoomServices
 
 
@@ -73,26 +69,18 @@ def history() -> History:
 @functools.cache
 def reading() -> ChatReading:
     """History and conversations."""
-    from headrace.streams.chat.messages.routes import ChatReading
-
-    return ChatReading(history(), conversations())
-
-
-@functools.cache
-def conversations() -> Conversations:
-    """Users' lists of rooms, and their read marks."""
     from headrace.storage.dynamodb.readers import DynamoReader
-    from headrace.streams.chat.messages.conversations import AT_ONCE, Conversations
+    from headrace.streams.chat.messages.history import AT_ONCE, ChatReading
     from headrace.streams.chat.stream import CHAT
 
     settings, parallel = RoomSettings.read(), client("dynamodb", connections=2 * AT_ONCE)
-    return Conversations(
+    return ChatReading(
+        history(),
         DynamoMemberships(parallel, settings.memberships_table),
-        DynamoRoomActivity(parallel, settings.rooms_table),
+        DynamoRooms(parallel, settings.rooms_table),
         DynamoReader(parallel),
         cursors(),
         table_settings(CHAT).table,
-        clock(),
     )
 
 
@@ -108,7 +96,7 @@ def subscriptions() -> Subscriptions:
 def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor
-    from headrace.streams.chat.rooms.consent import Consent
+    from headrace.streams.chat.rooms.invitations import Consent
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
 

@@ -12,7 +12,7 @@ from headrace.live.subscriber_hints import SubscriberHints
 from headrace.runtime.settings import ConnectionSettings
 
 if TYPE_CHECKING:
-    from headrace.live.token_renewal import RenewalServices
+    from headrace.live.routes import RenewalServices
 
 
 @functools.cache
@@ -32,7 +32,7 @@ def renewal() -> RenewalServices:
     """What renews the token of a connection."""
     # Imported here: only renew_connection verifies tokens, and loads pydantic and cryptography.
     from headrace.bootstrap.authorizer import token_verifier
-    from headrace.live.token_renewal import RenewalServices
+    from headrace.live.routes import RenewalServices
 
     return RenewalServices(token_verifier(), connections())
 

@@ -22,16 +22,13 @@ from headrace.runtime.settings import (
 )
 from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.streams.chat.messages.activity import UPDATES_AT_ONCE, ActivityHook
-from headrace.streams.chat.messages.dynamodb import DynamoRoomActivity
 from headrace.streams.chat.messages.gate import MessageCheck
-from headrace.streams.chat.messages.hooks import LiveHook, NewestPageHook
-from headrace.streams.chat.rooms.dynamodb.memberships import DynamoMemberships
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.registry import STREAMS, StreamHooks
+from headrace.streams.ski.day_counts import RideHook
 from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.hook import RideHook
 from headrace.streams.ski.redis import RedisDayCounts
 
 LOOK_SECONDS = 0.5
@@ -49,9 +46,7 @@ def persister() -> Persister:
     guarded = GuardedStore(store, BreakerRule(), breaker_status().seen)
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     check = MessageCheck(rooms, memberships, clock(), by_first_message=room_settings.rooms_by_first_message)
-    activity = DynamoRoomActivity(
-        client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table
-    )
+    activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     return Persister(
         guarded,
         retry_lane(),

@@ -6,9 +6,8 @@ import functools
 
 from headrace.bootstrap.live import connections
 from headrace.bootstrap.shared import clock
-from headrace.live.push.api_gateway import ApiGatewayPusher
+from headrace.live.push.api_gateway import ApiGatewayPusher, Signer
 from headrace.live.push.connection_pool import ConnectionPool
-from headrace.live.push.sigv4 import Signer
 from headrace.live.push_service import PushService
 from headrace.runtime import aws
 from headrace.runtime.settings import PushSettings

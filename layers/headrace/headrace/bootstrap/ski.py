@@ -12,7 +12,6 @@ from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.redis import RedisDayCounts
 from headrace.streams.ski.resort_days import ResortDays
 from headrace.streams.ski.routes import SkiServices
-from headrace.streams.ski.skiers import Skiers
 from headrace.streams.ski.stream import SKI
 
 
@@ -23,4 +22,4 @@ def ski_services() -> SkiServices:
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     columns = DynamoColumns(columns_client(PARALLEL))
     days = ResortDays(columns, table, resorts, RedisDayCounts(cache()), clock(), parallel=PARALLEL)
-    return SkiServices(Skiers(range_reader(), table, clock()), days, resorts, RequestTimes(cache()), clock())
+    return SkiServices(range_reader(), table, days, resorts, RequestTimes(cache()))

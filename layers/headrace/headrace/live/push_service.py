@@ -11,12 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.live.connections import Connections, Subscription
 from headrace.live.frames import LiveCopy, frames, parse
-from headrace.live.push.port import ConnectionPusher, Push, PushResult
 from headrace.live.turns import BATCH_SECONDS, Turns
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
 from headrace.runtime.bounded import BoundedDict
@@ -33,6 +32,28 @@ READS_AT_ONCE = 8
 
 Subscriber = tuple[str, str]
 """A room and a connection."""
+PushResult = Literal["sent", "gone", "late", "unsent", "refused"]
+"""``gone``: the connection is closed. ``late``: not accepted in time, or throttled too often; it may have been
+delivered. ``unsent``: there was no time for it, or for its next frame. ``refused``: any other answer; the same frame
+would be refused again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """Frames for one connection, in order; each at most 128 KB."""
+
+    connection_id: str
+    frames: Sequence[bytes]
+
+
+class ConnectionPusher(Protocol):
+    """Sends frames to connections."""
+
+    def deliver(self, sends: Sequence[Push], seconds: float) -> list[PushResult]:
+        """One result per push, in order, within about ``seconds``. No connection delays another. Never raises.
+
+        A frame may be delivered twice. After a frame that failed, the connection gets no further frame of its push.
+        """
 
 
 @dataclass(frozen=True, slots=True)

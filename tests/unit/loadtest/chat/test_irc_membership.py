@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.streams.chat.rooms.fold import fold
+from headrace.streams.chat.rooms.memberships import fold
 from loadtest.chat.irc_log import read_log
 from loadtest.chat.irc_membership import OPEN, Channel, channel_of
 

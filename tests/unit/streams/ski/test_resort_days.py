@@ -6,8 +6,7 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.ski import routes
-from headrace.streams.ski.day_counts import FILLED, CountedRide
-from headrace.streams.ski.hook import INVALID_FOR
+from headrace.streams.ski.day_counts import FILLED, INVALID_FOR, CountedRide
 from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import LAG, LIFETIME, PATIENCE, ResortDays
 from headrace.streams.ski.stream import RESORT_DAY_SHARDS

@@ -19,13 +19,13 @@ from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT
 from headrace.live import frames
 from headrace.live.connections import CONNECTION_SECONDS
 from headrace.live.push_service import LONGEST_REST
-from headrace.live.shares import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
+from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace.live.subscriber_hints import MARK_SECONDS
 from headrace.operations import health, status
 from headrace.streams.ads.routes import POINTS_LIMIT, TYPES_LIMIT
 from headrace.streams.chat.messages.conversations import ROOMS_LIMIT, UNREAD_LIMIT
-from headrace.streams.ski.fields import VERTICAL_PER_LIFT
 from headrace.streams.ski.resort_days import STALENESS
+from headrace.streams.ski.stream import VERTICAL_PER_LIFT
 from tests.unit.template_stack import TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET
 from tools.api_reference.texts import text

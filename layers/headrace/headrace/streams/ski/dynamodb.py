@@ -25,14 +25,13 @@ class DynamoResorts:
         resorts = map(_resort, self._table.scan_all())
         return sorted((each for each in resorts if each.seasons), key=lambda resort: resort.resort_id)
 
-    def add_season(self, resort_id: int, season: int, name: str | None = None) -> bool:
+    def add_season(self, resort_id: int, season: int, name: str | None = None) -> None:
         values: Item = {":season": {season}}
         expression = "ADD seasons :season"
         if name is not None:
             expression += " SET resortName = :name"
             values[":name"] = name
-        before = self._table.update(_key(resort_id), expression, values, ReturnValues="ALL_OLD")
-        return season not in before.get("seasons", ())
+        self._table.update(_key(resort_id), expression, values)
 
     def invalidate_counts(self, resort_ids: Iterable[int], until: int) -> None:
         condition = "attribute_not_exists(doubtfulUntil) OR doubtfulUntil < :until"

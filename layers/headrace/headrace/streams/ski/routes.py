@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -14,16 +16,29 @@ from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import FieldError, NotFound
 from headrace.core.fields import Number, Text, accepts, whole_number
-from headrace.core.times import Clock
-from headrace.streams.ski import answers, fields
-from headrace.streams.ski.fields import DayID, LiftID, ResortID, SeasonID, SkierID
-from headrace.streams.ski.keys import ResortDay
+from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.ski import answers
+from headrace.streams.ski.keys import ResortDay, Ride, day_bounds, parse_ride_sk, season_bounds
 from headrace.streams.ski.resort_days import ResortDays
 from headrace.streams.ski.resorts import Resort, Resorts, unknown_season
-from headrace.streams.ski.skiers import Skiers
+from headrace.streams.ski.stream import (
+    RESORTS,
+    SEASONS,
+    SKI,
+    VERTICAL_PER_LIFT,
+    DayID,
+    LiftID,
+    ResortID,
+    ResortNumber,
+    SeasonID,
+    SeasonNumber,
+    SkierID,
+)
 
 RESORTS_LIMIT = 50
 NAME_LIMIT = 128
+PAGE = 10_000
+"""Rides in one read; DynamoDB ends a page at 1 MB."""
 
 
 class ResortPath(Params):
@@ -86,18 +101,18 @@ def _split(value: object) -> list[str]:
 
 
 _LIST = accepts(minItems=1, maxItems=RESORTS_LIMIT)
-_RESORT_FORM = "a whole number from {} to {}".format(*fields.RESORTS)
-_SEASON_FORM = "a whole number from {} to {}".format(*fields.SEASONS)
+_RESORT_FORM = "a whole number from {} to {}".format(*RESORTS)
+_SEASON_FORM = "a whole number from {} to {}".format(*SEASONS)
 
 
 class TotalsQuery(Params):
     """The resorts to add up, and the seasons to restrict them to."""
 
-    resorts: Annotated[list[fields.Resort], BeforeValidator(_split), _LIST] = Field(
+    resorts: Annotated[list[ResortNumber], BeforeValidator(_split), _LIST] = Field(
         alias="resort",
         description=f"1 to {RESORTS_LIMIT} resorts, separated by commas or repeated; each {_RESORT_FORM}",
     )
-    seasons: Annotated[list[fields.Season], BeforeValidator(_split), _LIST] | None = Field(
+    seasons: Annotated[list[SeasonNumber], BeforeValidator(_split), _LIST] | None = Field(
         default=None,
         alias="season",
         description=f"1 to {RESORTS_LIMIT} seasons, separated by commas or repeated; each {_SEASON_FORM}",
@@ -109,7 +124,7 @@ class SeasonBody(Params):
 
     unknown = "is not a field of this route"
 
-    year: Number = whole_number(*fields.SEASONS, "a year: a whole number")
+    year: Number = whole_number(*SEASONS, "a year: a whole number")
     resort_name: Text | None = Field(
         default=None, min_length=1, max_length=NAME_LIMIT, description=f"a text of 1 to {NAME_LIMIT} characters"
     )
@@ -117,20 +132,21 @@ class SeasonBody(Params):
 
 @dataclass(frozen=True, slots=True)
 class SkiServices:
-    """The services of the routes."""
+    """What the routes use: ``reader`` reads rides from ``table``."""
 
-    skiers: Skiers
+    reader: RangeReader
+    table: str
     days: ResortDays
     resorts: Resorts
     request_times: RequestTimes
-    clock: Clock
 
 
 def day_vertical(services: SkiServices, request: Request[SkierResortDayPath, None, None]) -> int:
     """Get the vertical of a skier's day at a resort; the body is the number alone."""
     path = request.path
     services.resorts.get(path.resort).require(path.season)
-    return services.skiers.day_vertical(path.skier, path.resort_day)
+    rides = _rides(services, request, day_bounds(path.season, path.day))
+    return _vertical(ride for ride in rides if ride.resort == path.resort)
 
 
 def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]) -> answers.Totals:
@@ -138,34 +154,50 @@ def totals(services: SkiServices, request: Request[SkierPath, TotalsQuery, None]
 
     SkiDataAPI has both parameters, and lets them be repeated.
     """
-    query = request.query
-    if query.seasons is not None:
-        asked = [services.resorts.get(each) for each in query.resorts]
-        unknown = set(query.seasons).difference(*(each.seasons for each in asked))
+    resorts, seasons = dict.fromkeys(request.query.resorts), request.query.seasons
+    bounds: tuple[str | None, str | None] = (None, None)
+    if seasons is not None:
+        asked = [services.resorts.get(each) for each in resorts]
+        unknown = set(seasons).difference(*(each.seasons for each in asked))
         if unknown:
             raise unknown_season(min(unknown), *asked, field="season")
-    return {"resorts": services.skiers.totals(request.path.skier, query.resorts, query.seasons)}
+        bounds = season_bounds(min(seasons))[0], season_bounds(max(seasons))[1]
+    found: dict[tuple[int, int], list[Ride]] = {}
+    for ride in _rides(services, request, bounds):
+        if ride.resort in resorts and (seasons is None or ride.season in seasons):
+            found.setdefault((ride.resort, ride.season), []).append(ride)
+    return {
+        "resorts": [
+            {"resortID": resort, "seasonID": str(season), "totalVert": _vertical(rides)}
+            for (resort, season), rides in sorted(found.items())
+        ]
+    }
 
 
 def days(services: SkiServices, request: Request[SkierSeasonPath, None, None]) -> answers.Days:
     """List the days that a skier skied in a season."""
     season, skier = request.path.season, request.path.skier
     _require_season(services, season)
-    found = services.skiers.days(skier, season)
-    return {"skierID": skier, "seasonID": str(season), "daysSkied": len(found), "days": found}
+    found = groupby(_rides(services, request, season_bounds(season)), lambda ride: ride.day)
+    listed = [_day(day, list(rides)) for day, rides in found]
+    return {"skierID": skier, "seasonID": str(season), "daysSkied": len(listed), "days": listed}
 
 
-def lifts(services: SkiServices, request: Request[SkierDayPath, None, None]) -> dict[str, Any]:
+def lifts(services: SkiServices, request: Request[SkierDayPath, None, None]) -> answers.DayLifts:
     """Get a skier's day: its vertical, its lifts in order of time, and its rides."""
     season, day, skier = request.path.season, request.path.day, request.path.skier
     _require_season(services, season)
-    return {"skierID": skier, "seasonID": str(season), "dayID": day, **services.skiers.day(skier, season, day)}
+    rides = list(_rides(services, request, day_bounds(season, day)))
+    listed: list[answers.RideItem] = [
+        {"time": ride.time, "resortID": ride.resort, "liftID": ride.lift, "rideID": ride.ride_id} for ride in rides
+    ]
+    return {"skierID": skier, "seasonID": str(season), **_day(day, rides), "rides": listed}
 
 
 def unique_skiers(services: SkiServices, request: Request[ResortDayPath, None, None]) -> answers.UniqueSkiers:
     """Count the unique skiers of a resort on a day, as of ``time``."""
     counts = services.days.counts(request.path.resort_day)
-    return {"time": times.iso(services.clock.now()), "numSkiers": counts.skiers}
+    return {"time": times.iso(request.now), "numSkiers": counts.skiers}
 
 
 def lift_rides(services: SkiServices, request: Request[LiftDayPath, None, None]) -> answers.LiftRides:
@@ -213,6 +245,39 @@ def _require_season(services: SkiServices, season: int) -> None:
     every = services.resorts.every()
     if not any(season in each.seasons for each in every):
         raise unknown_season(season, *every)
+
+
+def _rides(
+    services: SkiServices, request: Request[Any, Any, None], bounds: tuple[str | None, str | None]
+) -> Iterator[Ride]:
+    """The skier's rides within ``bounds`` of their keys, in order; the reads are consistent."""
+    query = RangeQuery(
+        services.table,
+        SKI.partition_key,
+        str(request.path.skier),
+        SKI.sort_key,
+        lower=bounds[0],
+        upper=bounds[1],
+        newest_first=False,
+        limit=PAGE,
+        consistent=True,
+        unexpired_at=request.now // times.SECOND,
+    )
+    while True:
+        page = services.reader.read(query)
+        for row in page.items:
+            yield parse_ride_sk(row[SKI.sort_key])
+        if page.more is None:
+            return
+        query = replace(query, start=page.more)
+
+
+def _day(day: int, rides: Sequence[Ride]) -> answers.SkiedDay:
+    return {"dayID": day, "vertical": _vertical(rides), "lifts": [ride.lift for ride in rides]}
+
+
+def _vertical(rides: Iterable[Ride]) -> int:
+    return sum(VERTICAL_PER_LIFT * ride.lift for ride in rides)
 
 
 def _resort_body(resort: Resort) -> answers.ResortItem:

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, SenderContext
-from headrace.core.fields import Id, IncomingModel, SenderTag, StoredId, incoming, stamped
+from headrace.core.fields import (
+    DIGITS,
+    NUMBER_OR_DIGITS,
+    Id,
+    IncomingModel,
+    SenderTag,
+    StoredId,
+    incoming,
+    stamped,
+    whole_number,
+)
 from headrace.core.items import Item
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
-from headrace.streams.ski.fields import DayID, LiftID, Minute, ResortID, SeasonID, SkierID
 from headrace.streams.ski.keys import ResortDay, Ride, event_id, ride_sk
 
 ID_FIELD = "rideID"
+VERTICAL_PER_LIFT = 10
+RESORTS = 1, 999_999_999
+SEASONS = 1900, 2199
+
+ResortNumber = Annotated[int, whole_number(*RESORTS, **DIGITS), NUMBER_OR_DIGITS]
+SeasonNumber = Annotated[int, whole_number(*SEASONS, **DIGITS), NUMBER_OR_DIGITS]
+ResortID = Annotated[ResortNumber, Field(alias="resortID")]
+SeasonID = Annotated[SeasonNumber, Field(alias="seasonID")]
+DayID = Annotated[int, whole_number(1, 366, alias="dayID", **DIGITS), NUMBER_OR_DIGITS]
+SkierID = Annotated[int, whole_number(1, 999_999_999_999, alias="skierID", **DIGITS), NUMBER_OR_DIGITS]
+LiftID = Annotated[int, whole_number(1, 1000, alias="liftID", **DIGITS), NUMBER_OR_DIGITS]
+MINUTE_FORM = "a whole number from 0 to 1439: the minute of the ski day"
+Minute = Annotated[int, whole_number(0, 1439, description=MINUTE_FORM, **DIGITS), NUMBER_OR_DIGITS]
 
 RESORT_DAY_SHARDS = Shards(write=8, read=8)
 """Each shard takes 1000 rides a second of one resort's day. Grow ``read`` first, and never shrink it below a ``write``

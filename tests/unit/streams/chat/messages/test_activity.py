@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.keys import direct_room
-from headrace.streams.chat.messages.activity import COOLDOWN_SECONDS, ActivityHook
+from headrace.streams.chat.messages.hooks import COOLDOWN_SECONDS, ActivityHook
 from headrace.streams.chat.rooms.rooms import Room
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryRoomActivity, MemoryRooms
@@ -46,8 +46,8 @@ def test_a_room_is_written_once_for_a_batch_and_a_second() -> None:
     hook.after_store(CHAT, [message_row(2.0)])
 
     assert parts.activity.writes == 3
-    assert parts.activity.last_keys["kitchen"] == message_row(2.0)["timestampSk"]
-    assert parts.activity.last_keys["garden"] == message_row(1.3)["timestampSk"]
+    assert parts.rooms.rows["kitchen"].last_key == message_row(2.0)["timestampSk"]
+    assert parts.rooms.rows["garden"].last_key == message_row(1.3)["timestampSk"]
 
 
 def test_an_old_message_moves_no_room() -> None:
@@ -56,7 +56,7 @@ def test_an_old_message_moves_no_room() -> None:
 
     assert parts.environment().after_store(CHAT, [message_row(10)]) == [None]
 
-    assert parts.activity.last_keys["kitchen"] == message_row(50)["timestampSk"]
+    assert parts.rooms.rows["kitchen"].last_key == message_row(50)["timestampSk"]
 
 
 def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one() -> None:
@@ -66,7 +66,7 @@ def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one(
 
     room = parts.rooms.rows["kitchen"]
     assert (room.kind, room.form, room.created_by) == ("open", "group", "bob")
-    assert parts.activity.last_keys["kitchen"] == message_row(1)["timestampSk"]
+    assert parts.rooms.rows["kitchen"].last_key == message_row(1)["timestampSk"]
 
 
 def test_a_message_in_a_direct_room_that_is_missing_makes_no_open_room() -> None:
@@ -90,7 +90,7 @@ def test_a_failed_write_is_redelivered_only_for_the_newest_of_a_room() -> None:
     parts.activity.down = False
     parts.monotonic = COOLDOWN_SECONDS
     assert hook.after_store(CHAT, [message_row(3)]) == [None]
-    assert parts.activity.last_keys["kitchen"] == message_row(3)["timestampSk"]
+    assert parts.rooms.rows["kitchen"].last_key == message_row(3)["timestampSk"]
 
 
 def test_a_table_that_does_not_answer_is_not_called_for_a_while() -> None:
@@ -134,6 +134,6 @@ def test_the_second_of_a_rooms_last_activity_is_exact(batches: list[list[tuple[i
             message_row(tenths / 10)["timestampSk"] for batch in batches for tenths, where in batch if where == room
         ]
         newest = max(keys, default="")
-        known = parts.activity.last_keys.get(room, "")
+        known = parts.rooms.rows[room].last_key or ""
         assert known[:19] == newest[:19]
         assert known <= newest

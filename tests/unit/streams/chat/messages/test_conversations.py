@@ -9,8 +9,8 @@ import pytest
 from headrace.api.params import read
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, StoreUnavailable
 from headrace.streams.chat.messages import conversations
+from headrace.streams.chat.messages.conversations import ConversationsQuery, ReadMarkBody
 from headrace.streams.chat.messages.positions import position
-from headrace.streams.chat.messages.routes import ConversationsQuery, ReadMarkBody
 from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import START, at
 from tests.worlds.senders import caller
@@ -254,13 +254,13 @@ def test_cursors_of_others_are_refused(world: ConversationWorld) -> None:
     cursor = world.page(1)["next"]
 
     assert world.page(1, cursor)["items"]
-    by_cursor = world.conversations.page(caller(), "alice", ConversationsQuery(limit=1, cursor=cursor))
+    by_cursor = world.page_of(caller(), ConversationsQuery(limit=1, cursor=cursor))
     assert by_cursor == world.page(1, cursor)
     for forged in (cursor[:-2], "", "nonsense"):
         with pytest.raises(InvalidCursor):
             world.page(1, forged)
     with pytest.raises(InvalidCursor):
-        world.conversations.page(caller("bob"), "bob", ConversationsQuery(before=cursor))
+        world.page_of(caller("bob"), ConversationsQuery(before=cursor), "bob")
 
 
 def test_rooms_that_cannot_be_read_are_an_error(world: ConversationWorld) -> None:

@@ -14,8 +14,7 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.messages.gate import MessageCheck
-from headrace.streams.chat.rooms.fold import membership_event
-from headrace.streams.chat.rooms.memberships import Change
+from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
 from tests.fakes.chat import MemoryRooms

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.core.times import iso
-from headrace.streams.chat.rooms.consent import ADDED_LIMIT
-from headrace.streams.chat.rooms.invitations import OPEN_LIMIT
+from headrace.streams.chat.rooms.invitations import ADDED_LIMIT, OPEN_LIMIT
 from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.keys import derived_id
 from headrace.core.times import Interval, iso, micros_of
-from headrace.streams.chat.rooms.fold import fold, membership_event, parse_membership_event
-from headrace.streams.chat.rooms.memberships import Change, Membership
+from headrace.streams.chat.rooms.memberships import Change, Membership, fold, membership_event
 from tests.fakes.chat import MemoryMemberships
 
 START = 1_763_719_258_000_000
@@ -130,10 +128,3 @@ def test_the_id_of_a_repeated_join_message_is_the_same() -> None:
     assert first == derived_id("join", "bob", "kitchen", at(1))
     others = {("leave", "bob", "kitchen", at(1)), ("join", "bo", "bkitchen", at(1)), ("join", "bob", "kitchen", at(2))}
     assert first not in {derived_id(*parts) for parts in others}
-    assert parse_membership_event(membership_event(at(1), first)) == (at(1), first)
-
-
-@pytest.mark.parametrize("text", ["", at(1), f"{at(1)}#", f"{at(1)}#a#b", "yesterday#a"])
-def test_an_event_other_than_a_join_or_leave_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not a join or leave"):
-        parse_membership_event(text)

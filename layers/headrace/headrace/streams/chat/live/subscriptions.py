@@ -17,7 +17,7 @@ from headrace.core.errors import FieldError, Forbidden, HeadraceError, NotFound,
 from headrace.core.fields import StoredId
 from headrace.core.keys import STORED_ID_FORM
 from headrace.live.connections import Connections
-from headrace.live.shares import check_subscribe, connections_of
+from headrace.live.routes import check_subscribe, connections_of
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History, Position, RoomPageRequest

@@ -11,34 +11,97 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.api.paging.cursors import CursorSigner, Query
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
+
+from headrace.api.paging.cursors import Query
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import ListRequest
+from headrace.api.params import AnyBody, UserPath
+from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.caller import AHEAD_LIMIT, Caller
+from headrace.core.caller import AHEAD_LIMIT
 from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.fields import Number, whole_number
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
 from headrace.core.times import Interval
-from headrace.runtime.threads import Parallel
-from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.chat.messages.activity import ActiveRoom, RoomActivity
+from headrace.storage.ports import RangeQuery
+from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.positions import POSITION_FORM, parse_position
 from headrace.streams.chat.rooms.access import check_own, not_in_room
-from headrace.streams.chat.rooms.memberships import Membership, Memberships, state_of
-from headrace.streams.chat.rooms.rooms import OPEN
-from headrace.streams.chat.stream import TEXT, item_of
+from headrace.streams.chat.rooms.memberships import Membership, state_of
+from headrace.streams.chat.rooms.requests import MembershipState, RoomPath
+from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind
+from headrace.streams.chat.stream import TEXT, MessageItem, item_of
 
 ROOMS_LIMIT = 2000
 """Rooms of a user that a list covers: 20 reads of 100. A user with more sees the newest, and ``complete`` is false."""
 DEFAULT_LIMIT = 20
 LIMIT = 50
 UNREAD_LIMIT = 100
-AT_ONCE = 8
 LAST_BUDGET = ReadBudget(reads=8, rows=1000)
 UNREAD_BUDGET = ReadBudget(reads=4, rows=1000)
 """Reads that the count of a room may spend on messages that do not count. After them, ``unreadCapped`` is true."""
 _COUNTED = ("timestampSk", "userId", "messageType", "expiresAt")
 MARK_FORM = f"{MESSAGE_KEY_FORM}; {POSITION_FORM}; or a time: {times.ACCEPTED_FORM}"
+
+
+class ConversationsQuery(ListRequest):
+    """A page of a user's rooms."""
+
+    limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
+    place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
+
+
+class Conversation(TypedDict):
+    """A room that the user is or was in.
+
+    ``activityAt`` is exact to the second. ``lastMessage`` is the newest message that the user may read. ``unread``
+    counts the texts of others in the user's membership intervals after ``readTo``, or since the user first joined; it
+    is exact up to 100, and with ``unreadCapped`` there may be more.
+    """
+
+    roomId: str
+    kind: RoomKind
+    form: Form
+    name: str | None
+    topic: str | None
+    membership: MembershipState
+    activityAt: str
+    lastMessage: MessageItem | None
+    unread: int
+    unreadCapped: bool
+    readTo: str | None
+
+
+class ConversationPage(TypedDict):
+    """A page of rooms, newest activity first. Send ``next`` as ``before`` for the next page.
+
+    Rooms that the user left for good are not in it. ``complete`` is false for a user of more than 2,000 rooms; the list
+    then has the 2,000 newest, those that the user is in first.
+    """
+
+    items: list[Conversation]
+    next: str | None
+    hasMore: bool
+    complete: bool
+
+
+class ReadMarkBody(AnyBody):
+    """A read mark: the messages up to and including ``upTo`` are read."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["upTo"]})
+
+    unknown = "is not a field of this route"
+
+    up_to: Any = Field(default=None, description=MARK_FORM, json_schema_extra={"type": ["string", "integer"]})
+
+
+class ReadMark(TypedDict):
+    """The position up to which the user has read the room."""
+
+    roomId: str
+    readTo: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +110,7 @@ class RoomView:
 
     membership: Membership
     intervals: tuple[Interval, ...]
-    active: ActiveRoom
+    room: Room
 
     @property
     def place(self) -> tuple[str, str]:
@@ -57,133 +120,100 @@ class RoomView:
         that the user may not read (P12).
         """
         last = self.intervals[-1]
-        if last.left_at is not None and self.active.room.kind != OPEN:
-            return last.left_at, self.membership.room_id
-        return max(self.active.last_key or "", last.joined_at), self.membership.room_id
+        if last.left_at is not None and self.room.kind != OPEN:
+            return last.left_at, self.room.room_id
+        return max(self.room.last_key or "", last.joined_at), self.room.room_id
 
 
-class Conversations:
-    """Lists the caller's rooms and moves the caller's read marks."""
-
-    def __init__(
-        self,
-        memberships: Memberships,
-        activity: RoomActivity,
-        reader: RangeReader,
-        cursors: CursorSigner,
-        table: str,
-        clock: times.Clock,
-    ) -> None:
-        self._memberships = memberships
-        self._activity = activity
-        self._reader = reader
-        self._cursors = cursors
-        self._table = table
-        self._clock = clock
-        self._parallel = Parallel(AT_ONCE, "conversations")
-
-    def page(self, caller: Caller, user_id: str, request: ListRequest) -> dict[str, Any]:
-        """A page of the user's rooms. Paging to the end shows each room whose activity does not change exactly once.
-
-        ``complete`` is false for a user with more than ``ROOMS_LIMIT`` rooms. The list has those that the user is in
-        first, and then the ones that the user left last.
-
-        Raises:
-            Forbidden: ``user_id`` is another user. InvalidCursor. StoreUnavailable.
-        """
-        now = self._clock.now()
-        check_own(caller, user_id, "conversations are shown to their own user only")
-        query = Query("conversations", user_id, caller.subject)
-        views, more_rooms = self._views(user_id)
-        if request.position is not None:
-            field, cursor = request.position
-            after = self._cursors.verify(cursor, query, field, parts=2, directions=("before",))
-            views = [view for view in views if view.place < after]
-        page = views[: request.limit]
-        has_more = len(views) > len(page)
-        seconds = now // times.SECOND
-        return {
-            "items": self._parallel.map(lambda view: self._item(view, seconds), page),
-            "next": self._cursors.sign(query, "before", page[-1].place) if has_more else None,
-            "hasMore": has_more,
-            "complete": not more_rooms,
-        }
-
-    def mark_read(self, caller: Caller, room_id: str, up_to: object) -> dict[str, Any]:
-        """Move the caller's read mark in a room forward to ``up_to``. A mark that is already further stays.
-
-        A mark never lies ahead of the server's clock, because it would cover messages that are sent later. So a message
-        that is dated ahead stays unread until its time has come.
-
-        Raises:
-            Forbidden: the caller was never in the room.
-            InvalidRequest: ``up_to`` is neither a message key, a time nor a position, or is more than 5 minutes ahead.
-        """
-        now = self._clock.now()
-        position = min(_read_mark(up_to, now), after_time(times.iso(now)))
-        membership = self._memberships.get(caller.subject, room_id)
-        if not membership.intervals:
-            raise not_in_room(room_id)
-        if membership.read_to is None or membership.read_to < position:
-            if not self._memberships.mark_read(caller.subject, room_id, position):
-                membership = self._memberships.get(caller.subject, room_id)
-                position = membership.read_to or position
-        else:
-            position = membership.read_to
-        return {"roomId": room_id, "readTo": shown_read_mark(position)}
-
-    def _views(self, user_id: str) -> tuple[list[RoomView], bool]:
-        """The rooms of the user in the list's order, and whether there are more than ``ROOMS_LIMIT``."""
-        found, more = self._memberships.rooms_of(user_id, ROOMS_LIMIT)
-        joined = {each.room_id: (each, each.intervals) for each in found}
-        rooms = self._activity.read(list(joined))
-        views = [RoomView(*joined[room_id], room) for room_id, room in rooms.items()]
-        return sorted(views, key=lambda view: view.place, reverse=True), more
-
-    def _item(self, view: RoomView, now: int) -> dict[str, Any]:
-        membership, room, last = view.membership, view.active.room, view.intervals[-1]
-        message = self._last_message(view, now)
-        mark = membership.read_to
-        unread, capped = 0, False
-        if message is not None and (mark is None or message["timestampSk"] > mark):
-            unread, capped = self._unread(view, now)
-        return {
-            "roomId": room.room_id,
-            "kind": room.kind,
-            "form": room.form,
-            "name": room.name,
-            "topic": room.topic,
-            "membership": state_of(last),
-            "activityAt": time_of(view.place[0]),
-            "lastMessage": None if message is None else item_of(message),
-            "unread": unread,
-            "unreadCapped": capped,
-            "readTo": None if mark is None else shown_read_mark(mark),
-        }
-
-    def _last_message(self, view: RoomView, now: int) -> Mapping[str, Any] | None:
-        """The newest message that the user may see."""
-        spans = spans_of(None if view.active.room.kind == OPEN else view.intervals, None, None)
-        queries = ranges(self._rows(view), spans, None, True)
-        found = read_page(self._reader, queries, 1, now, LAST_BUDGET)
-        return found.items[0] if found.items else None
-
-    def _unread(self, view: RoomView, now: int) -> tuple[int, bool]:
-        """The number of unread messages, and whether there may be more. Only texts of others count."""
-        mark = view.membership.read_to
-        user_id = view.membership.user_id
-        place = None if mark is None else {"timestampSk": mark}
-        queries = ranges(self._rows(view, _COUNTED), spans_of(view.intervals, None, None), place, False)
-        found = read_page(self._reader, queries, UNREAD_LIMIT, now, UNREAD_BUDGET, lambda row: _counts(row, user_id))
-        return len(found.items), found.more is not None
-
-    def _rows(self, view: RoomView, attributes: tuple[str, ...] = ()) -> RangeQuery:
-        room_id = view.membership.room_id
-        return RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True, attributes=attributes)
+def list_conversations(chat: ChatReading, request: Request[UserPath, ConversationsQuery, None]) -> dict[str, Any]:
+    """List the rooms that the caller is or was in, newest activity first, with unread counts."""
+    user_id, asked, seconds = request.path.user_id, request.query, request.now // times.SECOND
+    check_own(request.caller, user_id, "conversations are shown to their own user only")
+    query = Query("conversations", user_id, user_id)
+    views, more_rooms = _views(chat, user_id)
+    if asked.position is not None:
+        field, cursor = asked.position
+        after = chat.cursors.verify(cursor, query, field, parts=2, directions=("before",))
+        views = [view for view in views if view.place < after]
+    page = views[: asked.limit]
+    has_more = len(views) > len(page)
+    return {
+        "items": chat.parallel.map(lambda view: _item(chat, view, seconds), page),
+        "next": chat.cursors.sign(query, "before", page[-1].place) if has_more else None,
+        "hasMore": has_more,
+        "complete": not more_rooms,
+    }
 
 
-def _counts(row: Mapping[str, Any], user_id: str) -> bool:
-    return bool(row["userId"] != user_id and row["messageType"] == TEXT)
+def mark_read(chat: ChatReading, request: Request[RoomPath, None, ReadMarkBody]) -> dict[str, Any]:
+    """Move the caller's read mark in a room forward."""
+    user_id, room_id, now = request.caller.subject, request.path.room_id, request.now
+    # A mark ahead of the clock would cover messages that are sent later. So a message that is dated ahead stays unread
+    # until its time has come.
+    position = min(_read_mark(request.body.up_to, now), after_time(times.iso(now)))
+    membership = chat.memberships.get(user_id, room_id)
+    if not membership.intervals:
+        raise not_in_room(room_id)
+    if membership.read_to is None or membership.read_to < position:
+        if not chat.memberships.mark_read(user_id, room_id, position):
+            position = chat.memberships.get(user_id, room_id).read_to or position
+    else:
+        position = membership.read_to
+    return {"roomId": room_id, "readTo": shown_read_mark(position)}
+
+
+def _views(chat: ChatReading, user_id: str) -> tuple[list[RoomView], bool]:
+    """The rooms of the user in the list's order, and whether there are more than ``ROOMS_LIMIT``."""
+    found, more = chat.memberships.rooms_of(user_id, ROOMS_LIMIT)
+    rooms = chat.activity.read_activity([each.room_id for each in found])
+    views = [RoomView(each, each.intervals, rooms[each.room_id]) for each in found if each.room_id in rooms]
+    return sorted(views, key=lambda view: view.place, reverse=True), more
+
+
+def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
+    room, mark = view.room, view.membership.read_to
+    message = _last_message(chat, view, now)
+    unread, capped = 0, False
+    if message is not None and (mark is None or message["timestampSk"] > mark):
+        unread, capped = _unread(chat, view, now)
+    return {
+        "roomId": room.room_id,
+        "kind": room.kind,
+        "form": room.form,
+        "name": room.name,
+        "topic": room.topic,
+        "membership": state_of(view.intervals[-1]),
+        "activityAt": time_of(view.place[0]),
+        "lastMessage": None if message is None else item_of(message),
+        "unread": unread,
+        "unreadCapped": capped,
+        "readTo": None if mark is None else shown_read_mark(mark),
+    }
+
+
+def _last_message(chat: ChatReading, view: RoomView, now: int) -> Mapping[str, Any] | None:
+    """The newest message that the user may see."""
+    spans = spans_of(None if view.room.kind == OPEN else view.intervals, None, None)
+    found = read_page(chat.reader, ranges(_rows(chat, view), spans, None, True), 1, now, LAST_BUDGET)
+    return found.items[0] if found.items else None
+
+
+def _unread(chat: ChatReading, view: RoomView, now: int) -> tuple[int, bool]:
+    """The number of unread messages, and whether there may be more. Only texts of others count."""
+    mark, user_id = view.membership.read_to, view.membership.user_id
+    place = None if mark is None else {"timestampSk": mark}
+    queries = ranges(_rows(chat, view, _COUNTED), spans_of(view.intervals, None, None), place, False)
+
+    def counts(row: Mapping[str, Any]) -> bool:
+        return bool(row["userId"] != user_id and row["messageType"] == TEXT)
+
+    found = read_page(chat.reader, queries, UNREAD_LIMIT, now, UNREAD_BUDGET, counts)
+    return len(found.items), found.more is not None
+
+
+def _rows(chat: ChatReading, view: RoomView, attributes: tuple[str, ...] = ()) -> RangeQuery:
+    room_id = view.room.room_id
+    return RangeQuery(chat.table, "roomId", room_id, "timestampSk", consistent=True, attributes=attributes)
 
 
 def _read_mark(up_to: object, now: int) -> str:

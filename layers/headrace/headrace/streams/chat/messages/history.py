@@ -6,7 +6,7 @@ A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
@@ -17,15 +17,20 @@ from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.pager import BEFORE, Page, Pager, cut
 from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import PageRequest, refuse_beside
+from headrace.api.params import UserPath
+from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.fields import accepts
 from headrace.core.json import encode
+from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.messages import positions
 from headrace.streams.chat.rooms.access import ReadScope, RoomAccess
-from headrace.streams.chat.rooms.rooms import no_room
+from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.requests import RoomPath
+from headrace.streams.chat.rooms.rooms import RoomActivity, no_room
 from headrace.streams.chat.stream import item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
@@ -34,6 +39,8 @@ ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
 USER_BUDGET = ReadBudget(reads=6, rows=500)
 ROOMS_PER_PAGE = 50
 """Rooms whose read scope one page of another user's messages may read."""
+AT_ONCE = 8
+"""Conversations of a page that are read at once."""
 IN_INDEX = "-"
 """In a cursor of a walk with ``since``: the beginning of the index of late messages. "" is a place in the table."""
 
@@ -60,6 +67,32 @@ class RoomPageRequest(PageRequest):
         others = ("after", "around", "start", "end", "cursor")
         refuse_beside(cls, value, info, others, "since alone, or with limit and before")
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReading:
+    """What the routes of history and of conversations use: ``history``, and for conversations the rest.
+
+    The conversations of a page are read by several threads at once, for which ``reader`` has the connections.
+    """
+
+    history: History
+    memberships: Memberships
+    activity: RoomActivity
+    reader: RangeReader
+    cursors: CursorSigner
+    table: str
+    parallel: Parallel = field(default_factory=lambda: Parallel(AT_ONCE, "conversations"))
+
+
+def read_room(chat: ChatReading, request: Request[RoomPath, RoomPageRequest, None]) -> dict[str, Any]:
+    """Read a page of a room's messages."""
+    return chat.history.room(request.caller, request.path.room_id, request.query, request.query.since).to_body()
+
+
+def read_user(chat: ChatReading, request: Request[UserPath, PageRequest, None]) -> dict[str, Any]:
+    """Read a page of a user's messages, in all rooms that the caller may read."""
+    return chat.history.user(request.caller, request.path.user_id, request.query).to_body()
 
 
 class History:

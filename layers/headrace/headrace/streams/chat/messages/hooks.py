@@ -1,4 +1,4 @@
-"""Hooks after messages are stored: live copies, and the invalidation of cached pages.
+"""Hooks after messages are stored: live copies, the last activity of rooms, and the deletion of cached pages.
 
 Live copies are published to the exchange ``headrace.live``, for push_live. They are best effort: only history is
 complete. The messages of a room in a batch are one live copy (several beyond 32 KB). All live copies of a room go
@@ -7,25 +7,34 @@ through one queue, so that their order is preserved.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 from headrace.api.paging.newest_page_cache import newest_page
-from headrace.core.errors import CacheUnavailable
+from headrace.core.errors import CacheUnavailable, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
-from headrace.core.times import Clock
+from headrace.core.times import Clock, iso
 from headrace.live.frames import frames
 from headrace.live.subscriber_hints import SubscriberHints
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.bounded import BoundedDict
+from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import logger, report, report_unexpected
+from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Cache, Failure
 from headrace.streams.chat.messages.positions import position
+from headrace.streams.chat.rooms.rooms import RoomActivity, Rooms, first_room
 from headrace.streams.chat.stream import item_of
 
 REMEMBERED = 10_000
-"""Rooms of which an environment remembers that live copies were missed: about 1 MB."""
+"""Rooms of which a hook remembers that live copies were missed, or the last stored second: about 1 MB."""
+UPDATES_AT_ONCE = 8
+COOLDOWN_SECONDS = 5.0
+"""Seconds without writes of activity after the table was unavailable."""
+SECOND = len("2025-11-21T10:00:58")
+"""Characters of a time that is cut to its second."""
 
 
 class LiveHook:
@@ -82,3 +91,61 @@ class NewestPageHook:
         except CacheUnavailable as error:
             report("newest pages", f"pages of rooms with new messages may be 2 s old: {error.message}")
         return [None] * len(items)
+
+
+class ActivityHook:
+    """Updates the last activity of rooms: at most one conditional write per room, second and environment.
+
+    The order of a user's rooms depends on this write. If it fails, the newest message of the batch in that room fails
+    with it, and the retry lane repeats both. Without that, the order would be wrong until the room's next message.
+    """
+
+    def __init__(
+        self, activity: RoomActivity, rooms: Rooms, clock: Clock, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._activity = activity
+        self._rooms = rooms
+        self._clock = clock
+        self._seconds: BoundedDict[str, str] = BoundedDict(REMEMBERED)
+        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._parallel = Parallel(UPDATES_AT_ONCE, "activity")
+
+    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        outcomes: list[Failure | None] = [None] * len(items)
+        newest: dict[str, int] = {}
+        for at, item in enumerate(items):
+            room_id = item["roomId"]
+            if item["timestampSk"] >= items[newest.get(room_id, at)]["timestampSk"]:
+                newest[room_id] = at
+        due = [at for room_id, at in newest.items() if _second(items[at]) > self._seconds.get(room_id, "")]
+        for at, raised in zip(due, self._parallel.map(self._raise, [items[at] for at in due]), strict=True):
+            outcomes[at] = self._settle(items[at], raised)
+        return outcomes
+
+    def _raise(self, item: Item) -> bool | StoreUnavailable:
+        if self._cooldown.is_active:
+            return StoreUnavailable("the rooms were unavailable a moment ago")
+        try:
+            return self._activity.raise_to(item["roomId"], item["timestampSk"])
+        except StoreUnavailable as error:
+            if not isinstance(error, StoreThrottled):
+                self._cooldown.start()
+            return error
+
+    def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:
+        """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it."""
+        try:
+            if raised is False and self._rooms.get(item["roomId"]) is None:
+                self._rooms.create(first_room(item["roomId"], iso(self._clock.now()), item["userId"]))
+                raised = self._raise(item)
+        except StoreUnavailable as error:
+            raised = error
+        if isinstance(raised, StoreUnavailable):
+            report("last activity", f"messages are stored, but their rooms' activity is not: {raised.message}")
+            return raised
+        self._seconds[item["roomId"]] = _second(item)
+        return None
+
+
+def _second(item: Item) -> str:
+    return str(item["timestampSk"][:SECOND])

@@ -10,8 +10,15 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Unavailable
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
-from headrace.streams.chat.rooms.fold import membership_event
-from headrace.streams.chat.rooms.memberships import Change, EventKind, Membership, Memberships, Role, shown_name
+from headrace.streams.chat.rooms.memberships import (
+    Change,
+    EventKind,
+    Membership,
+    Memberships,
+    Role,
+    membership_event,
+    shown_name,
+)
 from headrace.streams.chat.stream import CHAT, Acceptor
 
 REPEAT = 5 * times.MINUTE

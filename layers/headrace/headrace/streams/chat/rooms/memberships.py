@@ -13,7 +13,6 @@ from typing import Literal, Protocol
 
 from headrace.core.keys import TIME_LENGTH, normalize_id
 from headrace.core.times import Interval, micros_of
-from headrace.streams.chat.rooms.fold import fold, parse_membership_event
 
 Role = Literal["owner", "member"]
 EventKind = Literal["join", "leave"]
@@ -71,8 +70,9 @@ class Membership:
 
     def event_at(self, kind: EventKind, timestamp: str) -> str | None:
         """The id of the event of that kind and time; the first in order if there are several."""
-        found = (parse_membership_event(each) for each in (self.joins if kind == "join" else self.leaves))
-        return min((event_id for at, event_id in found if at == timestamp), default=None)
+        prefix = membership_event(timestamp, "")
+        found = (each for each in (self.joins if kind == "join" else self.leaves) if each.startswith(prefix))
+        return min((each.removeprefix(prefix) for each in found), default=None)
 
     @property
     def last_event(self) -> str:
@@ -143,3 +143,47 @@ class Memberships(Protocol):
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
         """Move the read mark of an existing membership forward to ``position``. Returns whether it moved."""
+
+
+def membership_event(timestamp: str, event_id: str) -> str:
+    """A join or leave in the sets of a membership: ordered by time, then id."""
+    return f"{timestamp}#{event_id}"
+
+
+def fold(joins: Iterable[str], leaves: Iterable[str]) -> tuple[Interval, ...]:
+    """The intervals that result from joins and leaves, oldest first; they never overlap.
+
+    Events count in the order of their times. A join inside the room and a leave outside it change nothing.
+    At the same microsecond joins count before leaves, so that a leave is never lost; empty intervals are left out.
+    """
+    return tuple(
+        Interval(joined[:TIME_LENGTH], None if left is None else left[:TIME_LENGTH])
+        for joined, left in _pairs(joins, leaves)
+    )
+
+
+def forgettable(joins: frozenset[str], leaves: frozenset[str]) -> frozenset[str]:
+    """The events that make room for others: those that change nothing, else the ends of the oldest closed interval."""
+    pairs = _pairs(joins, leaves)
+    used = {event for pair in pairs for event in pair if event is not None}
+    first = {event for event in pairs[0] if event is not None} if len(pairs) > 1 else set[str]()
+    return (joins | leaves) - used or frozenset(first)
+
+
+def _pairs(joins: Iterable[str], leaves: Iterable[str]) -> list[tuple[str, str | None]]:
+    """The join and the leave of each interval."""
+    events = sorted(
+        [(join[:TIME_LENGTH], 0, join) for join in joins] + [(leave[:TIME_LENGTH], 1, leave) for leave in leaves]
+    )
+    pairs: list[tuple[str, str | None]] = []
+    join: str | None = None
+    for timestamp, left, event in events:
+        if not left:
+            join = join or event
+        elif join is not None:
+            if join[:TIME_LENGTH] < timestamp:
+                pairs.append((join, event))
+            join = None
+    if join is not None:
+        pairs.append((join, None))
+    return pairs

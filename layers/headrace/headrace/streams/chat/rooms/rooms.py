@@ -27,7 +27,10 @@ DIRECT_SEATS = 2
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room; ``created_at`` is a canonical time, ``created_by`` the user id of its owner."""
+    """A room; ``created_at`` is a canonical time, ``created_by`` the user id of its owner.
+
+    ``last_key`` is the sort key of its newest known message.
+    """
 
     room_id: str
     kind: RoomKind
@@ -36,9 +39,10 @@ class Room:
     created_by: str
     name: str | None = None
     topic: str | None = None
+    last_key: str | None = None
 
     def to_body(self) -> dict[str, Any]:
-        """The room in a response; its row is the same without ``None``."""
+        """The room in a response. A new row is the same without ``None``."""
         return {
             "roomId": self.room_id,
             "kind": self.kind,
@@ -73,6 +77,16 @@ class RoomTable(Rooms, Protocol):
         """Take one of the two seats of a direct room, or keep it. Raises Conflict if others have both."""
 
 
+class RoomActivity(Protocol):
+    """Stores the newest activity of rooms. Every method may raise StoreUnavailable."""
+
+    def read_activity(self, room_ids: Sequence[str]) -> dict[str, Room]:
+        """The rooms among ``room_ids`` that exist; the reads are consistent."""
+
+    def raise_to(self, room_id: str, key: str) -> bool:
+        """Make this sort key the room's newest. Returns ``False`` if a newer one is stored, or there is no room."""
+
+
 def first_room(room_id: str, created_at: str, user_id: str) -> Room:
     """The room of a message that was stored before its room: an open one, but a direct one if its id is reserved."""
     kind, form = (MEMBERS, DIRECT) if is_reserved_room(room_id) else (OPEN, GROUP)
@@ -98,15 +112,15 @@ def seats_taken(user_id: str) -> Conflict:
     return Conflict("a direct room has two users, and both seats are taken", details=[detail])
 
 
-def _without_texts(room: Room) -> Room:
+def _lasting(room: Room) -> Room:
     """What never changes of a room."""
-    return replace(room, name=None, topic=None) if room.name or room.topic else room
+    return replace(room, name=None, topic=None, last_key=None) if room.name or room.topic or room.last_key else room
 
 
 class CachedRooms:
     """A cache of up to ``limit`` existing rooms in front of a table. A missing room is looked up every time.
 
-    Rooms from the cache have neither name nor topic; ``table`` has both. The default takes a few megabytes.
+    Rooms from the cache have no name, topic or activity; ``table`` has them. The default takes a few megabytes.
     """
 
     def __init__(self, rooms: RoomTable, limit: int = 10_000) -> None:
@@ -120,7 +134,7 @@ class CachedRooms:
     def get(self, room_id: str) -> Room | None:
         room = self._cached.get(room_id)
         if room is None and (room := self.table.get(room_id)) is not None:
-            self._cached[room_id] = _without_texts(room)
+            self._cached[room_id] = _lasting(room)
         return room
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
@@ -130,11 +144,11 @@ class CachedRooms:
             read = self.table.get_many(unknown)
             for room in read.values():
                 if room is not None:
-                    self._cached[room.room_id] = _without_texts(room)
+                    self._cached[room.room_id] = _lasting(room)
             found |= read
         return found
 
     def create(self, room: Room) -> Room:
         existing = self.table.create(room)
-        self._cached[room.room_id] = _without_texts(existing)
+        self._cached[room.room_id] = _lasting(existing)
         return existing

@@ -16,8 +16,7 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, echo
 from headrace.live.connections import Connections
 from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, not_in_room
-from headrace.streams.chat.rooms.consent import Consent
-from headrace.streams.chat.rooms.invitations import Invitation, invitation_body
+from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
