@@ -6,16 +6,12 @@ reach its services. Without one, they get the values of ``sam-local.env.json``, 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +19,6 @@ from typing import Any
 
 from loadtest.client.stage_process import StageFailed, StageProcess, localstage
 from localstage.core.errors import MissingProgram, NotRunning
-from localstage.services.ports import Ports
 from localstage.statefile import StateFile
 from ops.bytecode import RUNTIME
 from rehearsal.errors import RehearsalError
@@ -33,22 +28,7 @@ from rehearsal.sam import ROOT, SAM, Sam, architecture, interpreter
 STATE = ROOT / ".local" / "sam-test"
 _HOST_NETWORK = ROOT / "rehearsal" / "host_network.py"
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
-_ROUTE_SECONDS = 120
 _PING = "import docker; docker.from_env(timeout=5).ping()"
-# One GET route of each function behind the HTTP API that has one, else another route with an empty body.
-_ROUTES = {
-    "CheckHealth": "GET /health",
-    "ManageDeadLetters": "GET /dead-letters",
-    "ManageInvitations": "GET /users/alice/invitations",
-    "ManageRooms": "GET /rooms/kitchen",
-    "ReadAds": "GET /ads/top",
-    "ReadAnalytics": "GET /analytics/window",
-    "ReadChat": "GET /rooms/kitchen/messages",
-    "ReadSki": "GET /resorts",
-    "ReadStatus": "GET /status",
-    "ReceiveHttp": "POST /messages/batch",
-    "ReturnParked": "GET /parked",
-}
 
 
 def has_engine() -> bool:
@@ -100,26 +80,6 @@ class Containers:
             return json.loads(done.stdout.strip().splitlines()[-1])
         except (IndexError, ValueError):
             raise RehearsalError(f"{function} in a container printed no answer:\n{done.stderr}") from None
-
-    @contextmanager
-    def api(self, port: int) -> Iterator[str]:
-        """``sam local start-api`` on this port; yields its URL."""
-        command = self._command("local", "start-api", "--port", str(port), *self._environment())
-        log = self._folder / "start-api.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                command, cwd=self._folder, env=self._process_environment(), stdout=output, stderr=output
-            )
-        try:
-            deadline = time.monotonic() + 60
-            while "Running on" not in log.read_text():
-                if process.poll() is not None or time.monotonic() > deadline:
-                    raise RehearsalError(f"sam local start-api did not start:\n{log.read_text()}")
-                time.sleep(0.2)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait(60)
 
     def _environment(self) -> list[str]:
         extra = shlex.split(os.environ.get("SAM_FLAGS", ""))
@@ -174,7 +134,7 @@ def _stage() -> Iterator[None]:
 
 
 def test_all() -> list[str]:
-    """Run an event of each function in a container beside a stage, and ask routes, and print what they answer.
+    """Run an event of each function in a container beside a stage, and print what they answer.
 
     Returns a sentence per difference.
 
@@ -188,11 +148,7 @@ def test_all() -> list[str]:
     sources.edit("    Timeout: 10\n", "    Timeout: 60\n")
     with _stage(), containers(STATE, STATE / "work") as run:
         run.build()
-        wrong = [text for case in one_of_each_function() for text in _compared(run, case)]
-        port = Ports(STATE / "sam-test-ports.json").take("start-api")
-        with run.api(port) as url:
-            wrong += [text for function, route in _ROUTES.items() for text in _asked(url, function, route)]
-    return wrong
+        return [text for case in one_of_each_function() for text in _compared(run, case)]
 
 
 def _compared(run: Containers, case: Case) -> list[str]:
@@ -202,30 +158,6 @@ def _compared(run: Containers, case: Case) -> list[str]:
         found = [f"{case.name}: {error}"]
     print("\n".join([f"{'wrong' if found else 'ok':<6} {case.name}", *found]), flush=True)
     return found
-
-
-def _asked(url: str, function: str, route: str) -> list[str]:
-    """``sam local start-api`` checks no token, so a function that needs one answers with its own refusal."""
-    method, path = route.split()
-    request = urllib.request.Request(f"{url}{path}", method=method, data=b"{}" if method == "POST" else None)  # noqa: S310
-    try:
-        with urllib.request.urlopen(request, timeout=_ROUTE_SECONDS) as answer:  # noqa: S310
-            status, body = answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        status, body = error.code, error.read()
-    except OSError as error:
-        return [_wrong(f"{function}: {route}: {error}")]
-    expected = 200 if function == "CheckHealth" else 401
-    with contextlib.suppress(ValueError):
-        if status == expected and isinstance(json.loads(body), dict):
-            print(f"ok     {route}", flush=True)
-            return []
-    return [_wrong(f"{function}: {route}: expected {expected} with a JSON object, got {status} {body[:200]!r}")]
-
-
-def _wrong(text: str) -> str:
-    print(f"wrong  {text}", flush=True)
-    return text
 
 
 def main(arguments: list[str]) -> int:

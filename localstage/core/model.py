@@ -139,13 +139,12 @@ class RabbitMqMapping:
 
 @dataclass(frozen=True)
 class SqsMapping:
-    """An SQS event source mapping on the queue with logical id ``queue_id``."""
+    """An SQS event source mapping on the queue with logical id ``queue_id``. ``batch_size`` is from 1 to 10."""
 
     id: str
     function_id: str
     queue_id: str
     batch_size: int
-    window: int
     maximum_concurrency: int | None
     partial_response: bool
     enabled: bool = True

@@ -55,8 +55,3 @@ def _access_log_time(second: int) -> str:
     # strftime's %b follows the locale, AWS does not.
     at = datetime.fromtimestamp(second, UTC)
     return f"{at.day:02d}/{_MONTHS[at.month - 1]}/{at.year}:{at.hour:02d}:{at.minute:02d}:{at.second:02d} +0000"
-
-
-def iso_time(millis: int) -> str:
-    """Return epoch milliseconds as ISO 8601 in UTC, to the millisecond."""
-    return datetime.fromtimestamp(millis / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""@connections: functions use it to push to a client, query it, or close its connection."""
+"""@connections: functions use it to push to a client or to close its connection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from localstage.gateway.aws_ids import iso_time, new_id
+from localstage.gateway.aws_ids import new_id
 from localstage.gateway.frames import MAX_MESSAGE
 from localstage.gateway.serving import answer_expect, json_response
 from localstage.gateway.websocket_connection import BufferFull, Connection
@@ -30,7 +30,7 @@ class _Failure(Exception):
 
 
 class Management:
-    """Answers POST, GET and DELETE on the connections of one API.
+    """Answers POST and DELETE on the connections of one API.
 
     A signature must be present, since an unsigned call fails on AWS. It is not verified.
     """
@@ -52,8 +52,6 @@ class Management:
             raise _Failure(400, "BadRequestException", "Invalid connectionId")
         if request.method == "POST":
             return await self._post(request, connection_id)
-        if request.method == "GET":
-            return self._get(connection_id)
         if request.method == "DELETE":
             self._find(connection_id).close(1000)
             return web.Response(status=204)
@@ -78,19 +76,6 @@ class Management:
         except ConnectionError:
             raise _Failure(410, "GoneException", "Gone") from None
         return web.Response(status=200)
-
-    def _get(self, connection_id: str) -> web.Response:
-        connection = self._find(connection_id)
-        identity = {
-            "sourceIp": connection.handshake.source_ip,
-            "userAgent": connection.handshake.user_agent or "",
-        }
-        value = {
-            "connectedAt": iso_time(connection.events.connected_at),
-            "identity": identity,
-            "lastActiveAt": iso_time(connection.last_active),
-        }
-        return json_response(200, value)
 
     def _find(self, connection_id: str) -> Connection:
         # A connection is listed after its handshake, so a push from $connect is a 410, as on AWS.

@@ -90,7 +90,6 @@ class Connection:
         self._closed_by_client = (1006, REASONS[1006])
         self._timers: list[asyncio.TimerHandle] = []
         self._active = time.monotonic()
-        self._clock_offset = events.connected_at - int(self._active * 1000)
         # permessage-deflate is off because API Gateway does not negotiate it. The guard in front of the parser
         # keeps the size limits; aiohttp's own is only a backstop.
         self._socket = web.WebSocketResponse(
@@ -102,11 +101,6 @@ class Connection:
     def response(self) -> web.WebSocketResponse:
         """What aiohttp's handler has to return for this connection."""
         return self._socket
-
-    @property
-    def last_active(self) -> int:
-        """When the last message was sent or received, in epoch milliseconds."""
-        return self._clock_offset + int(self._active * 1000)
 
     async def accept(self, handshake: web.BaseRequest, subprotocol: str | None) -> None:
         """Complete the handshake; ``subprotocol`` is what the $connect function chose, if it chose one.

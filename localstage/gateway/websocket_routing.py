@@ -41,7 +41,7 @@ class MessageRoutes:
             raise TemplateError(
                 f"{api.id}: RouteSelectionExpression {api.selection!r} is not of the form $request.body.action."
             )
-        self._fields = expression[len(_BODY) :].split(".")
+        self._field = expression[len(_BODY) :]
         # A message that names $connect or $disconnect must not run those functions.
         messages: Mapping[str, WebSocketRoute] = {
             key: route for key, route in api.routes.items() if key not in (CONNECT, DISCONNECT)
@@ -54,9 +54,7 @@ class MessageRoutes:
     def select(self, text: str) -> MessageRoute | None:
         """Return the route for a message; ``None`` if no route matches and there is no ``$default``."""
         try:
-            value = json.loads(text)
-            for field in self._fields:
-                value = value[field]
+            value = json.loads(text)[self._field]
         except (ValueError, TypeError, LookupError, RecursionError):
             return self._default
         if not isinstance(value, str):

@@ -43,13 +43,14 @@ def _mapping(stack: Stack, id: str, mapping: Properties) -> RabbitMqMapping | Sq
         )
     if queue_id := stack.id_of("AWS::SQS::Queue", source):
         _check_visibility(stack, queue_id, function_id)
+        if _WINDOW in mapping:
+            raise TemplateError(f"{id}.{_WINDOW}: the local stage waits for no more messages of a queue")
         concurrency = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")
         return SqsMapping(
             id=id,
             function_id=function_id,
             queue_id=queue_id,
             batch_size=int(mapping.get("BatchSize", 10)),
-            window=int(mapping.get(_WINDOW, 0)),
             maximum_concurrency=None if concurrency is None else int(concurrency),
             partial_response="ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", ()),
             enabled=enabled,

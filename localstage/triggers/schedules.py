@@ -17,35 +17,25 @@ from localstage.core.model import Schedule
 from localstage.core.reporter import Reporter
 from localstage.triggers.pacing import Status, cancel, wind_up
 
-RETRY_DELAYS = (60.0, 120.0)
-"""EventBridge invokes asynchronously: Lambda tries twice more, after one and two minutes."""
-
 STOP_SECONDS = 5.0
-_LONGEST_SLEEP = 30.0
-"""Seconds until a suspended machine or a changed clock is noticed, at most."""
-
+EVERY_MINUTE = "cron(* * * * ? *)"
 _RATE = re.compile(r"rate\((?:(1) (minute|hour|day)|(?!1 )([1-9]\d*) (minute|hour|day)s)\)")
-_CRON = re.compile(r"cron\((\*|\d+) (\*|\d+) (?:\* \* \?|\? \* \*) \*\)")
-_DAY_MINUTES = 24 * 60
 
 _logger = logging.getLogger("localstage.triggers")
 
 
 def next_time(expression: str, after: datetime) -> datetime:
-    """The first time after ``after`` (in UTC) of a rate, or of a cron expression for each minute, hour or day.
+    """The first time after ``after`` (in UTC) of a rate, or the next whole minute.
 
     Raises:
         ValueError: the expression is another one; the message shows those that the stage runs.
     """
+    if expression == EVERY_MINUTE:
+        return after.replace(second=0, microsecond=0) + timedelta(minutes=1)
     if rate := _RATE.fullmatch(expression):
         number, unit = (group for group in rate.groups() if group)
         return after + int(number) * timedelta(**{f"{unit}s": 1})
-    if cron := _CRON.fullmatch(expression):
-        first = after.replace(second=0, microsecond=0) + timedelta(minutes=1)
-        for at in (first + timedelta(minutes=number) for number in range(_DAY_MINUTES)):
-            if cron[1] in ("*", str(at.minute)) and cron[2] in ("*", str(at.hour)):
-                return at
-    raise ValueError("the stage runs rate(5 minutes), cron(* * * * ? *), and cron(30 12 * * ? *) with any time of day")
+    raise ValueError(f"the stage runs rate(5 minutes) and {EVERY_MINUTE}")
 
 
 def build_event(schedule_id: str, time: datetime, region: str, account: str) -> bytes:
@@ -114,19 +104,11 @@ class ScheduleTrigger:
     async def _run(self) -> None:
         due = next_time(self._schedule.expression, self._clock())
         while True:
-            await self._sleep_until(due)
+            await asyncio.sleep((due - self._clock()).total_seconds())
             run = asyncio.create_task(self._fire(due))
             self._runs.add(run)
             run.add_done_callback(self._runs.discard)
-            # Times that passed while the machine was suspended are skipped.
-            due = next_time(self._schedule.expression, max(due, self._clock()))
-
-    async def _sleep_until(self, due: datetime) -> None:
-        while True:
-            left = (due - self._clock()).total_seconds()
-            if left <= 0:
-                return
-            await asyncio.sleep(min(left, _LONGEST_SLEEP))
+            due = next_time(self._schedule.expression, due)
 
     async def _fire(self, due: datetime) -> None:
         schedule = self._schedule
@@ -134,15 +116,12 @@ class ScheduleTrigger:
         if schedule.input is not None:
             event = schedule.input.encode()
         self._status.batches += 1
-        for delay in (*RETRY_DELAYS, None):
-            error = await self._invoke(event)
-            if error is None:
-                self._status.records += 1
-                return
+        error = await self._invoke(event)
+        if error is None:
+            self._status.records += 1
+        else:
             self._status.failures += 1
             self._reporter.warn("failed", f"{schedule.id}: {schedule.function_id} failed ({error})")
-            if delay is not None:
-                await asyncio.sleep(delay)
 
     async def _invoke(self, event: bytes) -> str | None:
         try:

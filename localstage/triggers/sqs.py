@@ -14,8 +14,7 @@ from localstage.core.invoker import Functions
 from localstage.core.model import SqsMapping
 from localstage.core.reporter import Reporter
 from localstage.triggers.pacing import Backoff, Status, pause, wind_up
-from localstage.triggers.rabbitmq_event import EVENT_LIMIT
-from localstage.triggers.sqs_event import Message, build_event, build_records, failed_ids, split
+from localstage.triggers.sqs_event import Message, build_event, failed_ids
 from localstage.triggers.sqs_queue import LONG_POLL, QueueUnavailable, SqsQueue
 
 if TYPE_CHECKING:
@@ -98,20 +97,17 @@ class SqsTrigger:
             await asyncio.wait(self._batches, return_when=asyncio.FIRST_COMPLETED)
 
     async def _fill_slots(self) -> None:
-        """Receive one batch and hand it to the function; several if it exceeds 6 MB."""
-        messages: list[Message] = []
-        begun = 0
-        try:
-            await self._collect(messages)
-            records = build_records(messages, self._arn)
-            for part in split(records, self._mapping.batch_size):
-                await self._free_slot()
-                if self._stopping.is_set():
-                    break
-                self._begin(messages[part], records[part])
-                begun = part.stop
-        finally:
-            await self._release(messages[begun:])
+        """Receive one batch and hand it to the function."""
+        # The first receive does not wait, so that an unavailable queue is noticed before the first record.
+        seconds = LONG_POLL if self._status.state == "running" else 0
+        messages = await self._queue.receive(self._mapping.batch_size, seconds)
+        self._running()
+        if self._stopping.is_set():
+            await self._release(messages)
+        elif messages:
+            task = asyncio.create_task(self._handle(messages))
+            self._batches.add(task)
+            task.add_done_callback(self._ended)
 
     async def _release(self, messages: Sequence[Message]) -> None:
         if not messages:
@@ -120,46 +116,14 @@ class SqsTrigger:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await self._queue.release(messages)
 
-    async def _collect(self, messages: list[Message]) -> None:
-        """Append what one receive returns, or with a window everything until the batch closes."""
-        # The first receive does not wait, so that an unavailable queue is noticed before the first record.
-        seconds = LONG_POLL if self._status.state == "running" else 0
-        messages += await self._queue.receive(self._mapping.batch_size, seconds)
-        self._running()
-        if not messages or not self._mapping.window:
-            return
-        try:
-            await self._wait_for_more(messages)
-        except QueueUnavailable as error:
-            # Records received before go to the function; the next receive gets the same error.
-            self._trouble(str(error))
-
-    async def _wait_for_more(self, messages: list[Message]) -> None:
-        now = asyncio.get_running_loop().time
-        deadline = now() + self._mapping.window
-        size = self._mapping.batch_size
-        while len(messages) < size and sum(len(message["Body"]) for message in messages) < EVENT_LIMIT:
-            left = max(deadline - now(), 0.0)
-            if left < 1:
-                # SQS waits whole seconds only.
-                await asyncio.sleep(left)
-            messages += await self._queue.receive(size - len(messages), min(int(left), LONG_POLL))
-            if left < 1:
-                break
-
-    def _begin(self, messages: Sequence[Message], records: Sequence[bytes]) -> None:
-        task = asyncio.create_task(self._handle(messages, records))
-        self._batches.add(task)
-        task.add_done_callback(self._ended)
-
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._batches.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._reporter.warn("batch", f"{self._mapping.id}: {type(error).__name__}: {error}")
 
-    async def _handle(self, messages: Sequence[Message], records: Sequence[bytes]) -> None:
+    async def _handle(self, messages: Sequence[Message]) -> None:
         ids = {str(message["MessageId"]) for message in messages}
-        failed = await self._invoke(build_event(records), ids)
+        failed = await self._invoke(build_event(messages, self._arn), ids)
         done = [message for message in messages if message["MessageId"] not in failed]
         self._status.batches += 1
         self._status.records += len(done)

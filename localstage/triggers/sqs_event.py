@@ -4,39 +4,18 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from localstage.triggers.rabbitmq_event import EVENT_LIMIT
 
 Message = Mapping[str, Any]
 """A message as boto3's ``receive_message`` returns it."""
 
-_OVERHEAD = len('{"Records":[]}')
 
-
-def build_records(messages: Sequence[Message], queue_arn: str) -> list[bytes]:
-    """Return one JSON record per message."""
+def build_event(messages: Sequence[Message], queue_arn: str) -> bytes:
+    """Return the event of a batch. Ten messages of 256 KB are smaller than Lambda's 6 MB."""
     region = queue_arn.split(":")[3]
-    return [_dump(_record(message, queue_arn, region)) for message in messages]
-
-
-def build_event(records: Sequence[bytes]) -> bytes:
-    """Return the whole event."""
-    return b'{"Records":[' + b",".join(records) + b"]}"
-
-
-def split(records: Sequence[bytes], batch_size: int) -> Iterator[slice]:
-    """Yield slices of at most ``batch_size`` records and 6 MB each; a record alone in its slice may exceed it."""
-    begin = size = 0
-    for index, record in enumerate(records):
-        grown = size + len(record) + 1
-        if index > begin and (index - begin >= batch_size or grown + _OVERHEAD > EVENT_LIMIT):
-            yield slice(begin, index)
-            begin, grown = index, len(record) + 1
-        size = grown
-    if begin < len(records):
-        yield slice(begin, len(records))
+    records = [_record(message, queue_arn, region) for message in messages]
+    return json.dumps({"Records": records}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def failed_ids(payload: bytes, ids: set[str]) -> set[str]:
@@ -93,7 +72,3 @@ def _attribute(attribute: Mapping[str, Any]) -> dict[str, Any]:
     if "BinaryValue" in attribute:
         shaped["binaryValue"] = b64encode(attribute["BinaryValue"]).decode()
     return shaped
-
-
-def _dump(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")

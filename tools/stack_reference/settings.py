@@ -7,7 +7,6 @@ import inspect
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, get_origin
 
 from pydantic.fields import FieldInfo
@@ -53,53 +52,14 @@ def _docstrings() -> dict[str, str]:
     return found
 
 
-def in_template() -> dict[str, dict[str, Any]]:
-    """By variable and function (``*`` for all) the value in the template."""
+def _in_template() -> set[str]:
+    """The variables that the template sets, for all functions or for some."""
     document = template()
-    found: dict[str, dict[str, Any]] = {}
-    places = {"*": document["Globals"]["Function"]} | {
-        Path(resource["Properties"]["CodeUri"]).name: resource["Properties"]
-        for resource in document["Resources"].values()
-        if resource["Type"] == "AWS::Serverless::Function"
-    }
-    for function, properties in places.items():
-        for name, value in properties.get("Environment", {}).get("Variables", {}).items():
-            found.setdefault(name, {})[function] = value
-    return found
-
-
-def _value(value: Any) -> str:
-    """A constant, or the parameters and resources that the value is made of."""
-    parameters = template()["Parameters"]
-    if not isinstance(value, dict):
-        return code(value)
-    names = [name for name in _targets(value) if not name.startswith("AWS::")]
-    links = {name: f"[`{name}`](parameters.md#{name.lower()})" for name in parameters}
-    found = [links.get(name, f"`{name}` of the stack") for name in names]
-    return " or ".join(dict.fromkeys(found)) or "the stack's name"
-
-
-def _targets(value: Any) -> Iterator[str]:
-    """The logical ids that a value of the template refers to."""
-    if isinstance(value, list):
-        yield from (name for each in value for name in _targets(each))
-    elif isinstance(value, dict):
-        for function, given in value.items():
-            if function == "Ref":
-                yield given
-            elif function == "Fn::GetAtt":
-                yield given[0]
-            elif function == "Fn::Sub":
-                yield from re.findall(r"\$\{([\w:]+)", given)
-            else:
-                yield from _targets(given)
-
-
-def _set_to(values: dict[str, Any]) -> str:
-    functions: dict[str, list[str]] = {}
-    for function, value in values.items():
-        functions.setdefault(_value(value), []).append("all functions" if function == "*" else f"`{function}`")
-    return "; ".join(f"{value} for {', '.join(sorted(where))}" for value, where in functions.items())
+    functions = [
+        one["Properties"] for one in document["Resources"].values() if one["Type"] == "AWS::Serverless::Function"
+    ]
+    places = [document["Globals"]["Function"], *functions]
+    return {name for place in places for name in place.get("Environment", {}).get("Variables", {})}
 
 
 def _default(value: Any) -> str:
@@ -108,7 +68,7 @@ def _default(value: Any) -> str:
     return code("" if value == () else value)
 
 
-def _item(name: str, field: FieldInfo, meaning: str, values: dict[str, Any]) -> str:
+def _item(name: str, field: FieldInfo, meaning: str, *, is_set: bool) -> str:
     unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
     default = "none, it is required" if field.is_required() else _default(field.default)
     facts = [
@@ -116,14 +76,14 @@ def _item(name: str, field: FieldInfo, meaning: str, values: dict[str, Any]) -> 
         ("Unit", unit),
         ("Accepted", markdown(accepted_form(field))),
         ("Default", default),
-        ("In the template", _set_to(values) if values else "not set"),
+        ("In the template", "" if is_set else "not set"),
     ]
     return f"### `{name}`\n\n{paragraph(sentence(meaning))}\n\n{bullets(facts)}"
 
 
 def render() -> str:
     """The page."""
-    values, meanings, seen = in_template(), _docstrings(), set()
+    in_template, meanings, seen = _in_template(), _docstrings(), set()
     blocks = [paragraph(INTRO)]
     for model in sorted(_models(), key=lambda model: inspect.getsourcelines(model)[1]):
         items = []
@@ -131,16 +91,14 @@ def render() -> str:
             for variable, stream in _variables(name.upper()):
                 if variable not in seen:
                     meaning = meanings[name].format(stream=stream)
-                    items.append(_item(variable, field, meaning, values.get(variable, {})))
+                    items.append(_item(variable, field, meaning, is_set=variable in in_template))
                 seen.add(variable)
         if items:
             title = re.sub(r"(?<!^)(?=[A-Z])", " ", model.__name__.strip("_").removesuffix("Settings")).capitalize()
             blocks += [f"## {title}", paragraph(model.__doc__ or ""), *items]
-    unknown = values.keys() - seen - LIBRARIES.keys()
+    unknown = in_template - seen - LIBRARIES.keys()
     assert not unknown, f"no settings and no library read {unknown}"
-    blocks += ["## Read by libraries"]
-    for name, meaning in LIBRARIES.items():
-        blocks.append(f"### `{name}`\n\n{meaning}\n\n{bullets([('In the template', _set_to(values[name]))])}")
+    blocks += ["## Read by libraries", *(f"### `{name}`\n\n{meaning}" for name, meaning in LIBRARIES.items())]
     return page("Settings", "runtime/settings.py and template.yaml", *blocks)
 
 

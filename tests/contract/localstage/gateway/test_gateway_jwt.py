@@ -197,21 +197,3 @@ async def test_tokens_of_an_unavailable_issuer_are_a_401(functions: FakeFunction
         async with client.get(f"{gateway.http_url}/any", headers={"Authorization": token}) as response:
             assert response.status == 401
             assert "communication error" in response.headers["WWW-Authenticate"]
-
-
-async def test_keys_are_fetched_once_however_many_unknown_key_ids_come(
-    api: Guarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fetched = []
-    answer = api.issuer._handle
-
-    async def counted(request: Any) -> Any:
-        fetched.append(request.path)
-        return await answer(request)
-
-    assert api.issuer._listener is not None
-    monkeypatch.setattr(api.issuer._listener._server, "request_handler", counted)
-    for index in range(20):
-        await api.get("/any", f"Bearer {api.sign(kid=f'unknown-{index}')}")
-
-    assert len(fetched) == 2  # discovery and key set

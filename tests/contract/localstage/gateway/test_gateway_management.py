@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -88,13 +87,6 @@ async def test_128_kb_may_be_posted_and_a_byte_more_may_not(connected: Connected
     assert over == far_over == (413, "PayloadTooLargeException")
 
 
-async def test_get_returns_identity_and_times(connected: Connected) -> None:
-    answer = await connected.call("get_connection")
-
-    assert answer["Identity"] == {"SourceIp": "127.0.0.1", "UserAgent": "a browser"}
-    assert answer["ConnectedAt"] <= answer["LastActiveAt"] <= datetime.now(UTC)
-
-
 async def test_delete_closes_with_1000_and_runs_disconnect(connected: Connected) -> None:
     reading = asyncio.create_task(connected.socket.receive())
 
@@ -105,10 +97,10 @@ async def test_delete_closes_with_1000_and_runs_disconnect(connected: Connected)
     await eventually(lambda: connected.functions.of("Close"))
     context = connected.functions.of("Close")[0]["requestContext"]
     assert (context["disconnectStatusCode"], context["disconnectReason"]) == (1000, "Connection Closed Normally")
-    assert await connected.error("get_connection") == (410, "GoneException")
+    assert await connected.error("delete_connection") == (410, "GoneException")
 
 
-@pytest.mark.parametrize("operation", ["post_to_connection", "get_connection", "delete_connection"])
+@pytest.mark.parametrize("operation", ["post_to_connection", "delete_connection"])
 async def test_a_closed_or_unknown_connection_is_a_410(connected: Connected, operation: str) -> None:
     arguments = {"Data": b"x"} if operation == "post_to_connection" else {}
 
@@ -120,7 +112,7 @@ async def test_a_closed_or_unknown_connection_is_a_410(connected: Connected, ope
 
 
 async def test_an_id_of_another_form_is_a_400(connected: Connected) -> None:
-    assert await connected.error("get_connection", "not/an id") == (400, "BadRequestException")
+    assert await connected.error("delete_connection", "not/an id") == (400, "BadRequestException")
 
 
 async def test_data_that_is_not_text_is_a_400(connected: Connected) -> None:

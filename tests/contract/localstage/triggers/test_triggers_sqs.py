@@ -72,25 +72,6 @@ async def test_successful_messages_are_deleted(sqs, queue, functions, make_trigg
     assert trigger.status().records == 25
 
 
-async def test_a_window_gathers_more_than_one_receive_into_a_batch(sqs, queue, functions, make_trigger):
-    sent = [str(number) for number in range(25)]
-    send(sqs, queue, *sent)
-
-    await make_trigger(queue, batch_size=25, window=300).start()
-    await functions.until(lambda: len(functions.calls) == 1)
-
-    assert sorted(functions.bodies) == sorted(sent)
-
-
-async def test_a_window_that_ends_closes_the_batch(sqs, queue, functions, make_trigger):
-    send(sqs, queue, "a", "b")
-
-    await make_trigger(queue, batch_size=100, window=1).start()
-    await functions.until(lambda: len(functions.calls) == 1)
-
-    assert sorted(functions.bodies) == ["a", "b"]
-
-
 async def test_the_maximum_concurrency_bounds_the_invocations(sqs, queue, functions, make_trigger):
     two = asyncio.Barrier(2)
 

@@ -39,7 +39,7 @@ def model(persist_queue: str) -> StageModel:
         secrets={"Keys": Secret("Keys", "keys", "arn", '{"username": "guest", "password": "guest"}')},
         queues={"RetryQueue": Queue("RetryQueue", "retry", {}, None, None)},
         rabbitmq_mappings={"Main": RabbitMqMapping("Main", "Persist", "Broker", "Keys", persist_queue, "/", 10, 0)},
-        sqs_mappings={"Retry": SqsMapping("Retry", "Persist", "RetryQueue", 10, 0, None, True)},
+        sqs_mappings={"Retry": SqsMapping("Retry", "Persist", "RetryQueue", 10, None, True)},
         schedules={"Heal": Schedule("Heal", "Declare", "rate(1 hour)")},
     )
 

@@ -186,14 +186,11 @@ def new_sqs_trigger(
     queue: str,
     *,
     batch_size: int = 10,
-    window: int = 0,
     maximum_concurrency: int | None = None,
     partial_response: bool = False,
     enabled: bool = True,
 ) -> SqsTrigger:
-    mapping = SqsMapping(
-        "Mapping", "Persist", "RetryQueue", batch_size, window, maximum_concurrency, partial_response, enabled
-    )
+    mapping = SqsMapping("Mapping", "Persist", "RetryQueue", batch_size, maximum_concurrency, partial_response, enabled)
     factory = partial(make_client, endpoint, "us-east-1", CREDENTIALS)
     arn = queue_arn(queue, "us-east-1")
     return SqsTrigger(mapping, functions, queue_url=queue, queue_arn=arn, client_factory=factory)

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from localstage.triggers.rabbitmq_event import EVENT_LIMIT
-from localstage.triggers.sqs_event import build_event, build_records, failed_ids, split
+from localstage.triggers.sqs_event import build_event, failed_ids
 
 IDS = {"a", "b", "c"}
 
@@ -17,9 +16,9 @@ def message(body: str) -> dict[str, str]:
 
 
 def test_a_record_has_every_field_even_when_nothing_was_sent_but_a_body():
-    records = build_records([message("añ\n")], "arn:aws:sqs:eu-north-1:123456789012:q")
+    event = build_event([message("añ\n")], "arn:aws:sqs:eu-north-1:123456789012:q")
 
-    assert json.loads(build_event(records)) == {
+    assert json.loads(event) == {
         "Records": [
             {
                 "messageId": "m",
@@ -34,18 +33,6 @@ def test_a_record_has_every_field_even_when_nothing_was_sent_but_a_body():
             }
         ]
     }
-
-
-def test_records_are_split_by_number_and_by_6_mb():
-    small = [b"x"] * 5
-    assert [records.stop - records.start for records in split(small, 2)] == [2, 2, 1]
-
-    large = [b"x" * (EVENT_LIMIT // 2 - 100)] * 3
-    parts = [large[records] for records in split(large, 10)]
-    assert [len(part) for part in parts] == [2, 1]
-    assert all(len(build_event(part)) <= EVENT_LIMIT for part in parts)
-
-    assert list(split([], 10)) == []
 
 
 @pytest.mark.parametrize(
