@@ -56,10 +56,10 @@ class RoomWorld:
     def environment(self, clock: FixedClock) -> Handler:
         """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
-        joins = Joins(self.memberships, self.acceptor, clock)
-        consent = Consent(self.invitations, self.memberships, rooms, clock)
+        joins = Joins(self.memberships, self.acceptor)
+        consent = Consent(self.invitations, self.memberships, rooms)
         cursors = CursorSigner(b"k" * 32)
-        services = RoomServices(rooms, self.memberships, self.access, self.connections, consent, joins, cursors, clock)
+        services = RoomServices(rooms, self.memberships, self.access, self.connections, consent, joins, cursors)
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
 
     def invitation_routes(self) -> Handler:

@@ -101,6 +101,6 @@ def room_services() -> RoomServices:
     from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
-    joins = Joins(memberships(), acceptor({}), clock())
-    consent = Consent(invitations(), memberships(), rooms(), clock())
-    return RoomServices(rooms(), memberships(), access(), connections(), consent, joins, cursors(), clock())
+    joins = Joins(memberships(), acceptor({}))
+    consent = Consent(invitations(), memberships(), rooms())
+    return RoomServices(rooms(), memberships(), access(), connections(), consent, joins, cursors())

@@ -1,4 +1,4 @@
-"""Invitations to rooms, and whose invitations a user blocks, with their routes."""
+"""Invitations to rooms: who is invited rather than added, whose invitations a user blocks, and the routes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
-from headrace.core.times import Clock
+from headrace.core.groups import slices
 from headrace.streams.chat.rooms.access import check_own
 from headrace.streams.chat.rooms.memberships import Membership, Memberships, Role
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
@@ -19,6 +19,12 @@ from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, Rooms
 
 OPEN_LIMIT = 20
 """Open invitations that one user may have from one inviter."""
+SHARED_ROOMS = 2000
+"""Rooms of the caller among which a common room is looked for."""
+AT_ONCE = 100
+"""Of these rooms, how many are looked up at once: the search ends with the first common room."""
+ADDED_LIMIT = 10
+"""Joins of a user in one room after which owners can only invite. The user's own joins count too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +143,11 @@ def invitation_body(invitation: Invitation) -> InvitationBody:
     return {"invitedBy": invitation.invited_by, "invitedAt": invitation.invited_at, "role": invitation.role}
 
 
+def joined_at(membership: Membership, invitation: Invitation | None, now: int) -> str:
+    """The time of a join: that of the accepted invitation, else ``now`` (microseconds)."""
+    return times.iso(membership.next_time(now if invitation is None else times.micros_of(invitation.invited_at)))
+
+
 def blocked_by(user_id: str) -> Forbidden:
     """The error for an inviter whom the user blocks."""
     detail = FieldError("userId", "takes no invitations from you", echo(user_id), "a user who has not blocked you")
@@ -149,22 +160,13 @@ def too_many(user_id: str) -> Conflict:
     return Conflict("this user has not answered your earlier invitations", details=[detail])
 
 
-SHARED_ROOMS = 2000
-"""Rooms of the caller among which a common room is looked for."""
-AT_ONCE = 100
-"""Of these rooms, how many are looked up at once: the search ends with the first common room."""
-ADDED_LIMIT = 10
-"""Joins of a user in one room after which owners can only invite. The user's own joins count too."""
-
-
 class Consent:
     """Decides whether a caller adds a user to a room or only invites them. Every method may raise StoreUnavailable."""
 
-    def __init__(self, invitations: Invitations, memberships: Memberships, rooms: CachedRooms, clock: Clock) -> None:
+    def __init__(self, invitations: Invitations, memberships: Memberships, rooms: CachedRooms) -> None:
         self.invitations = invitations
         self._memberships = memberships
         self._rooms = rooms
-        self._clock = clock
 
     def is_needed(self, caller: Caller, membership: Membership) -> bool:
         """Whether the caller must invite the user of ``membership`` instead of adding them.
@@ -188,15 +190,15 @@ class Consent:
         """Whether both are in one ``members`` room. Open rooms do not count, because users meet strangers there."""
         own, _ = self._memberships.rooms_of(user_id, SHARED_ROOMS)
         room_ids = [each.room_id for each in own if each.is_open]
-        for at in range(0, len(room_ids), AT_ONCE):
-            others = self._memberships.get_many([(other_id, room_id) for room_id in room_ids[at : at + AT_ONCE]])
+        for part in slices(room_ids, AT_ONCE):
+            others = self._memberships.get_many([(other_id, room_id) for room_id in part])
             shared = [room_id for (_, room_id), membership in others.items() if membership.is_open]
             rooms = self._rooms.get_many(shared) if shared else {}
             if any(room is not None and room.kind == MEMBERS for room in rooms.values()):
                 return True
         return False
 
-    def invite(self, caller: Caller, membership: Membership, role: Role) -> Invitation:
+    def invite(self, request: Request[Any, None, Any], membership: Membership, role: Role) -> Invitation:
         """Invite the user of ``membership``. An open invitation to the room stays as it is, except for its role.
 
         Raises:
@@ -204,18 +206,13 @@ class Consent:
         """
         found = self.invitations.get(membership.user_id, membership.room_id)
         if found is None:
-            now = times.iso(self._clock.now())
-            found = Invitation(membership.user_id, membership.room_id, caller.subject, now, role)
+            caller, now = request.caller.subject, times.iso(request.now)
+            found = Invitation(membership.user_id, membership.room_id, caller, now, role)
         elif found.role == role:
             return found
         invitation = replace(found, role=role)
         self.invitations.add(invitation)
         return invitation
-
-    def joined_at(self, membership: Membership, invitation: Invitation | None) -> str:
-        """The time of a join now: the server's, or that of the accepted invitation."""
-        since = self._clock.now() if invitation is None else times.micros_of(invitation.invited_at)
-        return times.iso(membership.next_time(since))
 
     def declined(self, room: Room, membership: Membership) -> bool:
         """Delete an open invitation of a user who is not in the room. Returns whether there was one."""

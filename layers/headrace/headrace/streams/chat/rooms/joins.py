@@ -8,7 +8,6 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Unavailable
-from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.memberships import (
     Change,
@@ -34,10 +33,9 @@ class Joins:
     Adding is safe to repeat: a join or leave is an element of a set, whose id follows from its user, room and time.
     """
 
-    def __init__(self, memberships: Memberships, acceptor: Acceptor, clock: Clock) -> None:
+    def __init__(self, memberships: Memberships, acceptor: Acceptor) -> None:
         self._memberships = memberships
         self._acceptor = acceptor
-        self._clock = clock
 
     def add(
         self,
@@ -83,7 +81,7 @@ class Joins:
         caller, room_id = request.caller, membership.room_id
         trusted = caller.has(EVENTS_WRITE)
         event_id = event_id or _id_of(kind, caller, membership.user_id, room_id, at)
-        is_too_old = not (old or trusted) and times.micros_of(at) < self._clock.now() - REPEAT
+        is_too_old = not (old or trusted) and times.micros_of(at) < request.now - REPEAT
         if is_too_old or membership.event_at(kind, at) != event_id:
             return
         member = membership.user_id, membership.shown_name

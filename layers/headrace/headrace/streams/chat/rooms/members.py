@@ -13,7 +13,7 @@ from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, NotFound, StoreThrottled
 from headrace.streams.chat.rooms.access import effective_role, not_in_room
-from headrace.streams.chat.rooms.invitations import Invitation
+from headrace.streams.chat.rooms.invitations import Invitation, joined_at
 from headrace.streams.chat.rooms.memberships import MEMBER, Membership, Role
 from headrace.streams.chat.rooms.requests import (
     JoinRequest,
@@ -47,14 +47,14 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
     if room.form == DIRECT:
         services.rooms.table.take_seat(room_id, user_id)
     if is_invited:
-        return _member(room, membership, services.consent.invite(caller, membership, body.role or MEMBER))
+        return _member(room, membership, services.consent.invite(request, membership, body.role or MEMBER))
     name = body.username or (caller.username if user_id == caller.subject else None)
     if body.at is None and membership.is_open:
         at = membership.intervals[-1].joined_at
         if body.role not in (None, membership.role):
             membership = services.memberships.set_role(user_id, room_id, body.role or MEMBER)
     else:
-        at, role = body.at or services.consent.joined_at(membership, invitation), body.role
+        at, role = body.at or joined_at(membership, invitation, request.now), body.role
         if body.at is None:
             role = role or (invitation.role if invitation else MEMBER)
         membership = services.joins.add(
@@ -87,7 +87,7 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
     membership = services.memberships.get(user_id, room_id)
     declined = body.at is None and services.consent.declined(room, membership)
     if body.at is not None or membership.is_open:
-        at = body.at or times.iso(membership.next_time(services.clock.now()))
+        at = body.at or times.iso(membership.next_time(request.now))
         membership = services.joins.add(
             caller, user_id, room_id, "leave", at, event_id=body.id, username=body.username if body.at else None
         )

@@ -16,7 +16,7 @@ from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, echo
 from headrace.live.connections import Connections
 from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, not_in_room
-from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body
+from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body, joined_at
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
@@ -34,7 +34,6 @@ class RoomServices:
     consent: Consent
     joins: Joins
     cursors: CursorSigner
-    clock: times.Clock
 
 
 def create_room(services: RoomServices, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
@@ -47,7 +46,7 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
     check(request)
     caller, room_id, body = request.caller, request.path.room_id, request.body
     creator = body.created_by or caller.subject
-    created_at = body.created_at or times.iso(services.clock.now())
+    created_at = body.created_at or times.iso(request.now)
     room = services.rooms.create(Room(room_id, body.kind, body.form, created_at, creator, body.name, body.topic))
     same = (room.kind, room.form) == (body.kind, body.form)
     if room.kind == MEMBERS:
@@ -108,7 +107,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
         detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
         raise InvalidRequest("a direct room has two users", details=[detail])
     room_id = keys.direct_room(user_id, other_id)
-    at = times.iso(services.clock.now())
+    at = times.iso(request.now)
     # The tables are read first, so that only a new or incomplete room costs writes.
     own, other = (services.memberships.get(each, room_id) for each in (user_id, other_id))
     room = services.rooms.table.get(room_id)
@@ -121,7 +120,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
         own = _return_to(services, request, room, own)
     if not other.joins and invites:
         services.rooms.table.take_seat(room_id, other_id)
-        services.consent.invite(caller, other, OWNER)
+        services.consent.invite(request, other, OWNER)
     elif not other.joins:
         other = _join(services, caller, room, other_id, room.created_at, None)
     for membership in (own, other):
@@ -137,7 +136,7 @@ def _return_to(
     caller, user_id = request.caller, own.user_id
     invitation = services.consent.invitations.get(user_id, room.room_id)
     is_new = invitation is None and not own.joins
-    at = room.created_at if is_new else services.consent.joined_at(own, invitation)
+    at = room.created_at if is_new else joined_at(own, invitation, request.now)
     username = caller.username if user_id == caller.subject else None
     membership = _join(services, caller, room, user_id, at, username)
     if invitation is not None:
