@@ -92,13 +92,14 @@ def top_ads(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock, iso
     from headrace.streams.ads.routes import AdsServices, top
+    from headrace.streams.ads.stream import ADS
 
     clock, cache = SystemClock(), _cache(cache_port)
     scanner = Scanner(watched_reader(queries), "AdClicks", 8, clock, PARALLEL)
     unused: Any = None  # by this route
 
     def ask() -> dict[str, Any]:
-        services = AdsServices(unused, unused, "", Analytics(scanner, cache, clock, 10))
+        services = AdsServices(unused, unused, "", Analytics(ADS, scanner, cache, clock, 10))
         window = {"from": iso(MINUTE_START), "to": iso(MINUTE_END)}
         router = http_handler(Api({"GET /ads/top": Route(top, query=TopQuery)}, lambda: services, clock))
         return answer_of(router, http_event("GET /ads/top", SCOPE, window))

@@ -38,7 +38,7 @@ class Environment:
 
     def __init__(self, clock: Any, cache_port: int) -> None:
         from headrace.analytics.requests import TopQuery, filtered
-        from headrace.analytics.routes import StreamAnalytics, window
+        from headrace.analytics.routes import window
         from headrace.analytics.scanner import Scanner
         from headrace.analytics.windows import Analytics
         from headrace.api.router import Api, Route, http_handler
@@ -52,9 +52,9 @@ class Environment:
         # A long timeout: other work on this machine must not turn a hit into a miss.
         cache = RedisCache(lambda: connect(settings, 5.0))
         reader = DynamoColumns(columns_client(SHARDS))
-        self.analytics = Analytics(Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
+        self.analytics = Analytics(CHAT, Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
         routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
-        self.router = http_handler(Api(routes, lambda: StreamAnalytics(CHAT, self.analytics), SystemClock()))
+        self.router = http_handler(Api(routes, lambda: self.analytics, SystemClock()))
 
     def ask(self, start: int, end: int) -> tuple[float, float, dict[str, Any]]:
         """Request a window; returns milliseconds, read units and the answer."""
@@ -62,9 +62,9 @@ class Environment:
 
         window = {"from": times.iso(start), "to": times.iso(end)}
         event = http_event("GET /analytics/window", "analytics:read", window)
-        units, began = self.analytics.units, time.perf_counter()
+        units, began = self.analytics.scanner.units, time.perf_counter()
         answer = answer_of(self.router, event)
-        return (time.perf_counter() - began) * 1000, self.analytics.units - units, answer
+        return (time.perf_counter() - began) * 1000, self.analytics.scanner.units - units, answer
 
 
 class ManualClock:

@@ -99,7 +99,7 @@ class AdsWorld:
             ranges,
             CursorSigner(b"k" * 32),
             CLICKS.table,
-            Analytics(scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance),
+            Analytics(ADS, scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance),
         )
         return http_handler(Api(routes_of("read_ads"), lambda: services, self.clock))
 

@@ -61,7 +61,7 @@ class SlotWorld:
     def reader(self, shards: int | None = None) -> Analytics:
         """Another reader, with nothing in memory."""
         scanner = Scanner(self.columns, "Messages", shards or self.shards, self.clock, parallel=1)
-        return Analytics(scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance)
+        return Analytics(CHAT, scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance)
 
     def row(self, at: int, user: str = "u0", room: str = "r0", message_id: str = "m0", expires: int = 0) -> Row:
         """A row at ``at`` microseconds."""

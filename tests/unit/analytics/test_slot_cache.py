@@ -12,7 +12,7 @@ from headrace.analytics import builder, generations
 from headrace.analytics import builder as build
 from headrace.analytics.aggregate import LAYOUT
 from headrace.analytics.scanner import Deadline
-from headrace.analytics.time_slots import HOUR, MINUTE
+from headrace.analytics.time_slots import HOUR, MINUTE, Slot
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
 from tests.worlds.slot_world import SETTLE, START, SlotWorld, answer, request_of
@@ -243,7 +243,8 @@ def test_p10_after_a_bounded_wait_for_another_builder_rows_are_read() -> None:
     """The result is not stored in the cache."""
     world = world_with(NOW - times.MINUTE)
     hour = (NOW - times.HOUR) // times.SECOND
-    world.cache.set_many({generations.slot_builder("chat", hour - hour % HOUR): (b"1", 10)})
+    slot = Slot(hour - hour % HOUR, HOUR)
+    world.cache.set_many({f"builder:{generations.slot_aggregate('chat', slot)}": (b"1", 10)})
     waits: list[float] = []
     reader = replace(world.reader(), sleep=waits.append)
 

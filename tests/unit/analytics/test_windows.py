@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from headrace.analytics import counter
-from headrace.analytics.routes import StreamAnalytics
 from headrace.api.router import Api, http_handler
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.chat.stream import CHAT
 from tests.unit.test_events import read
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
@@ -29,7 +27,7 @@ class AnalyticsWorld(SlotWorld):
 
     def __init__(self) -> None:
         super().__init__()
-        services = StreamAnalytics(CHAT, self.reader())
+        services = self.reader()
         self.router = http_handler(Api(routes_of("read_analytics"), lambda: services, self.clock))
 
     def get(

@@ -15,6 +15,7 @@ from headrace.analytics.aggregate import MINUTE_LENGTH
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, STEPS, TEN_MINUTES, Slot
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
+from headrace.core.groups import slices
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
@@ -43,11 +44,6 @@ def slot_generation(stream: str, slot: Slot) -> str:
 def slot_aggregate(stream: str, slot: Slot, narrowed: Iterable[tuple[str, str]] = ()) -> str:
     """The cache key of a slot's aggregate, of all rows or of those with the ``narrowed`` values of attributes."""
     return f"slot:{stream}:{slot.step}:{slot.start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
-
-
-def slot_builder(stream: str, start: int, narrowed: Iterable[tuple[str, str]] = ()) -> str:
-    """The cache key of the lock for building the minutes of the hour that begins at ``start``."""
-    return f"slot-builder:{stream}:{start}" + "".join(f"#{name}#{value}" for name, value in narrowed)
 
 
 CHANGED = b"!"
@@ -91,7 +87,7 @@ class Generations:
         settled = self._settled_groups()
         found = dict(zip(slots, known, strict=True))
         missing = [slot for slot, token in found.items() if token is None]
-        for part in (missing[at : at + SLICE] for at in range(0, len(missing), SLICE)):
+        for part in slices(missing, SLICE):
             made = {slot: os.urandom(TOKEN_BYTES) for slot in part}
             added = self._cache.add_many({self.key(slot): (made[slot], KEPT_SECONDS[slot.step]) for slot in part})
             found.update({slot: made[slot] for slot, is_new in zip(part, added, strict=True) if is_new})

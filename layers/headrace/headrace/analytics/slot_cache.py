@@ -16,12 +16,12 @@ from headrace.analytics.generations import (
     TOKEN_BYTES,
     Generations,
     slot_aggregate,
-    slot_builder,
 )
 from headrace.analytics.requests import Scope
 from headrace.analytics.time_slots import HOUR, Slot
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
+from headrace.core.groups import slices
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
@@ -117,8 +117,8 @@ class SlotCache:
 
     def refresh(self, known: Sequence[SlotState]) -> None:
         """Read again those slots that were not found."""
-        for at in range(0, len(known), SLICE):
-            self._attempt(functools.partial(self._read, known[at : at + SLICE]))
+        for part in slices(known, SLICE):
+            self._attempt(functools.partial(self._read, part))
 
     def take(self, known: SlotState) -> Aggregate | None:
         """The aggregate of a slot, removed from its state; ``None`` if it was not found."""
@@ -214,7 +214,8 @@ class SlotCache:
         return slot_aggregate(self._scope.stream.name, slot, self._scope.narrowed)
 
     def _builder(self, hour: int) -> str:
-        return slot_builder(self._scope.stream.name, hour, self._scope.narrowed)
+        """The cache key of the lock for building the minutes of an hour."""
+        return f"builder:{self._key(Slot(hour, HOUR))}"
 
 
 def _token(known: SlotState) -> bytes | None:

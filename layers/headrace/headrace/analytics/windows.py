@@ -16,6 +16,7 @@ from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, MINUTE, Slot, pieces
 from headrace.core import times
+from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.runtime.bounded import BoundedDict
 from headrace.storage.ports import Cache
@@ -28,13 +29,14 @@ Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
 
 @dataclass(frozen=True)
 class Analytics:
-    """Answers one request at a time, for any stream.
+    """Answers one request at a time about the events of ``stream``.
 
     Every answer equals a scan of the table as it was ``settle`` seconds ago, or later (P9). An index may lag behind its
     table for that time, so minutes that ended within it are read again.
     All methods raise StoreUnavailable if the table does not answer before the deadline.
     """
 
+    stream: Stream
     scanner: Scanner
     cache: Cache
     clock: Clock
@@ -42,11 +44,6 @@ class Analytics:
     sleep: Callable[[float], None] = time.sleep
     _local: LocalAggregates = field(default_factory=LocalAggregates)
     _merged: BoundedDict[Key, Aggregate] = field(default_factory=lambda: BoundedDict(MERGED_LIMIT))
-
-    @property
-    def units(self) -> float:
-        """The read units of all answers together."""
-        return self.scanner.units
 
     def series(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
         """Counts and unique users per step of the window."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS
-from headrace.analytics.routes import StreamAnalytics
 from headrace.analytics.scanner import PARALLEL_READS, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.bootstrap.shared import cache, clock
@@ -15,12 +14,12 @@ from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 
 
 @functools.cache
-def chat_analytics() -> StreamAnalytics:
+def chat_analytics() -> Analytics:
     """The analytics of chat messages."""
     # Imported here: the stream takes 4 ms of CPU, and read_ads needs the analytics of clicks alone.
     from headrace.streams.chat.stream import CHAT
 
-    return StreamAnalytics(CHAT, analytics_of(CHAT))
+    return analytics_of(CHAT)
 
 
 def analytics_of(stream: Stream) -> Analytics:
@@ -29,4 +28,4 @@ def analytics_of(stream: Stream) -> Analytics:
     # A client with a connection for each read, for which the shared client's pool is too small.
     reader = DynamoColumns(columns_client(PARALLEL_READS))
     scanner = Scanner(reader, table.table, TIME_SHARDS.read, clock())
-    return Analytics(scanner, cache(), clock(), SETTLE_SECONDS)
+    return Analytics(stream, scanner, cache(), clock(), SETTLE_SECONDS)

@@ -10,18 +10,27 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import random
+import re
 import selectors
+import socket
+import ssl
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from selectors import EVENT_READ, EVENT_WRITE
 from typing import Protocol
+from urllib.parse import urlsplit
 
-from headrace.live.push.http_connection import HttpConnection
+from headrace.runtime.aws import tls_context
 
 IDLE_SECONDS = 20.0
 """How long an idle connection may be used again, because a load balancer drops it after some time. By the wall clock,
 which continues while Lambda freezes the environment."""
+HEAD_LIMIT = 64 * 1024
+CHUNK = 64 * 1024
+_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
 
 
 class HttpExchange(Protocol):
@@ -37,33 +46,6 @@ class HttpExchange(Protocol):
         """
 
 
-@dataclass(slots=True)
-class _Busy:
-    exchange: HttpExchange
-    began: float
-
-
-@dataclass(slots=True)
-class _Work:
-    """The exchanges of one run that wait to be sent: now, or ``later`` at a time."""
-
-    ready: deque[HttpExchange]
-    later: list[tuple[float, int, HttpExchange]] = field(default_factory=list)
-    order: itertools.count[int] = field(default_factory=itertools.count)
-
-    def answered(self, exchange: HttpExchange, status: int) -> None:
-        pause = exchange.answered(status)
-        if pause == 0:
-            # Its next request goes first: at the deadline, few exchanges are incomplete.
-            self.ready.appendleft(exchange)
-        elif pause is not None:
-            heapq.heappush(self.later, (time.monotonic() + pause, next(self.order), exchange))
-
-    def wake(self, now: float) -> None:
-        while self.later and self.later[0][0] <= now:
-            self.ready.append(heapq.heappop(self.later)[2])
-
-
 class ConnectionPool:
     """Up to ``most`` connections to the host of ``url``, kept from one :meth:`run` to the next. Not thread-safe.
 
@@ -77,45 +59,58 @@ class ConnectionPool:
         self._each = each
         self._patience = patience
         self._selector = selectors.DefaultSelector()
+        self._ready: deque[HttpExchange] = deque()
+        self._later: list[tuple[float, int, HttpExchange]] = []
+        self._order = itertools.count()
         self._idle: list[tuple[HttpConnection, float]] = []
-        self._busy: dict[HttpConnection, _Busy] = {}  # in the order in which they began
+        # Each with the time at which its request began, in the order of these times.
+        self._busy: dict[HttpConnection, tuple[HttpExchange, float]] = {}
         self._known: dict[HttpConnection, int] = {}
 
     def run(self, exchanges: Iterable[HttpExchange], seconds: float) -> None:
         """Run all ``exchanges``, as many in parallel as there are connections, in at most ``seconds``."""
-        work = _Work(deque(exchanges))
+        self._ready, self._later = deque(exchanges), []
         now = time.monotonic()
         deadline = now + seconds
-        while (work.ready or work.later or self._busy) and now < deadline:
-            work.wake(now)
-            while work.ready and len(self._busy) < self._most:
-                self._begin(work, now)
-            limit = self._each if work.ready or work.later else self._patience
-            oldest = next(iter(self._busy.values())).began + limit if self._busy else math.inf
-            until = min(deadline, oldest, work.later[0][0] if work.later else math.inf)
+        while (self._ready or self._later or self._busy) and now < deadline:
+            while self._later and self._later[0][0] <= now:
+                self._ready.append(heapq.heappop(self._later)[2])
+            while self._ready and len(self._busy) < self._most:
+                self._begin(now)
+            limit = self._each if self._ready or self._later else self._patience
+            oldest = next(iter(self._busy.values()))[1] + limit if self._busy else math.inf
+            until = min(deadline, oldest, self._later[0][0] if self._later else math.inf)
             for key, mask in self._selector.select(max(0.0, until - now)):
-                self._step(key.data, work, bool(mask & selectors.EVENT_READ))
+                self._step(key.data, bool(mask & EVENT_READ))
             now = time.monotonic()
-            self._give_up(work, now - limit)
-        self._give_up(work, math.inf)
-        for exchange in [*work.ready, *(each for _, _, each in work.later)]:
+            self._give_up(now - limit)
+        self._give_up(math.inf)
+        for exchange in [*self._ready, *(each for _, _, each in self._later)]:
             exchange.answered(0)
 
-    def _begin(self, work: _Work, now: float) -> None:
-        exchange = work.ready.popleft()
+    def _begin(self, now: float) -> None:
+        exchange = self._ready.popleft()
         request = exchange.request()
         try:
             connection = self._connection()
         except OSError:
-            work.answered(exchange, 0)
+            self._answered(exchange, 0)
             return
-        self._busy[connection] = _Busy(exchange, now)
+        self._busy[connection] = exchange, now
         try:
             connection.send(request)
         except OSError:
-            self._lost(connection, work)
+            self._lost(connection)
         else:
             self._watch(connection)
+
+    def _answered(self, exchange: HttpExchange, status: int) -> None:
+        pause = exchange.answered(status)
+        if pause == 0:
+            # Its next request goes first: at the deadline, few exchanges are incomplete.
+            self._ready.appendleft(exchange)
+        elif pause is not None:
+            heapq.heappush(self._later, (time.monotonic() + pause, next(self._order), exchange))
 
     def _connection(self) -> HttpConnection:
         while self._idle:
@@ -125,42 +120,42 @@ class ConnectionPool:
             self._drop(connection)
         return HttpConnection(self._url)
 
-    def _step(self, connection: HttpConnection, work: _Work, readable: bool) -> None:
-        busy = self._busy.get(connection)
+    def _step(self, connection: HttpConnection, readable: bool) -> None:
         try:
             status = connection.step(readable=readable)
         except OSError:
-            self._lost(connection, work)
+            self._lost(connection)
             return
-        if status is None or busy is None:
+        if status is None or connection not in self._busy:
             self._watch(connection)
             return
-        del self._busy[connection]
+        exchange, _ = self._busy.pop(connection)
         if connection.keeps:
             self._idle.append((connection, time.time()))
         else:
             self._drop(connection)
-        work.answered(busy.exchange, status)
+        self._answered(exchange, status)
 
-    def _lost(self, connection: HttpConnection, work: _Work) -> None:
+    def _lost(self, connection: HttpConnection) -> None:
         self._drop(connection)
-        busy = self._busy.pop(connection, None)
-        if busy is None:
+        if connection not in self._busy:
             self._idle = [(each, since) for each, since in self._idle if each is not connection]
-        elif connection.used:
+            return
+        exchange, _ = self._busy.pop(connection)
+        if connection.used:
             # The other side may have closed it before the request arrived, so the request is sent again.
-            work.ready.appendleft(busy.exchange)
+            self._ready.appendleft(exchange)
         else:
-            work.answered(busy.exchange, 0)
+            self._answered(exchange, 0)
 
-    def _give_up(self, work: _Work, began_before: float) -> None:
+    def _give_up(self, began_before: float) -> None:
         while self._busy:
-            connection, busy = next(iter(self._busy.items()))
-            if busy.began > began_before:
+            connection, (exchange, began) = next(iter(self._busy.items()))
+            if began > began_before:
                 return
             del self._busy[connection]
             self._drop(connection)
-            work.answered(busy.exchange, 0)
+            self._answered(exchange, 0)
 
     def _watch(self, connection: HttpConnection) -> None:
         known = self._known.get(connection)
@@ -182,3 +177,101 @@ class ConnectionPool:
         self._busy.clear()
         self._idle.clear()
         self._selector.close()
+
+
+class HttpConnection:
+    """A connection to the host of ``url``, whose certificate is verified.
+
+    Its socket must be ready for the event ``waits_for`` before the next :meth:`step`.
+
+    Raises:
+        OSError: the host has no address.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        is_secure, host = parts.scheme == "https", str(parts.hostname)
+        found = socket.getaddrinfo(host, parts.port or (443 if is_secure else 80), type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = random.choice(found)  # noqa: S311
+        self._socket = socket.socket(family, kind, protocol)
+        self._socket.setblocking(False)
+        # Without it, the end of a long request waits up to 40 ms for an acknowledgement.
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if is_secure:
+            wrap = tls_context().wrap_socket
+            self._socket = wrap(self._socket, server_hostname=host, do_handshake_on_connect=False)
+        self._socket.connect_ex(address)  # an error is raised by the first send, or handshake
+        self._is_open = False
+        self._out = memoryview(b"")
+        self._in = bytearray()
+        self.waits_for = EVENT_WRITE
+        self.used = False
+        """Whether it had a response before: then the other side may have closed it before the next request."""
+        self.keeps = True
+        """Whether it can be used for another request."""
+
+    def fileno(self) -> int:
+        """The file descriptor of its socket, which never changes."""
+        return self._socket.fileno()
+
+    def send(self, request: bytes) -> None:
+        """Send as much of ``request`` as the socket accepts; :meth:`step` sends the rest.
+
+        Raises:
+            OSError: the connection is closed.
+        """
+        self._out = memoryview(request)
+        self._in.clear()
+        if self._is_open:
+            self.step(readable=False)
+
+    def step(self, *, readable: bool) -> int | None:
+        """Send and receive without waiting; returns the status once the whole response is received.
+
+        Raises:
+            OSError: the connection is closed, or the response is not HTTP.
+        """
+        try:
+            if not self._is_open and isinstance(self._socket, ssl.SSLSocket):
+                self._socket.do_handshake()
+            self._is_open = True
+            self.waits_for = EVENT_WRITE
+            while self._out:
+                self._out = self._out[self._socket.send(self._out) :]
+            self.waits_for = EVENT_READ
+            while readable:
+                chunk = self._socket.recv(CHUNK)
+                if not chunk:
+                    raise ConnectionResetError("closed by the other side")
+                self._in += chunk
+                status = self._status()
+                if status is not None:
+                    self.used = True
+                    return status
+        except ssl.SSLWantReadError:
+            self.waits_for = EVENT_READ
+        except ssl.SSLWantWriteError:
+            self.waits_for = EVENT_WRITE
+        except BlockingIOError:
+            pass
+        return None
+
+    def _status(self) -> int | None:
+        end = self._in.find(b"\r\n\r\n") + 4
+        if end < 4:
+            if len(self._in) > HEAD_LIMIT:
+                raise ConnectionAbortedError("the head of a response is too long")
+            return None
+        head = bytes(self._in[:end])
+        status, length = _STATUS.match(head), _LENGTH.search(head)
+        if status is None:
+            raise ConnectionAbortedError("not an HTTP response")
+        if length and len(self._in) - end < int(length[1]):
+            return None
+        # A response without a length ends with its connection, or is in chunks: API Gateway sends neither.
+        self.keeps = length is not None and b"\r\nconnection: close\r\n" not in head.lower()
+        return int(status[1])
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
