@@ -7,8 +7,10 @@ PY := .venv/bin/python
 IN_TWO := $(PY) -m pytest -q -n 2 --dist loadfile
 STAGE := $(PY) -m localstage
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
-REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(STREAM),--stream "$$STREAM") $(if $(RIDES),--rides "$$RIDES") $(if $(SECONDS),--seconds '$(SECONDS)')
-
+REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
+DEMO_chat = loadtest.demo $(REPLAY_ARGS)
+DEMO_ski = loadtest.load --shape rides $(if $(RIDES),--messages "$$RIDES")
+DEMO_ads = loadtest.load --shape clicks $(if $(SECONDS),--seconds '$(SECONDS)')
 SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--run "$$RUN") $(if $(ARGS),-- $(ARGS))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
@@ -38,7 +40,7 @@ run: setup ## start the stage, replay a conversation, and keep running until Ctr
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
 demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [HTTP_URL=…]
-	@$(PY) -m loadtest.demo $(REPLAY_ARGS)
+	@$(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(error STREAM is chat, ski or ads))
 
 up: setup ## start the stage without events, and print its log   [ARGS='--http-port 9000']
 	@$(STAGE) up $(ARGS)

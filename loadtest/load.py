@@ -43,17 +43,17 @@ def run_locust(target: Target, options: Any) -> int:
     # In a separate session, so that a Ctrl-C in the terminal reaches it once.
     process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
     with _passed_on(process):
-        return process.wait()
+        return abs(process.wait())
 
 
 @contextmanager
 def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Pass SIGINT, SIGTERM and SIGHUP on as Ctrl-C; the third one kills."""
+    """Pass SIGINT, SIGTERM and SIGHUP on as Ctrl-C; the second one kills."""
     received: list[int] = []
 
     def pass_on(number: int, _frame: object) -> None:
         received.append(number)
-        if len(received) > 2:
+        if len(received) > 1:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.send_signal(signal.SIGINT)

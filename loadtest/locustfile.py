@@ -8,6 +8,7 @@ everything was accepted and is stored once, unchanged.
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import threading
@@ -112,7 +113,7 @@ class Session:
             self.phases.idle.wait()
 
     def _on_ctrl_c(self) -> None:
-        """Interrupt a run; the second time end without reading back. Without a run end the process."""
+        """Interrupt a run; the second time end without a result. Without a run end the process."""
         if not self.conducts:
             if self.run is None or self.run.finished:
                 self.runner.quit()
@@ -124,8 +125,7 @@ class Session:
             self.phases.idle.wait()
             self._leave()
         else:
-            self.runner.shape_greenlet.kill()
-            self.phases.finish()
+            os._exit(1)
 
     def _leave(self) -> None:
         """End this process."""
@@ -148,13 +148,13 @@ class Session:
 
     def _on_phase(self, message: Mapping[str, Any]) -> None:
         """Begin a phase, before Locust starts its users; its result is sent when it is read back."""
-        place = Place.of_message(message["place"], message["worker"])
+        place = Place(**{**message["place"], "worker": message["worker"]})
         before = self.run.work if self.run is not None and self.run.place.run == place.run else None
         self.run = None
         try:
             run = PhaseRun(Phase.of_message(message["phase"]), place, self.target, before)
         except ClientError as error:
-            self._send_result(failed_part(place, str(error)), final=True)
+            self.runner.send_message(RESULT, failed_part(place, str(error)))
             return
         if self.interrupted == place.run:
             run.interrupt()
@@ -167,15 +167,13 @@ class Session:
         except Exception as error:  # noqa: BLE001 - Phases waits for a result
             traceback.print_exc()
             part = failed_part(run.place, f"{type(error).__name__}: {error}")
-        self._send_result(part, final=True)
+        self.runner.send_message(RESULT, part)
 
     def _on_interrupt(self) -> None:
-        """Interrupt the phase that is being played, and send its result so far."""
+        """Interrupt the phase that is being played."""
         if self.run is not None:
             self.interrupted = self.run.place.run
-            if not self.run.finished:
-                self.run.interrupt()
-                self._send_result(self.run.message(None), final=False)
+            self.run.interrupt()
 
     def on_spawned(self) -> None:
         """All users of the phase are started."""
@@ -183,9 +181,6 @@ class Session:
             self.runner.spawning_greenlet.join()  # the master does not wait long for a slow worker
         if self.run is not None:
             self.run.spawned()
-
-    def _send_result(self, part: Mapping[str, Any], *, final: bool) -> None:
-        self.runner.send_message(RESULT, {**part, "final": final})
 
 
 def say(text: str) -> None:

@@ -23,7 +23,6 @@ from loadtest.client.target import Target
 from localstage.client.running_stage import ROOT
 
 STATE = ROOT / ".local" / "bench-sweep"
-CONNECTIONS = 64
 PATIENCE = 300.0
 """Seconds that the load of one point may take."""
 
@@ -88,7 +87,7 @@ def _load(target: Target, messages: int) -> list[dict[str, Any]]:
     urls = {"HTTP_URL": target.http_url, "WS_URL": target.websocket_url, "TOKEN_URL": target.token_url}
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "loadtest.load", "--shape", "frames", "--messages", str(messages)]
-        command += ["--connections", str(CONNECTIONS), "--results", folder]
+        command += ["--results", folder]
         output = _run(command, {**os.environ, **urls})
         results = list(Path(folder).glob("*.json"))
         phases: list[dict[str, Any]] = json.loads(results[0].read_text())["phases"] if results else []

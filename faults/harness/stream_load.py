@@ -6,7 +6,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from loadtest.ads.clicks import Click, moment
@@ -15,7 +15,6 @@ from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.ads_work import AdsWork
 from loadtest.runs.place import Place
-from loadtest.runs.posted_work import PostedWork
 from loadtest.runs.ski_work import SkiWork
 from loadtest.sending.delivery import CountedEvents, Delivery
 from loadtest.sending.transports import HttpTransport
@@ -83,11 +82,10 @@ class StreamLoad:
     """
 
     def __init__(self, target: Target, stream: str, *, times: int = 1) -> None:
-        self.work: PostedWork[Any] = (work := STREAMS[stream](target, Place(f"{time.time_ns()}", 0)))
+        self.work = STREAMS[stream](target, Place(f"{time.time_ns()}", 0))
         self.problems: list[str] = []
         self._api = target.http("faults", "events:write", "analytics:read", connections=CLIENTS + 1, timeout=30.0)
-        self._ask: Callable[[HttpApi], None] = work.ask
-        self._sender = work.sender(0)
+        self._sender = self.work.sender(0)
         self._times = times
         self._left = EVENTS
         self._lock = threading.Lock()
@@ -144,4 +142,4 @@ class StreamLoad:
     def _query(self) -> None:
         while not self._stopping.wait(QUERY_EVERY):
             with contextlib.suppress(HttpError):
-                self._ask(self._api)
+                self.work.ask(self._api)

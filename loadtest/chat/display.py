@@ -1,11 +1,10 @@
-"""Shows a summary of a replay, a page of history and who was active, in the terminal."""
+"""Shows a summary of a replay and a page of history in the terminal."""
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -14,18 +13,12 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from loadtest.chat.replay_plan import Plan
 from loadtest.checker.verdict import Verdict
-from loadtest.client.chat_events import iso, parse_iso
-from localstage.client.errors import ClientError
-from localstage.client.http_api import HttpApi
+from loadtest.client.chat_events import parse_iso
 from localstage.client.terminal import visible
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan", "bright_red", "bright_green", "bright_blue")
 WIDEST_NAME, WIDEST_TEXT, LONGEST_SHOWN = 20, 100, 600
-LONGEST_WINDOW = timedelta(days=31)
-COUNTED_WITHIN = 15.0
-"""Seconds in which the analytics count what was just stored."""
 JOINS_AND_LEAVES = {"JOIN": "joined", "LEAVE": "left"}
 
 
@@ -38,29 +31,6 @@ def summary(console: Console, rows: Mapping[str, str], errors: Mapping[str, int]
         table.add_row(Text(kind, style="bold red"), Text("\n".join(names)))
     console.print()
     console.print(table)
-
-
-def activity(console: Console, reader: HttpApi, plan: Plan) -> None:
-    """Print what the analytics say about the time of the replay, at most its last 31 days."""
-    times = [event.timestamp for stream in plan.streams for event in stream.events]
-    end = parse_iso(max(times)) + timedelta(seconds=1)
-    begin = max(parse_iso(min(times)), end - LONGEST_WINDOW)
-    query = {"from": iso(begin), "to": iso(end), "top": "5"}
-    try:
-        found = reader.get("/analytics/window", query)
-        deadline = time.monotonic() + COUNTED_WITHIN
-        while found["totalMessages"] < plan.messages and time.monotonic() < deadline:
-            time.sleep(1.0)
-            found = reader.get("/analytics/window", query)
-    except ClientError as error:
-        console.print(f"\nthe analytics do not answer: {error}", markup=False, style="red")
-        return
-    rows = {"messages": f"{found['totalMessages']:,}", "unique users": f"{found['uniqueUsers']:,}"}
-    for title, entries, name in (("users", found["topUsers"], "userId"), ("rooms", found["topRooms"], "roomId")):
-        rows[f"top {title}"] = ", ".join(f"{visible(str(entry[name]))} {entry['messages']:,}" for entry in entries)
-    console.print()
-    console.print(Rule(Text(f"who was active, {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"), align="left"))
-    console.print(_named(rows))
 
 
 def _named(rows: Mapping[str, str]) -> Table:

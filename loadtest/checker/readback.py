@@ -80,12 +80,15 @@ def drain_and_read(
     def stalled() -> bool:
         return clock() >= end or not waiting()
 
-    _await_readable(checker.newest(TAIL), reader, patience, stalled, clock, sleep)
+    def await_readable(wanted: Mapping[str, Mapping[str, str]]) -> bool:
+        return await_none(unread(wanted, reader), patience, stalled, clock=clock, sleep=sleep)
+
+    await_readable(checker.newest(TAIL))
     drained = clock()
     walk_all(checker, reader, progress)
     missing = checker.missing()
     while missing:
-        found_all = _await_readable(missing, reader, patience, stalled, clock, sleep)
+        found_all = await_readable(missing)
         drained = clock()
         walk_all(checker, reader, progress)
         before, missing = missing, checker.missing()
@@ -116,30 +119,39 @@ def _position(item: Item) -> tuple[str, str]:
     return str(item.get("timestamp")), str(item.get("messageId"))
 
 
-def _await_readable(
-    wanted: Mapping[str, Mapping[str, str]],
-    reader: Reader,
-    patience: float,
-    stalled: Callable[[], bool],
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
-) -> bool:
-    """Poll until every wanted id was seen; return False if ``stalled`` after ``patience`` seconds without a new one."""
+def unread(wanted: Mapping[str, Mapping[str, str]], reader: Reader) -> Callable[[], int]:
+    """A function that looks for the events of ``wanted`` and returns how many were never seen."""
     left = {room: dict(events) for room, events in wanted.items() if events}
-    deadline = clock() + patience
-    while True:
+
+    def look() -> int:
         for room, events in list(left.items()):
             pages = reader.walk_room(room, start=min(events.values()), end=after(max(events.values())))
             seen = {item.get("messageId") for page in pages for item in page}
-            if found := seen & events.keys():
-                deadline = clock() + patience
-            left[room] = {key: value for key, value in events.items() if key not in found}
+            left[room] = {key: value for key, value in events.items() if key not in seen}
             if not left[room]:
                 del left[room]
-        if not left:
-            return True
+        return sum(map(len, left.values()))
+
+    return look
+
+
+def await_none(
+    look: Callable[[], int],
+    patience: float,
+    stalled: Callable[[], bool] = lambda: True,
+    *,
+    pause: float = POLL,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Look until ``look`` returns 0; False if ``stalled`` after ``patience`` seconds in which that did not fall."""
+    fewest, deadline = look(), clock() + patience
+    while fewest:
         if clock() >= deadline:
             if stalled():
                 return False
             deadline = clock() + patience
-        sleep(POLL)
+        sleep(pause)
+        if (left := look()) < fewest:
+            fewest, deadline = left, clock() + patience
+    return True

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import urllib3
 
@@ -24,16 +24,8 @@ PAUSE = 5.0
 TRUSTED, MEMBER = "events:write", "chat:write"
 
 
-class Credential(Protocol):
-    """Returns a valid access token. Safe to share between threads and greenlets."""
-
-    def __call__(self) -> str:
-        """The token.
-
-        Raises:
-            TokenRefused: there is none.
-        """
-        ...
+Credential = Callable[[], str]
+"""Returns a valid access token, or raises :class:`TokenRefused`. Safe to share between threads and greenlets."""
 
 
 @dataclass(frozen=True)
@@ -138,15 +130,9 @@ class ClientCredentials:
         return self._url.partition("?")[0]
 
 
-@dataclass(frozen=True)
-class GivenToken:
+def given(token: str) -> Credential:
     """One token, which is never replaced."""
-
-    value: str
-
-    def __call__(self) -> str:
-        """The token."""
-        return self.value
+    return lambda: token
 
 
 @dataclass(frozen=True)
@@ -180,16 +166,11 @@ class Credentials:
                     raise TokenRefused(f"{name}_ID needs the variables TOKEN_URL and {name}_SECRET")
                 scopes = environ.get("SCOPES", "") if name == "CLIENT" else ""
                 shared.append(ClientCredentials(token_url, client, secret, scopes))
-        shared += [GivenToken(environ[name]) for name in ("TOKEN", "OPS_TOKEN") if environ.get(name)]
+        shared += [given(environ[name]) for name in ("TOKEN", "OPS_TOKEN") if environ.get(name)]
         users = user_tokens(Path(environ["TOKENS"])) if environ.get("TOKENS") else []
         if not shared and not users:
             raise TokenRefused("this stage needs tokens: CLIENT_ID and CLIENT_SECRET with TOKEN_URL, TOKENS, or TOKEN")
         return cls(shared, users)
-
-    @property
-    def users(self) -> int:
-        """The number of users that have tokens; 0 if all users share one."""
-        return len(self._users)
 
     def sender(self, number: int) -> Sender:
         """The sender with this ``number``, from 0.
@@ -200,7 +181,7 @@ class Credentials:
         if self._users:
             if number >= len(self._users):
                 raise TokenRefused(f"TOKENS has {len(self._users):,} tokens, and more users are to send")
-            token: Credential = GivenToken(self._users[number])
+            token = given(self._users[number])
             claims = Claims.of(token())
             if claims.missing([MEMBER]) and claims.missing([TRUSTED]):
                 raise TokenRefused(f"token {number + 1} of TOKENS has neither {MEMBER} nor {TRUSTED}")
@@ -217,22 +198,15 @@ class Credentials:
         """
         found = self._holder(scopes)
         if found is None:
-            given = sorted({scope for each in self._all() for scope in Claims.of(each()).scopes or ()})
-            raise TokenRefused(f"no token has {' and '.join(scopes)}{_why(scopes)}; they have: {', '.join(given)}")
+            known = sorted({scope for each in self._all() for scope in Claims.of(each()).scopes or ()})
+            raise TokenRefused(f"no token has {' and '.join(scopes)}; they have: {', '.join(known)}")
         return found
 
     def _holder(self, scopes: Sequence[str]) -> Credential | None:
         return next((each for each in self._all() if not Claims.of(each()).missing(scopes)), None)
 
     def _all(self) -> list[Credential]:
-        return [*self._shared, *map(GivenToken, self._users[:1])]
-
-
-_READING = {"chat:read": "which reading back needs", "analytics:read": "which questions need", "ops": "for GET /status"}
-
-
-def _why(scopes: Sequence[str]) -> str:
-    return next((f", {_READING[each]}" for each in scopes if each in _READING), "")
+        return [*self._shared, *map(given, self._users[:1])]
 
 
 def user_tokens(path: Path) -> list[str]:

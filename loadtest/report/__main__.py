@@ -7,40 +7,22 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table as Shown
-
 from loadtest.client.command import exit_code_of
 from loadtest.report.document import WrongDocument, newest, read
 from loadtest.report.page import comparison_page, draw, write
-from loadtest.report.tables import Table, comparison
 from loadtest.shapes.options import RESULTS
-
-WIDTH = 100
 
 
 def compare(one: Path, other: Path) -> Path:
-    """Print the comparison of two runs, and write its page beside the second; return the page's path.
+    """Write the page that compares two runs beside the second; return its path.
 
     Raises:
         WrongDocument: one of them is no result of a run.
     """
     runs = read(one), read(other)
-    console = Console(highlight=False)
-    for table in comparison(*runs):
-        console.print(_shown(table), width=max(console.width, WIDTH))
     page = other.with_name(f"{one.stem}-and-{other.stem}.html")
     page.write_text(comparison_page(*runs), encoding="utf-8")
     return page
-
-
-def _shown(table: Table) -> Shown:
-    shown = Shown(title=f"\n{table.title}", title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for number, head in enumerate(table.heads):
-        shown.add_column(head, justify="right" if number else "left")
-    for row in table.rows:
-        shown.add_row(*row)
-    return shown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

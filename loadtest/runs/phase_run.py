@@ -143,7 +143,7 @@ class PhaseRun:
         finally:
             self.work.close()
             self.finished = True
-        return self.message(findings)
+        return self._message(findings)
 
     def _begin(self) -> None:
         try:
@@ -155,8 +155,7 @@ class PhaseRun:
         self.began_at, self.started, self._cpu = time.time(), time.monotonic(), time.process_time()
         self._begun.set()
 
-    def message(self, findings: Findings | None) -> dict[str, Any]:
-        """The result so far; ``findings`` are None if it was not read back."""
+    def _message(self, findings: Findings | None) -> dict[str, Any]:
         storing = findings.at - self.started if findings is not None and findings.at and self.started else 0.0
         ended = self.ended or time.monotonic()
         return _part(self.place, self.measurements, self.work.sent()) | {

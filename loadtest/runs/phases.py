@@ -1,14 +1,14 @@
 """Locust's shape of a run: the users of one phase after the other, each when the one before is read back.
 
 It runs in Locust's master, or in the only process. Messages: ``headrace_phase`` and ``headrace_interrupt`` to the
-workers, ``headrace_result`` from each of them. A worker whose phase is interrupted sends its result so far at once, and
-again when everything is read back.
+workers, ``headrace_result`` from each of them.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from locust import LoadTestShape, User
@@ -61,7 +61,6 @@ class Phases(LoadTestShape):
         self._say = say
         self._playing: tuple[Place, Phase] | None = None
         self._parts: dict[int, Mapping[str, Any]] = {}
-        self._final: set[int] = set()
         self._changed = threading.Condition()
 
     def tick(self) -> tuple[int, float] | tuple[int, float, list[type[User]] | None] | None:
@@ -71,12 +70,13 @@ class Phases(LoadTestShape):
             self.result = RunResult(self.shape)
             self._begin()
         elif self._playing is not None:
-            self._wait()
-            self._judge(self.collect())
+            self._wait(*self._playing)
             if not self._is_over:
                 return LEAVE
         if self._is_over:
-            self.finish()
+            self._end(self.result)
+            self.result = None
+            self.idle.set()
             return None
         return self._play(len(self.result.outcomes))
 
@@ -87,32 +87,23 @@ class Phases(LoadTestShape):
         last = self.shape.limit is None and not any(each.writes for each in self.shape.phases[number + 1 :])
         place = Place(self.result.name, number, last, 0, max(1, self._workers()))
         with self._changed:
-            self._parts, self._final, self._playing = {}, set(), (place, phase)
+            self._parts, self._playing = {}, (place, phase)
         self._say(f"{phase.name}: sending")
-        self._send(PHASE, {"phase": phase.message(), "place": place.message()})
+        self._send(PHASE, {"phase": phase.message(), "place": asdict(place)})
         return phase.users, float(phase.users), list(self._classes[number])
 
-    def _wait(self) -> None:
-        assert self._playing is not None  # noqa: S101 - for mypy: a phase is playing
+    def _wait(self, place: Place, phase: Phase) -> None:
+        """Wait for the results of all workers, and add them to that of the run."""
         with self._changed:
             # A worker that is gone sends no result.
-            while len(self._final) < min(self._playing[0].workers, self._workers()):
+            while len(self._parts) < min(place.workers, self._workers()):
                 self._changed.wait(POLL)
-
-    def collect(self) -> Outcome | None:
-        """Add what is known of the phase that is playing to the result."""
-        if self.result is None or self._playing is None:
-            return None
-        (place, phase), self._playing = self._playing, None
-        outcome = Outcome(phase, list(self._parts.values()), place.workers)
+            self._playing = None
+        outcome, limit = Outcome(phase, list(self._parts.values()), place.workers), self.shape.limit
+        assert self.result is not None  # noqa: S101 - for mypy: the run has begun
         self.result.outcomes.append(outcome)
-        return outcome
-
-    def _judge(self, outcome: Outcome | None) -> None:
-        limit = self.shape.limit
-        if self.result is not None and outcome is not None and limit is not None and not outcome.partial:
-            reason = outcome.too_much(limit)
-            self.result.verdict = f"limit: {outcome.phase.name} is too much: {reason}" if reason else ""
+        if limit is not None and not outcome.partial and (reason := outcome.too_much(limit)):
+            self.result.verdict = f"limit: {phase.name} is too much: {reason}"
 
     @property
     def _is_over(self) -> bool:
@@ -124,28 +115,17 @@ class Phases(LoadTestShape):
             or any(each.partial for each in found.outcomes)
         )
 
-    def finish(self) -> None:
-        """End the run with what is known of it."""
-        self.collect()
-        ended, self.result = self.result, None
-        if ended is not None:
-            self._end(ended)
-        self.idle.set()
-
     def take(self, part: Mapping[str, Any]) -> None:
         """Take a result of a worker."""
         with self._changed:
-            if self._playing is None or part["phase"] != self._playing[0].number:
-                return
-            self._parts[part["worker"]] = part
-            if part["final"]:
-                self._final.add(part["worker"])
-            self._changed.notify_all()
+            if self._playing is not None and part["phase"] == self._playing[0].number:
+                self._parts[part["worker"]] = part
+                self._changed.notify_all()
 
     def interrupt(self) -> None:
         """End the run: no more is sent, and what was accepted is read back."""
         if self.result is not None:
             self.result.interrupted = True
             if self._playing is not None:
-                self._say("interrupted: reading back what was accepted; press Ctrl-C again to end without that")
+                self._say("interrupted: reading back what was accepted; press Ctrl-C again to end without a result")
                 self._send(INTERRUPT, {})

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -29,12 +27,3 @@ class Place:
     def unique(self) -> int:
         """A number under 900,000 that another phase, worker or run is unlikely to have."""
         return random.Random(f"{self.run}/{self.number}/{self.worker}").randrange(900_000)
-
-    def message(self) -> dict[str, Any]:
-        """The place as simple values."""
-        return asdict(self)
-
-    @classmethod
-    def of_message(cls, message: Mapping[str, Any], worker: int) -> Place:
-        """The place of ``worker`` from a :meth:`message`."""
-        return cls(**{**message, "worker": worker})

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from loadtest.checker.durability_probe import Look
+from loadtest.checker.readback import await_none
 from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.work import OPERATOR, Findings, Sent, Work
 from loadtest.sending.delivery import CountedEvents, SentEvent
-from loadtest.sending.draining import NEWEST, await_readable, until_complete
-from loadtest.sending.queries import Queries
+from loadtest.sending.draining import NEWEST, unreadable, until_complete
+from loadtest.sending.queries import PATIENCE, Queries
 from loadtest.sending.queue_depths import Lanes
 from localstage.client.http_api import HttpApi
 
@@ -61,15 +62,6 @@ class PostedWork(Work, CountedEvents[Event], ABC):
         """
         return Sender(self.user, True, self._target.token_for(self.user, "events:write"))
 
-    @staticmethod
-    @abstractmethod
-    def request(events: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
-        """The path and the body that post ``events``."""
-
-    @abstractmethod
-    def make(self, sender: Sender, number: int, count: int) -> Sequence[Event]:
-        """The next ``count`` events to send; the same for every ``sender`` and ``number``."""
-
     def sent(self) -> Sent:
         """What was sent so far."""
         counts = dict(self.lanes), dict(self.errors), dict(self.retries)
@@ -80,7 +72,8 @@ class PostedWork(Work, CountedEvents[Event], ABC):
         if not self.all_accepted:
             return Findings(0, 0, 0, at=time.monotonic())
         with closing(self._target.http(self.user, SCOPE, connections=self.clients, timeout=30.0)) as api:
-            await_readable(partial(self._is_readable, api, event) for event in self.all_accepted[-NEWEST:])
+            asked = (partial(self._is_readable, api, event) for event in self.all_accepted[-NEWEST:])
+            await_none(unreadable(asked), PATIENCE)
             at = time.monotonic()
             self._probe.finish()
             with closing(Lanes(self._target.operator(OPERATOR))) as lanes:

@@ -26,7 +26,6 @@ def add_options(parser: Any, names: Sequence[str], **more: Any) -> None:
     add("--scale", type=positive, default=1.0, help="factor of events, seconds, users and rates")
     add("--seconds", type=positive, help="duration of the longest phase")
     add("--messages", type=count, help="events of the first phase; in proportion in the others")
-    add("--connections", type=count, help="at most so many users of each kind")
     add("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
     add("--http-url", help="default: the local stage that runs here")
     add("--websocket-url")
@@ -46,11 +45,11 @@ def shape_of(options: Any) -> Shape:
             shape = shape.with_events(options.messages)
     except ValueError as error:
         raise WrongOption(str(error)) from None
-    return shape.with_users(options.connections) if options.connections else shape
+    return shape
 
 
 def arguments_of(options: Any) -> list[str]:
     """The options as arguments of another command."""
-    names = ("shape", "scale", "seconds", "messages", "connections", "results")
+    names = ("shape", "scale", "seconds", "messages", "results")
     given = ((name, getattr(options, name)) for name in names)
     return [text for name, value in given if value is not None for text in (f"--{name}", str(value))]

@@ -140,16 +140,11 @@ class Shape:
         first = self.phases[0].loads[0].events
         if not first:
             raise ValueError(f"{self.name} has a duration, and no number of events; give SCALE or SECONDS")
-        return self._with_loads(
-            lambda load: replace(load, events=load.events and max(1, load.events * events // first))
-        )
 
-    def with_users(self, users: int) -> Shape:
-        """The shape with at most ``users`` users of each kind."""
-        return self._with_loads(lambda load: replace(load, users=min(load.users, users)))
+        def resized(load: Load) -> Load:
+            return replace(load, events=load.events and max(1, load.events * events // first))
 
-    def _with_loads(self, change: Any) -> Shape:
-        phases = (replace(phase, loads=tuple(map(change, phase.loads))) for phase in self.phases)
+        phases = (replace(phase, loads=tuple(map(resized, phase.loads))) for phase in self.phases)
         return replace(self, phases=tuple(phases))
 
 

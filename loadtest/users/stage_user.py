@@ -80,7 +80,6 @@ class StageUser(User):
         Raises:
             ClientError: this user cannot continue.
         """
-        raise NotImplementedError
 
     def disconnect(self) -> None:
         """Close what is open."""

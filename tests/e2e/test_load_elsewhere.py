@@ -96,8 +96,8 @@ def test_each_user_of_a_file_sends_as_themselves(platform: RunningStage, tmp_pat
     tokens = tmp_path / "tokens"
     tokens.write_text("\n".join(platform.token(f"loader-{number}", "chat:write", "chat:read") for number in range(4)))
 
-    done = load(platform, tmp_path, "--messages", "100", "--connections", "4", TOKENS=str(tokens))
-    too_many = load(platform, tmp_path / "many", "--messages", "100", "--connections", "5", TOKENS=str(tokens))
+    done = load(platform, tmp_path, "--scale", "0.002", TOKENS=str(tokens))
+    too_many = load(platform, tmp_path / "many", "--messages", "100", TOKENS=str(tokens))
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert result(tmp_path)["found"] | {"stored": 0} == dict.fromkeys(result(tmp_path)["found"], 0)
@@ -109,17 +109,17 @@ def test_a_token_that_may_not_read_back_ends_the_run_with_the_reason(platform: R
     done = load(platform, tmp_path, "--messages", "100", TOKEN=platform.token("importer", "events:write"))
 
     assert done.returncode == 1
-    assert "no token has chat:read, which reading back needs; they have: events:write" in done.stdout
+    assert "no token has chat:read; they have: events:write" in done.stdout
     assert result(tmp_path)["partial"] is True
 
 
-def test_a_demo_sends_as_a_producer_and_asks_as_an_analyst(platform: RunningStage, tmp_path: Path) -> None:
+def test_rides_are_sent_as_a_producer_and_asked_for_as_an_analyst(platform: RunningStage, tmp_path: Path) -> None:
     producer = platform.token("producer", "events:write", "chat:read")
     analyst = platform.token("analyst", "analytics:read")
     tokens = tmp_path / "analysts"
     tokens.write_text(analyst)
 
-    ski = ["loadtest.demo", "--stream", "ski", "--rides", "1000"]
+    ski = ["loadtest.load", "--shape", "rides", "--messages", "1000", "--results", str(tmp_path / "load")]
     done = run(platform, *ski, TOKEN=producer, TOKENS=str(tokens))
     refused = run(platform, *ski, TOKEN=producer)
     chat = run(platform, "loadtest.demo", "--messages", "60", TOKEN=producer)
@@ -127,6 +127,6 @@ def test_a_demo_sends_as_a_producer_and_asks_as_an_analyst(platform: RunningStag
     assert done.returncode == 0, done.stdout + done.stderr
     assert "accepted=1000 stored=1000 lost=0 unexpected=0 wrong=0" in done.stdout
     assert refused.returncode == 1
-    assert "no token has analytics:read, which questions need" in refused.stdout
+    assert "no token has analytics:read" in refused.stdout
     assert chat.returncode == 0, chat.stdout + chat.stderr
     assert "accepted=60 stored=60 lost=0 unexpected=0 duplicated=0" in chat.stdout

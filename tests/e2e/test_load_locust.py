@@ -19,7 +19,7 @@ import urllib3
 from tests.e2e.conftest import ROOT, RunningStage
 from tests.worlds.ports import free_port
 
-SIZE = ["--shape", "frames", "--messages", "100", "--connections", "4"]
+SIZE = ["--shape", "frames", "--scale", "0.002"]
 WITHIN = 60.0
 
 

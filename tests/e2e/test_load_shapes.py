@@ -21,13 +21,13 @@ from tests.e2e.conftest import ROOT, RunningStage
 AT_ONCE = 3
 """Runs at the same time: some of them wait most of the time until counts are complete."""
 SIZES = {
-    "frames": ["--messages", "100", "--connections", "4"],
+    "frames": ["--scale", "0.002"],
     "aged": ["--scale", "0.001"],
     "baseline": ["--scale", "0.0005"],
     "stress": ["--scale", "0.0003"],
     "endurance": ["--scale", "0.05", "--seconds", "3"],
     "singles": ["--scale", "0.05", "--seconds", "3"],
-    "posts": ["--messages", "100", "--connections", "4"],
+    "posts": ["--scale", "0.002"],
     "mixed": ["--scale", "0.1", "--seconds", "3"],
     "live": ["--scale", "0.1", "--seconds", "6"],
     "spike": ["--scale", "0.05", "--seconds", "4"],

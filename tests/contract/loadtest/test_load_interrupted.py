@@ -55,7 +55,7 @@ def test_ctrl_c_reads_back_what_was_accepted_and_says_partial(
     assert "Partial:" in result.with_suffix(".html").read_text()
 
 
-def test_a_second_ctrl_c_ends_without_reading_back(stage: FakeStage, tmp_path: Path) -> None:
+def test_a_second_ctrl_c_ends_without_a_result(stage: FakeStage, tmp_path: Path) -> None:
     stage.faults.delay = 600.0
     process = start(stage, tmp_path)
 
@@ -64,10 +64,6 @@ def test_a_second_ctrl_c_ends_without_reading_back(stage: FakeStage, tmp_path: P
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
 
-    (result,) = tmp_path.glob("*.json")
-    (phase,) = json.loads(result.read_text())["phases"]
-    assert process.returncode == 1
-    assert phase["found"] is None
-    assert phase["sent"]["accepted"] >= 250
-    assert "partial: not everything was read back" in output
-    assert "Nothing was read back." in result.with_suffix(".html").read_text()
+    assert process.returncode not in (0, None)
+    assert "press Ctrl-C again to end without a result" in output
+    assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from loadtest.client.credentials import Claims, Credentials, GivenToken
+from loadtest.client.credentials import Claims, Credentials, given
 from loadtest.client.target import Target
 from localstage.client.errors import StageNotFound, TokenRefused
 
@@ -29,13 +29,13 @@ def test_the_prefix_of_cognitos_scopes_is_not_part_of_them() -> None:
 
 def test_what_is_no_jwt_is_refused_without_printing_it() -> None:
     with pytest.raises(TokenRefused, match="not a JWT") as refused:
-        Credentials([GivenToken("s3cret")]).holder("chat:read")
+        Credentials([given("s3cret")]).holder("chat:read")
     assert "s3cret" not in str(refused.value)
 
 
 def test_each_user_sends_with_their_own_token() -> None:
     tokens = [jwt(f"user-{number}", "chat:write", "chat:read") for number in range(3)]
-    credentials = Credentials([GivenToken(PRODUCER)], tokens)
+    credentials = Credentials([given(PRODUCER)], tokens)
 
     senders = [credentials.sender(number) for number in range(3)]
 
@@ -50,14 +50,11 @@ def test_a_users_token_that_may_not_write_is_named() -> None:
         Credentials([], [jwt("a", "chat:read")]).sender(0)
 
 
-@pytest.mark.parametrize(
-    ("scope", "reason"), [("chat:read", "which reading back needs"), ("analytics:read", "which questions need")]
-)
-def test_a_token_that_may_not_read_is_an_error_that_says_so(scope: str, reason: str) -> None:
-    target = Target(*URLS, credentials=Credentials([GivenToken(jwt("importer", "events:write"))]))
+def test_a_token_that_may_not_read_is_an_error_that_says_so() -> None:
+    target = Target(*URLS, credentials=Credentials([given(jwt("importer", "events:write"))]))
 
-    with pytest.raises(TokenRefused, match=f"no token has {scope}, {reason}; they have: events:write"):
-        target.reader(scope)
+    with pytest.raises(TokenRefused, match="no token has analytics:read; they have: events:write"):
+        target.reader("analytics:read")
 
 
 def test_a_stage_elsewhere_needs_both_urls_and_a_token() -> None:

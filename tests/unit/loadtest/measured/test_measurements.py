@@ -67,17 +67,3 @@ def test_several_processes_are_measured_as_one() -> None:
     assert second["latencies"]["ack"]["count"] == 20
     assert merged.latencies["ack"].percentile(50) == pytest.approx(0.1, rel=0.001)
     assert merged.latencies["ack"].percentile(99) == pytest.approx(0.3, rel=0.001)
-
-
-def test_a_result_in_the_middle_does_not_change_the_final_one() -> None:
-    """A worker that is interrupted sends its result twice."""
-    measurements = Measurements(Clock())
-    measurements.count("accepted", 3)
-    measurements.message()
-    measurements.count("accepted", 4)
-
-    merged = Merged()
-    merged.add(measurements.message())
-
-    assert sum(each["counts"]["accepted"] for each in merged.timeline()) == 7
-    assert merged.counts["accepted"] == 7

@@ -73,13 +73,6 @@ class Work(PostedWork[Event]):
         super().__init__(Stage("http://127.0.0.1:1", "ws://127.0.0.1:1"), Place("r", 0), self.measurements, None)
         self._stored = stored
 
-    @staticmethod
-    def request(_events: Any) -> Any:
-        raise NotImplementedError
-
-    def make(self, *_: Any) -> Any:
-        raise NotImplementedError
-
     def _queries(self, api: Any) -> Queries:
         return Queries(self._stored, self.all_accepted)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from loadtest.checker.readback import await_none
 from loadtest.sending.arrivals import GRACE, Arrival, Arrivals
-from loadtest.sending.draining import await_readable
+from loadtest.sending.draining import unreadable
 from localstage.client.errors import HttpError
 
 
@@ -77,5 +78,5 @@ def test_what_is_not_stored_yet_is_asked_for_again() -> None:
             raise answer
         return bool(answer)
 
-    assert await_readable([ask], clock=clock, sleep=clock.sleep)
-    assert not await_readable([lambda: False], 5.0, clock=clock, sleep=clock.sleep)
+    assert await_none(unreadable([ask]), 60.0, clock=clock, sleep=clock.sleep)
+    assert not await_none(unreadable([lambda: False]), 5.0, clock=clock, sleep=clock.sleep)

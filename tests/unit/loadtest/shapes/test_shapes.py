@@ -59,10 +59,10 @@ def test_one_parameter_scales_events_seconds_users_and_rates() -> None:
 
 def test_a_duration_or_a_number_of_messages_can_be_set() -> None:
     spike = shape("--shape", "spike", "--seconds", "12")
-    frames = shape("--messages", "500", "--connections", "8")
+    frames = shape("--messages", "500")
 
     assert [phase.seconds for phase in spike.phases] == pytest.approx([6, 3, 12])
-    assert [(load.events, load.users) for phase in frames.phases for load in phase.loads] == [(500, 8), (100, 8)]
+    assert [load.events for phase in frames.phases for load in phase.loads] == [500, 100]
 
 
 def test_what_a_shape_does_not_have_cannot_be_set() -> None:
