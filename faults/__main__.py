@@ -12,12 +12,11 @@ from collections.abc import Sequence
 
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
-from faults.scenarios import SCENARIOS, SECONDS
+from faults.scenarios import SCENARIOS
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError
 
-START_SECONDS = 30
 WIDEST = max(map(len, SCENARIOS))
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
 COUNTS = {**{name: name for name in COLUMNS}, "refused": "503s"}
@@ -41,13 +40,12 @@ def run(names: Sequence[str]) -> int:
     """Run these scenarios on one stage. The last line counts the finished ones even after an error."""
     began = time.monotonic()
     rows: list[Row] = []
-    seconds = START_SECONDS + sum(map(SECONDS.__getitem__, names))
-    print(f"{counted(len(names), 'fault scenario')}, {minutes(seconds)}; Ctrl-C ends it and cleans up")
+    print(f"{counted(len(names), 'fault scenario')}; Ctrl-C ends it and cleans up")
     print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage", flush=True)
     try:
         with Harness() as harness:
             for number, name in enumerate(names, 1):
-                print(f"{number} of {len(names)}  {name}, {minutes(SECONDS[name])}: {summary(name)}", flush=True)
+                print(f"{number} of {len(names)}  {name}: {summary(name)}", flush=True)
                 rows.append(row := SCENARIOS[name](harness))
                 print(line(row), flush=True)
     finally:
@@ -64,11 +62,6 @@ def summary(name: str) -> str:
 def counted(count: int, noun: str) -> str:
     """A number with its noun."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def minutes(seconds: float) -> str:
-    """The approximate duration as a text."""
-    return f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} minutes"
 
 
 def total(rows: Sequence[Row], wanted: int, seconds: float) -> str:

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 from faults.__main__ import line
 from faults.harness import outages
@@ -27,7 +28,7 @@ from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError
 
-LOAD = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}
+LOAD: dict[str, Any] = {"sockets": 5, "posts": 2, "rate": 900.0, "size": 50}
 CALM = (3.0, 9.0)
 LAST_CALM = 10.0
 

@@ -10,7 +10,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from faults.harness.ledger import Row, reconcile
 from loadtest.checker.checker import Checker
+from loadtest.checker.readback import drain_and_read
 from loadtest.client.chat_events import ChatEvent, iso, post_messages, uuid7
 from loadtest.client.target import Target
 from loadtest.client.websocket import WebSocket
@@ -25,6 +27,7 @@ TRIES = 60
 """Attempts without progress until a worker gives up, after about ``GIVE_UP`` seconds."""
 GIVE_UP = 150.0
 """Seconds after which a worker stops waiting for outstanding answers."""
+READ_PATIENCE = 20.0
 STUCK = 60.0
 """Seconds without an accepted event that count as a problem."""
 
@@ -128,6 +131,11 @@ class Load:
         finally:
             api.close()
         return event
+
+    def row(self, scenario: str, *, patience: float | None = None, **given: Any) -> Row:
+        """Read everything back and compare; ``given`` is for :func:`reconcile`."""
+        drain_and_read(self.checker, self.target.reader(), patience=patience or READ_PATIENCE)
+        return reconcile(scenario, self.checker, refused=self.checker.retries["unavailable"], **given)
 
     @property
     def accepted(self) -> int:

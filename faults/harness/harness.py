@@ -6,19 +6,21 @@ import fcntl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from faults.harness.chat_load import Load
 from faults.harness.lanes import Lanes
-from faults.harness.ledger import QueueContents, Row, reconcile
+from faults.harness.ledger import QueueContents, Row
 from faults.harness.operator import Operator
 from faults.harness.services import ProxiedServices
 from faults.harness.stage import FaultStage
 from faults.harness.stage_template import ROOT, write_template
-from loadtest.checker.readback import drain_and_read, walk_all
+from faults.harness.stream_load import StreamLoad
+from loadtest.checker.checker import Checker
+from loadtest.checker.readback import walk_all
 from loadtest.checker.verdict import Verdict
 from loadtest.client.stage_process import uninterrupted
 from loadtest.client.target import Target
@@ -27,7 +29,7 @@ from localstage.core.errors import AlreadyRunning
 FOLDER = ROOT / ".local" / "faults"
 PATIENCE = 150.0
 """Seconds that a scenario may take to drain. The retry lane pauses for 2 + 8 + 32 + 128 s before the fifth attempt."""
-READ_PATIENCE = 20.0
+CHAT = "chat"
 SETTLED = 3.0
 """Seconds between the declaration of queues and the first fault. RabbitMQ 3.10 stores the location of a queue's log
 half a second after the declaration; a kill -9 before that loses the queue's leader."""
@@ -110,9 +112,10 @@ class Harness:
         return moved
 
     @contextmanager
-    def scenario(self, name: str, **load: Any) -> Iterator[ScenarioRun]:
-        """Run a scenario in the block, which starts the load, causes faults and calls ``finish``."""
-        run = ScenarioRun(self, name, Load(self.target, name, **load))
+    def scenario(self, name: str, stream: str = CHAT, **load: Any) -> Iterator[ScenarioRun]:
+        """Run a scenario in the block, which starts the load of ``stream``, causes faults and calls ``finish``."""
+        made = Load(self.target, name, **load) if stream == CHAT else StreamLoad(self.target, stream, **load)
+        run = ScenarioRun(self, name if stream == CHAT else f"{stream}-{name}", made)
         try:
             yield run
         finally:
@@ -121,11 +124,11 @@ class Harness:
 
 @dataclass
 class ScenarioRun:
-    """A scenario while it runs."""
+    """A scenario while it runs. ``load`` is a :class:`Load` of chat or a :class:`StreamLoad`."""
 
     harness: Harness
     name: str
-    load: Load
+    load: Any
     expected_dead: Mapping[bytes, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
@@ -158,8 +161,9 @@ class ScenarioRun:
 
     def read_back(self) -> Verdict:
         """Read what is stored now, while the load continues."""
-        walk_all(self.load.checker, self.harness.target.reader())
-        return self.load.checker.verdict()
+        checker: Checker = self.load.checker
+        walk_all(checker, self.harness.target.reader())
+        return checker.verdict()
 
     def finish(self, note: str | Callable[[], str] = "", *, patience: float = PATIENCE, heal: bool = True) -> Row:
         """End the faults and the load, drain, read everything back and compare.
@@ -172,15 +176,11 @@ class ScenarioRun:
         self.problems += self.load.problems
         left = self.harness.lanes.drain(patience)
         self.harness.heal()
-        drain_and_read(self.load.checker, self.harness.target.reader(), patience=READ_PATIENCE)
-        dead = self.harness.lanes.take_dead()
-        return reconcile(
+        row: Row = self.load.row(
             self.name,
-            time.monotonic() - self.began,
-            self.load.checker,
             retried=self.harness.services.retried.events - self._retried,
-            refused=self.load.checker.retries["unavailable"],
-            left=QueueContents(dead, self.expected_dead, left),
+            left=QueueContents(self.harness.lanes.take_dead(), self.expected_dead, left),
             note=note if isinstance(note, str) else note(),
             problems=self.problems,
         )
+        return replace(row, seconds=time.monotonic() - self.began)

@@ -131,13 +131,6 @@ class Lanes:
                 return False
             return True
 
-    def seconds_until_dead(self, count: int, patience: float) -> float:
-        """Wait until so many records are dead, at most ``patience`` seconds; returns the seconds it took."""
-        began = time.monotonic()
-        while (passed := time.monotonic() - began) < patience and self._count(self.dead_url) < count:
-            time.sleep(POLL)
-        return passed
-
     def _count(self, url: str) -> int:
         names: Any = [
             "ApproximateNumberOfMessages",

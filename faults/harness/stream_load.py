@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from faults.harness.ledger import QueueContents, Row
 from loadtest.ads.clicks import Click, moment
 from loadtest.client.credentials import Sender
 from loadtest.client.target import Target
@@ -16,6 +17,7 @@ from loadtest.measured.measurements import Measurements
 from loadtest.runs.ads_work import AdsWork
 from loadtest.runs.place import Place
 from loadtest.runs.ski_work import SkiWork
+from loadtest.runs.work import FAULTS
 from loadtest.sending.delivery import CountedEvents, Delivery
 from loadtest.sending.transports import HttpTransport
 from loadtest.shapes.shape import Load, Phase
@@ -113,10 +115,30 @@ class StreamLoad:
             if thread.is_alive():
                 self.problems.append("a client did not end: it waits for an answer")
 
-    def close(self) -> None:
-        """Close all connections."""
-        self.work.close()
+    def row(
+        self, scenario: str, *, retried: int, left: QueueContents, note: str = "", problems: Sequence[str] = ()
+    ) -> Row:
+        """Ask all questions, compare, and close all connections; the scenario's row, without its duration."""
+        found, work = self.work.read_back(), self.work
+        work.close()
         self._api.close()
+        faults = [f"{name} {count}" for name in FAULTS if (count := getattr(found, name))]
+        faults += [*found.examples.get("wrong", ()), *left.problems()]
+        return Row(
+            scenario,
+            seconds=0.0,
+            accepted=len(work.all_accepted),
+            stored=found.stored,
+            retried=retried,
+            dead=len(left.dead),
+            parking=left.depths.parking,
+            lost=found.lost,
+            unexpected=found.unexpected,
+            duplicated=0,
+            refused=work.retries["unavailable"],
+            note=note,
+            problems=[*problems, *faults, *([] if work.all_accepted else ["nothing was accepted"])],
+        )
 
     def _take(self) -> Sequence[Any]:
         """The events of the next request; none when all are sent."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
-from faults.harness.chat_load import Load
-from faults.harness.harness import READ_PATIENCE, Harness
-from faults.harness.ledger import QueueContents, Row, reconcile
+from faults.harness.chat_load import READ_PATIENCE, Load
+from faults.harness.harness import Harness
+from faults.harness.ledger import QueueContents, Row
 from faults.harness.stage import FaultStage
 from faults.harness.stage_template import write_template
-from loadtest.checker.readback import drain_and_read
 
 BETWEEN_KILLS = 1000
 """Events."""
@@ -30,16 +30,14 @@ def stage_killed(harness: Harness) -> Row:
         load.wait_for(load.accepted + BETWEEN_KILLS)
         load.stop()
         # This stage has no proxies to read its queues through: wait for the longest pause of the retry lane.
-        drain_and_read(load.checker, load.target.reader(), patience=READ_PATIENCE + 40)
-        return reconcile(
+        row = load.row(
             "stage-killed",
-            time.monotonic() - began,
-            load.checker,
+            patience=READ_PATIENCE + 40,
             retried=load.checker.lanes["retry"],
-            refused=load.checker.retries["unavailable"],
             left=QueueContents(),
             note="twice, with its services",
             problems=load.problems,
         )
+        return replace(row, seconds=time.monotonic() - began)
     finally:
         stage.close()

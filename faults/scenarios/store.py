@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import Any
 
 from faults.harness import poison
 from faults.harness.chat_load import EventGenerator
-from faults.harness.harness import PATIENCE, Harness
+from faults.harness.harness import CHAT, PATIENCE, Harness
 from faults.harness.ledger import Row
 from faults.harness.outages import both, dynamodb_fault, sqs_down
 from faults.proxies.proxy_faults import CrashRecord, KillsWriters, RefusesSome, down
@@ -32,10 +33,10 @@ def dynamodb_down(harness: Harness) -> Row:
         return run.finish("30 s")
 
 
-def dynamodb_throttles_half(harness: Harness) -> Row:
+def dynamodb_throttles_half(harness: Harness, stream: str = CHAT) -> Row:
     """DynamoDB leaves half of all items unprocessed, and refuses one call in ten."""
     throttle = HalfThrottled(1)
-    with harness.scenario("dynamodb-throttles-half") as run, dynamodb_fault(harness.services, throttle):
+    with harness.scenario("dynamodb-throttles-half", stream) as run, dynamodb_fault(harness.services, throttle):
         run.load.start()
         run.wait(15)
         return run.finish(f"{throttle.unprocessed:,} unprocessed items")
@@ -46,7 +47,7 @@ def throttled_import(harness: Harness) -> Row:
 
     On AWS a partition takes 1,000. If throttled tries counted, records would be dead.
     """
-    load = {"sockets": 0, "posts": IMPORTERS, "rate": IMPORT_RATE, "size": 250, "rooms": 1}
+    load: dict[str, Any] = {"sockets": 0, "posts": IMPORTERS, "rate": IMPORT_RATE, "size": 250, "rooms": 1}
     throttle = Throttled(PARTITION_UNITS)
     with harness.scenario("throttled-import", **load) as run, dynamodb_fault(harness.services, throttle):
         run.load.start()
@@ -94,9 +95,10 @@ def poison_of_all_kinds(harness: Harness) -> Row:
                     harness.lanes.send_to_retry(each.body.decode(), each.encoding)
             run.wait(2.5)
         run.expected_dead = reasons
-        seconds = harness.lanes.seconds_until_dead(len(reasons), 60)
-        run.expect(seconds < 60, "the poison was not dead within a minute")
-        return run.finish(f"all dead {seconds:.0f} s after the last")
+        began = time.monotonic()
+        dead = harness.lanes.drain(60, lambda depths: depths.dead >= len(reasons)).dead
+        run.expect(dead >= len(reasons), "the poison was not dead within a minute")
+        return run.finish(f"all dead {time.monotonic() - began:.0f} s after the last")
 
 
 def redrive_under_failures(harness: Harness) -> Row:

@@ -35,7 +35,7 @@ def result(*items: dict[str, Any], dead: tuple[DeadLetter, ...] = (), **given: A
     checker.begin_read()
     for item in items:
         checker.read(item)
-    return reconcile("scenario", 1.0, checker, retried=0, refused=0, left=QueueContents(dead, **given))
+    return reconcile("scenario", checker, retried=0, refused=0, left=QueueContents(dead, **given))
 
 
 def test_a_scenario_is_good_if_everything_accepted_is_stored() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 
-from faults.harness import harness as harness_module
+from faults.harness import chat_load
 from faults.harness.harness import Harness
 from faults.proxies.http_proxy import Call, Forward, answer
 from faults.scenarios import broker, store
@@ -41,7 +41,7 @@ async def loses_rows(call: Call, forward: Forward) -> web.Response:
 
 
 def test_the_ledger_finds_rows_that_a_table_did_not_store(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(harness_module, "READ_PATIENCE", 1.0)
+    monkeypatch.setattr(chat_load, "READ_PATIENCE", 1.0)
 
     with harness.scenario("forgotten") as run:
         harness.services.dynamodb.fault = loses_rows
