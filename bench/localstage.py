@@ -25,7 +25,7 @@ from aiohttp import web
 
 from bench import ROOT
 from bench.rounds import Series, command, figure, head, ratio, row
-from loadtest.client.stage_process import StageProcess, localstage
+from loadtest.client.stage_process import SeparateStage
 from loadtest.client.target import Target
 
 CONNECTIONS = 16
@@ -77,14 +77,10 @@ def bare_server() -> Iterator[int]:
 def local_stage(folder: Path) -> Iterator[Target]:
     """A stage of the echo template of the end-to-end tests."""
     shutil.copytree(ROOT / "tests/e2e/echo", folder / "echo")
-    options = ("--template", str(folder / "echo" / "template.yaml"), "--http-port", "0", "--websocket-port", "0")
-    process = StageProcess(
-        lambda _line: None, localstage(folder / "state", "up", *options), folder / "state/stage.json"
-    )
-    try:
-        yield process.start()
-    finally:
-        process.close()
+    with contextlib.closing(
+        SeparateStage(folder / "state", "--template", str(folder / "echo" / "template.yaml"))
+    ) as stage:
+        yield stage.start()
 
 
 async def requests(url: str, seconds: float) -> float:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from loadtest.client.stage_process import StageFailed, StageProcess, localstage
+from loadtest.client.stage_process import SeparateStage, StageFailed
 from localstage.core.errors import MissingProgram, NotRunning
 from localstage.statefile import StateFile
 from ops.bytecode import RUNTIME
@@ -120,10 +120,7 @@ def containers(state_dir: Path, folder: Path = ROOT) -> Iterator[Containers]:
 @contextmanager
 def _stage() -> Iterator[None]:
     """An empty stage in :data:`STATE`, on free ports."""
-    subprocess.run(localstage(STATE, "reset", "--yes"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    STATE.mkdir(parents=True, exist_ok=True)
-    command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
-    stage = StageProcess(lambda _line: None, command, STATE / "stage.json", log=STATE / "up.log")
+    stage = SeparateStage(STATE)
     try:
         stage.start()
         yield

@@ -116,26 +116,21 @@ class BenchWorld:
 
         def read(shard: str) -> tuple[list[dict[str, Any]], float]:
             found: list[dict[str, Any]] = []
-            more: dict[str, Any] = {}
             units = 0.0
-            while True:
-                page = database.query(
-                    TableName=TABLE,
-                    IndexName="TimeIndex",
-                    KeyConditionExpression="bucketId = :shard AND timestampSk BETWEEN :from AND :to",
-                    ExpressionAttributeValues={
-                        ":shard": {"S": shard},
-                        ":from": {"S": times.iso(start)},
-                        ":to": {"S": times.iso(end)},
-                    },
-                    ReturnConsumedCapacity="TOTAL",
-                    **more,
-                )
+            for page in database.get_paginator("query").paginate(
+                TableName=TABLE,
+                IndexName="TimeIndex",
+                KeyConditionExpression="bucketId = :shard AND timestampSk BETWEEN :from AND :to",
+                ExpressionAttributeValues={
+                    ":shard": {"S": shard},
+                    ":from": {"S": times.iso(start)},
+                    ":to": {"S": times.iso(end)},
+                },
+                ReturnConsumedCapacity="TOTAL",
+            ):
                 found += page["Items"]
                 units += page["ConsumedCapacity"]["CapacityUnits"]
-                if "LastEvaluatedKey" not in page:
-                    return found, units
-                more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+            return found, units
 
         began = time.perf_counter()
         total = 0

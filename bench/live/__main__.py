@@ -15,19 +15,22 @@ import asyncio
 import json
 import statistics
 import time
-import urllib.request
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import boto3
 from boto3.dynamodb.conditions import Key
 from botocore.credentials import Credentials
 
-from bench.live.run import STATE, Run, on_stage
+from bench import ROOT
+from bench.live.run import Run
 from bench.rounds import Series, command, figure, head, ratio, row
+from loadtest.client.stage_process import SeparateStage, interruptible
 from loadtest.client.target import Target
 from localstage.template.attributes import ACCOUNT
 
+STATE = ROOT / ".local" / "bench-live"
 POSTS = 2000
 CREDENTIALS: dict[str, Any] = {
     "aws_access_key_id": ACCOUNT,
@@ -74,10 +77,9 @@ def cpu_per_post(post_all: Callable[[], None], connections: int, calls: int) -> 
     return statistics.median(spent)
 
 
-def connection_ids(stage: dict[str, Any], room: str) -> list[str]:
+def connection_ids(stage: SeparateStage, room: str) -> list[str]:
     """The ids of the connections in a room, from the stage's table."""
-    with urllib.request.urlopen(stage["status_url"], timeout=10) as answer:
-        services = {row["name"].split()[0]: row["url"] for row in json.load(answer)["services"]}
+    services = {row["name"].split()[0]: row["url"] for row in stage.status()["services"]}
     token = (STATE / "session-token").read_text()
     url = services["DynamoDB"]
     dynamodb = boto3.resource("dynamodb", endpoint_url=url, aws_session_token=token, **CREDENTIALS)
@@ -85,9 +87,10 @@ def connection_ids(stage: dict[str, Any], room: str) -> list[str]:
     return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
 
 
-async def measure(target: Target, rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
+async def measure(
+    stage: SeparateStage, target: Target, rounds: int, seconds: float, rate: float, subscribers: int
+) -> list[Series]:
     """Send and push, then post; a message that is missing ends the benchmark."""
-    stage = json.loads((STATE / "stage.json").read_text())
     run = Run(target, subscribers)
     async with run.following():
         await run.send_messages(5, 2)  # without cold starts in the measurement
@@ -138,7 +141,8 @@ def report(run: Run, warm: int, took: float, pushed: int, per_post: list[list[fl
 
 
 def main(rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
-    return on_stage(lambda target: measure(target, rounds, seconds, rate, subscribers))
+    with interruptible(), closing(SeparateStage(STATE)) as stage:
+        return asyncio.run(measure(stage, stage.start(), rounds, seconds, rate, subscribers))
 
 
 if __name__ == "__main__":

@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from bench import ROOT
-from bench.rounds import Series
 from headrace_client import Rooms, Unavailable
-from loadtest.client.stage_process import StageProcess, interruptible, localstage
 from loadtest.client.target import Target
 
-STATE = ROOT / ".local" / "bench-live"
 SENDERS = 5
 
 
@@ -114,14 +110,3 @@ class Run:
 
     def counted(self, name: str) -> int:
         return sum(getattr(room, name) for each in self.subscribers for room in each.rooms.rooms.values())
-
-
-def on_stage(measure: Callable[[Target], Coroutine[None, None, list[Series]]]) -> list[Series]:
-    """Start a stage, measure, and stop it; returns what was measured."""
-    command = localstage(STATE, "up", "--http-port", "0", "--websocket-port", "0")
-    process = StageProcess(lambda _line: None, command, STATE / "stage.json")
-    with interruptible():
-        try:
-            return asyncio.run(measure(process.start()))
-        finally:
-            process.close()

@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.sweep.grid import Setting
-from loadtest.client.stage_process import StageFailed, StageProcess, localstage
+from loadtest.client.stage_process import SeparateStage, StageFailed
 from loadtest.client.stage_template import write_template
 from loadtest.client.target import Target
 from localstage.client.running_stage import ROOT
@@ -56,16 +56,11 @@ def measure(setting: Setting, messages: int) -> Point:
     """
     began = time.monotonic()
     template = write_template(STATE / "template", setting.edits(), setting.parameters())
-    subprocess.run(localstage(STATE, "reset", "--yes"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    command = localstage(STATE, "up", "--template", str(template), "--http-port", "0", "--websocket-port", "0")
-    process = StageProcess(lambda _line: None, command, STATE / "stage.json")
-    try:
-        target = process.start()
-        before = _invocations()
+    with closing(SeparateStage(STATE, "--template", str(template))) as stage:
+        target = stage.start()
+        before = _invocations(stage)
         full, single = _load(target, messages)
-        calls = _invocations() - before
-    finally:
-        process.close()
+        calls = _invocations(stage) - before
     found = [phase["found"] or {"stored": 0, "lost": 0} for phase in (full, single)]
     return Point(
         setting,
@@ -121,8 +116,6 @@ def _milliseconds(phase: dict[str, Any], share: str) -> float:
     return round(1000 * float(phase["latencies"].get("durable", {}).get(share, 0.0)), 1)
 
 
-def _invocations() -> int:
+def _invocations(stage: SeparateStage) -> int:
     """Invocations of persist_events so far."""
-    url = json.loads((STATE / "stage.json").read_text())["status_url"]
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return int(json.load(answer)["functions"]["PersistEvents"]["invocations"])
+    return int(stage.status()["functions"]["PersistEvents"]["invocations"])

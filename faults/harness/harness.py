@@ -16,13 +16,12 @@ from faults.harness.lanes import Lanes
 from faults.harness.ledger import QueueContents, Row
 from faults.harness.operator import Operator
 from faults.harness.services import ProxiedServices
-from faults.harness.stage import FaultStage
 from faults.harness.stage_template import ROOT, write_template
 from faults.harness.stream_load import StreamLoad
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import walk_all
 from loadtest.checker.verdict import Verdict
-from loadtest.client.stage_process import uninterrupted
+from loadtest.client.stage_process import SeparateStage, uninterrupted
 from loadtest.client.target import Target
 from localstage.core.errors import AlreadyRunning
 
@@ -41,7 +40,7 @@ class Harness:
 
     folder: Path = FOLDER
     services: ProxiedServices = field(init=False)
-    stage: FaultStage = field(init=False)
+    stage: SeparateStage = field(init=False)
     target: Target = field(init=False)
     lanes: Lanes = field(init=False)
     operator: Operator = field(init=False)
@@ -70,11 +69,17 @@ class Harness:
         self.services = ProxiedServices(self.folder / "services")
         self.services.start()
         template = write_template(self.folder / "template")
-        self.stage = FaultStage(self.folder / "stage", template, self.services.environment())
+        environment = self.services.environment()
+        self.stage = SeparateStage(self.folder / "stage", "--template", str(template), environment=environment)
         self.target = self.stage.start()
-        self.lanes = Lanes(self.services, lambda: self.stage.working("PersistEvents"))
+        self.lanes = Lanes(self.services, self._working)
         self.operator = Operator(self.target)
         time.sleep(SETTLED)
+
+    def _working(self) -> int:
+        """The events that persist_events processes, or that wait for it."""
+        counts = self.stage.status()["functions"]["PersistEvents"]
+        return int(counts["busy"] + counts["waiting"])
 
     def _lock(self) -> None:
         """Lock the folder until this process ends: a start deletes its data."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 from faults.harness.chat_load import READ_PATIENCE, Load
 from faults.harness.harness import Harness
 from faults.harness.ledger import QueueContents, Row
-from faults.harness.stage import FaultStage
 from faults.harness.stage_template import write_template
+from loadtest.client.stage_process import SeparateStage
 
 BETWEEN_KILLS = 1000
 """Events."""
@@ -19,7 +19,7 @@ def stage_killed(harness: Harness) -> Row:
     """A stage with its own services is killed (-9) under load, twice, and started again on the same data."""
     began = time.monotonic()
     folder = harness.folder / "whole"
-    stage = FaultStage(folder, write_template(harness.folder / "template-whole"), {})
+    stage = SeparateStage(folder, "--template", str(write_template(harness.folder / "template-whole")))
     try:
         load = Load(stage.start(), "stage-killed")
         load.start()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
 
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError
@@ -130,6 +134,54 @@ class StageProcess:
             for line in lines:
                 self._last_line = line.decode("utf-8", "replace").rstrip() or self._last_line
                 self._echo(self._last_line)
+
+
+class SeparateStage(StageProcess):
+    """A stage in ``folder`` without the data of earlier runs, at free ports; its lines are in ``up.log``.
+
+    ``options`` are those of ``localstage up``. A stage that was killed may be started again, at the same addresses.
+    """
+
+    def __init__(self, folder: Path, *options: str, environment: Mapping[str, str] = MappingProxyType({})) -> None:
+        subprocess.run(localstage(folder, "reset", "--yes"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        folder.mkdir(parents=True, exist_ok=True)
+        log = folder / "up.log"
+        log.unlink(missing_ok=True)
+        super().__init__(lambda _line: None, file=folder / "stage.json", environment=environment, log=log)
+        self._options = options
+        self._ports: tuple[int | None, int | None] = (0, 0)
+
+    def start(self) -> Target:
+        """Start, and wait until it is ready, as :meth:`StageProcess.start`."""
+        self._stage_file.unlink(missing_ok=True)  # left by a killed stage
+        http, websocket = map(str, self._ports)
+        ports = ("--http-port", http, "--websocket-port", websocket)
+        self._command = localstage(self._stage_file.parent, "up", *self._options, *ports)
+        target = super().start()
+        self._ports = (urlsplit(target.http_url).port, urlsplit(target.websocket_url).port)
+        return target
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid if self._process is not None else 0
+
+    def status(self) -> dict[str, Any]:
+        """Its services, and the counts of its functions.
+
+        Raises:
+            OSError: it does not answer.
+        """
+        url = json.loads(self._stage_file.read_text())["status_url"]
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own loopback URL
+            found: dict[str, Any] = json.load(answer)
+        return found
+
+    def kill(self) -> None:
+        """Kill it (-9). Its workers and services end within seconds."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
 
 @contextmanager
