@@ -11,7 +11,7 @@ import pytest
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.rabbitmq import users
-from headrace.queues.rabbitmq.users import ANSWER_BYTES, ManagementApi
+from headrace.queues.rabbitmq.users import ManagementApi
 from headrace.runtime.secrets import Credentials
 
 PASSWORD = "s3cret:ä"
@@ -65,9 +65,8 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def api(server: Server) -> Iterator[ManagementApi]:
-    with ManagementApi(f"{server.url}/", Credentials("admin", PASSWORD)) as made:
-        yield made
+def api(server: Server) -> ManagementApi:
+    return ManagementApi(f"{server.url}/", Credentials("admin", PASSWORD))
 
 
 def test_names_are_encoded_and_one_connection_carries_all_calls(api: ManagementApi, server: Server) -> None:
@@ -80,7 +79,7 @@ def test_names_are_encoded_and_one_connection_carries_all_calls(api: ManagementA
     login = "Basic YWRtaW46czNjcmV0OsOk"
     assert server.requests == [
         ("GET", "/api/permissions/%2F/a%20b%2Fc", login, ""),
-        ("PUT", "/api/users/%C3%A4", login, '{"password": "p", "tags": ""}'),
+        ("PUT", "/api/users/%C3%A4", login, '{"password":"p","tags":""}'),
     ]
     assert len(server.connections) == 1
 
@@ -100,7 +99,6 @@ def test_an_object_that_does_not_exist_is_none(api: ManagementApi, server: Serve
         (200, b"<html>", "gave no JSON object for users/a"),
         (200, b"[1]", "gave no JSON object for users/a"),
         (200, b"[" * 60_000, "gave no JSON object for users/a"),
-        (200, b"x" * (ANSWER_BYTES + 1), f"more than {ANSWER_BYTES} bytes"),
     ],
 )
 def test_an_answer_that_may_be_another_one_later(
@@ -138,10 +136,7 @@ def test_a_silent_server_is_unavailable_after_a_while(monkeypatch: pytest.Monkey
     monkeypatch.setattr(users, "CALL_SECONDS", 0.1)
     server.silent = True
 
-    with (
-        ManagementApi(server.url, Credentials("admin", PASSWORD)) as api,
-        pytest.raises(BrokerUnavailable, match="TimeoutError") as caught,
-    ):
-        api.get("users", "a")
+    with pytest.raises(BrokerUnavailable, match="TimeoutError") as caught:
+        ManagementApi(server.url, Credentials("admin", PASSWORD)).get("users", "a")
 
     assert PASSWORD not in str(caught.value)

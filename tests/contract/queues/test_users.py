@@ -218,10 +218,10 @@ def test_a_changed_secret_becomes_the_password_and_publishers_recover(rabbit: Ra
 def test_the_certificate_of_the_management_api_is_verified(
     rabbit: Rabbit, secrets: MemorySecrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(BrokerUnavailable, match="SSLCertVerificationError"):
+    with pytest.raises(BrokerUnavailable, match="SSLError"):
         ensure_users(settings(rabbit, f"https://localhost:{rabbit.console_tls_port}"), secrets)
     monkeypatch.setenv("SSL_CERT_FILE", str(rabbit.certificate))
-    with pytest.raises(BrokerUnavailable, match="SSLCertVerificationError"):
+    with pytest.raises(BrokerUnavailable, match="SSLError"):
         ensure_users(settings(rabbit, f"https://127.0.0.1:{rabbit.console_tls_port}"), secrets)
 
     assert ensure_users(settings(rabbit, f"https://localhost:{rabbit.console_tls_port}"), secrets) == []
@@ -240,7 +240,7 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     report = operations.declare_topology(0.0)
 
     assert report.missing == [
-        "the users of publishers and mappings: the broker's management API is unavailable: ConnectionRefusedError"
+        "the users of publishers and mappings: the broker's management API is unavailable: NewConnectionError"
     ]
     assert "queue persist.0" in report.declared
     assert report.parked == 0

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
-import ssl
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote, urlsplit
+
+from urllib3 import BaseHTTPResponse, PoolManager
+from urllib3.exceptions import HTTPError
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError, echo
 from headrace.queues.names import LIVE_EXCHANGE, PERSIST_EXCHANGE
@@ -25,8 +25,6 @@ from headrace.runtime.settings import BrokerUsersSettings
 
 CALL_SECONDS = 3.0
 """The longest time to connect, and for each read of an answer."""
-ANSWER_BYTES = 64 * 1024
-"""The longest answer that is read."""
 _REASON_LENGTH = 200
 _TEMPORARY = (408, 429)
 
@@ -38,75 +36,46 @@ class ManagementApi:
     """
 
     def __init__(self, url: str, administrator: Credentials) -> None:
-        parts = urlsplit(url)
-        self._base = f"{parts.path.rstrip('/')}/api/"
-        self._connection: HTTPConnection
-        if parts.scheme == "https":
-            tls = ssl.create_default_context()
-            self._connection = HTTPSConnection(parts.hostname or "", parts.port, timeout=CALL_SECONDS, context=tls)
-        else:
-            self._connection = HTTPConnection(parts.hostname or "", parts.port, timeout=CALL_SECONDS)
-        login = f"{administrator.username}:{administrator.password}".encode()
-        self._headers = {
-            "authorization": f"Basic {b64encode(login).decode()}",
-            "content-type": "application/json",
-        }
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        self._base = f"{url.rstrip('/')}/api/"
+        login = b64encode(f"{administrator.username}:{administrator.password}".encode()).decode()
+        headers = {"authorization": f"Basic {login}", "content-type": "application/json"}
+        self._pool = PoolManager(headers=headers, timeout=CALL_SECONDS, retries=False)
 
     def get(self, *path: str) -> dict[str, Any] | None:
         """The object at ``path`` (such as ``"users", "alice"``); ``None`` if there is none."""
-        status, content = self._call("GET", path, None)
-        if status == 404:
+        answer = self._call("GET", path)
+        if answer.status == 404:
             return None
-        _check(status, content, path)
-        try:
-            found = json.loads(content)
-        except (ValueError, RecursionError):
-            found = None
+        found = _json(answer)
         if not isinstance(found, dict):
             raise BrokerUnavailable(f"the broker's management API gave no JSON object for {'/'.join(path)}")
         return found
 
     def put(self, *path: str, body: Mapping[str, str]) -> None:
         """Create or replace the object at ``path``."""
-        status, content = self._call("PUT", path, json.dumps(body).encode())
-        _check(status, content, path)
+        self._call("PUT", path, json=body)
 
-    def _call(self, method: str, path: tuple[str, ...], body: bytes | None) -> tuple[int, bytes]:
+    def _call(self, method: str, path: tuple[str, ...], **body: Any) -> BaseHTTPResponse:
         target = self._base + "/".join(quote(part, safe="") for part in path)
         try:
-            self._connection.request(method, target, body, self._headers)
-            answer = self._connection.getresponse()
-            content = answer.read(ANSWER_BYTES + 1)
-        except (OSError, HTTPException) as error:
-            self._connection.close()
+            answer = self._pool.request(method, target, **body)
+        except HTTPError as error:
             raise BrokerUnavailable(f"the broker's management API is unavailable: {type(error).__name__}") from error
-        if len(content) > ANSWER_BYTES:
-            self._connection.close()
-            raise BrokerUnavailable(f"the broker's management API answered with more than {ANSWER_BYTES} bytes")
-        return answer.status, content
+        if answer.status >= 500 or answer.status in _TEMPORARY:
+            raise BrokerUnavailable(f"the broker's management API answered with {answer.status}")
+        if answer.status >= 300 and (method, answer.status) != ("GET", 404):
+            found = _json(answer)
+            reason = found.get("reason") or found.get("error") if isinstance(found, dict) else None
+            shown = echo(reason or "no reason", _REASON_LENGTH)
+            raise ConfigurationError(f"the broker refuses {'/'.join(path)} with {answer.status}: {shown}")
+        return answer
 
 
-def _check(status: int, content: bytes, path: tuple[str, ...]) -> None:
-    if 200 <= status < 300:
-        return
-    if status >= 500 or status in _TEMPORARY:
-        raise BrokerUnavailable(f"the broker's management API answered with {status}")
-    raise ConfigurationError(f"the broker refuses {'/'.join(path)} with {status}: {_reason(content)}")
-
-
-def _reason(content: bytes) -> object:
-    """The reason in an error's body, such as ``{"error": "bad_request", "reason": "…"}``."""
+def _json(answer: BaseHTTPResponse) -> Any:
     try:
-        found = json.loads(content)
-        return echo(found.get("reason") or found.get("error") or "no reason", _REASON_LENGTH)
-    except (ValueError, AttributeError, RecursionError):
-        return "no reason"
+        return answer.json()
+    except (ValueError, RecursionError):
+        return None
 
 
 _NOTHING = "^$"
@@ -167,8 +136,8 @@ def _ensure_all(settings: BrokerUsersSettings, secrets: Secrets) -> list[str]:
         # Otherwise the administrator could lose its rights here, for good.
         raise ConfigurationError("the secrets of administrator, publisher and consumer must name three users")
     vhost = virtual_host(settings.broker_endpoints[0])
-    with ManagementApi(console_url(settings), administrator) as api:
-        return [*_ensure(api, vhost, publisher, PUBLISHER), *_ensure(api, vhost, consumer, CONSUMER)]
+    api = ManagementApi(console_url(settings), administrator)
+    return [*_ensure(api, vhost, publisher, PUBLISHER), *_ensure(api, vhost, consumer, CONSUMER)]
 
 
 def _ensure(api: ManagementApi, vhost: str, user: Credentials, permissions: Permissions) -> list[str]:
