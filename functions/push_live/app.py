@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.bootstrap.push import push_service
+from headrace.bootstrap.live import push_service
 
 
 def handler(event: dict[str, Any], context: Any) -> None:

@@ -1,4 +1,4 @@
-"""Builds the store of WebSocket connections, and the hints which rooms have subscribers."""
+"""Builds what serves WebSocket connections: their store, hints which rooms have subscribers, renewals, and pushes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from headrace.bootstrap.shared import clock, dynamodb, separate_cache
 from headrace.live.connections import TokenExpiries
 from headrace.live.dynamodb import DynamoConnections
 from headrace.live.subscriber_hints import SubscriberHints
-from headrace.runtime.settings import ConnectionSettings
+from headrace.runtime.aws import signing
+from headrace.runtime.settings import ConnectionSettings, PushSettings
 
 if TYPE_CHECKING:
+    from headrace.live.push_service import PushService
     from headrace.live.routes import RenewalServices
 
 
@@ -41,3 +43,15 @@ def renewal() -> RenewalServices:
 def subscriber_hints() -> SubscriberHints:
     """Which rooms have subscribers."""
     return SubscriberHints(separate_cache(), connections())
+
+
+@functools.cache
+def push_service() -> PushService:
+    """Pushes live copies to subscribers."""
+    # Imported here: only push_live signs requests and keeps connections.
+    from headrace.live.push.api_gateway import ApiGatewayPusher, Signer
+    from headrace.live.push.connection_pool import ConnectionPool
+    from headrace.live.push_service import PushService
+
+    url = PushSettings.read().connections_url
+    return PushService(connections(), ApiGatewayPusher(Signer(url, *signing(), clock()), ConnectionPool(url)))

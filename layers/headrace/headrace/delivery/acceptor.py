@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from headrace.api.rates.rate_limiter import Quota, RateLimiter
+from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller, HashAddress, SenderContext, without_hash
 from headrace.core.envelope import EncodedEnvelope, Envelope, pack
@@ -21,7 +21,6 @@ from headrace.core.errors import (
     HeadraceError,
     InvalidEvent,
     Lane,
-    RateLimited,
     RetryLaneUnavailable,
     Unavailable,
     UserError,
@@ -85,7 +84,9 @@ class Acceptor:
         # Events with equal keys are one event: it is published once, and all of them have its result.
         unique = {each.key: each for each in stamped if each is not None}
         # Before the gates, so that a sender over its limit causes no reads of their tables.
-        passed, too_many = self._within_rate(caller, len(unique), meter)
+        passed, too_many = len(unique), None
+        if unique and self._rate_limiter is not None:
+            passed, too_many = self._rate_limiter.admit(caller, passed, meter)
         outcomes: dict[Key, Outcome] = dict.fromkeys(list(unique)[passed:], (None, too_many))
         outcomes |= self._refused(stream, caller, dict(list(unique.items())[:passed]), now)
         admitted = [each for key, each in unique.items() if key not in outcomes]
@@ -100,14 +101,9 @@ class Acceptor:
         _measure(stream, results, meter)
         return results
 
-    def quota(self, caller: Caller) -> Quota | None:
-        """What ``caller`` may send now; ``None`` without a limit."""
-        return self._rate_limiter.quota(caller) if self._rate_limiter is not None else None
-
-    def _within_rate(self, caller: Caller, events: int, meter: Meter) -> tuple[int, RateLimited | None]:
-        if self._rate_limiter is None or not events:
-            return events, None
-        return self._rate_limiter.admit(caller, events, meter)
+    def rate_headers(self, caller: Caller) -> dict[str, str]:
+        """The headers that say how many events ``caller`` may send now."""
+        return self._rate_limiter.headers(caller) if self._rate_limiter is not None else {}
 
     def _refused(
         self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int

@@ -82,8 +82,7 @@ def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: i
 def _answer(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest, status: int) -> Reply:
     """``status`` if any event was accepted; else 503 or 429 if any may be later, 403 if all are forbidden, 400."""
     results = acceptor.accept(stream, request.caller, events, request.correlation_id, request.meter)
-    quota = acceptor.quota(request.caller)
-    headers = quota.headers() if quota is not None else {}
+    headers = acceptor.rate_headers(request.caller)
     bodies = [result.to_body() for result in results]
     errors = [result.error for result in results if result.error is not None]
     if len(errors) < len(results):

@@ -122,21 +122,6 @@ ROOMS = RouteLimit("rooms")
 CONNECTIONS = RouteLimit("connections")
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """A caller has ``most`` of a ``kind`` in a window, and ``remaining`` of them now; all again after ``seconds``."""
-
-    kind: Kind
-    most: int
-    remaining: int
-    seconds: int
-
-    def headers(self) -> dict[str, str]:
-        """The headers ``RateLimit-Policy`` and ``RateLimit`` (draft-ietf-httpapi-ratelimit-headers-10)."""
-        policy = f'"{self.kind}";q={self.most};w={WINDOW_SECONDS:.0f}'
-        return {"ratelimit-policy": policy, "ratelimit": f'"{self.kind}";r={self.remaining};t={self.seconds}'}
-
-
 class RateLimiter:
     """Limits callers; ``shared`` is ``None`` without a cache. ``clock`` gives seconds since the epoch."""
 
@@ -182,21 +167,26 @@ class RateLimiter:
     def count_request(self, caller: Caller, kind: Kind, meter: Meter) -> tuple[dict[str, str], RateLimited | None]:
         """Count one request: the headers that say what is left, and why it is refused. Never raises, never waits."""
         _, refusal = self.admit(caller, 1, meter, kind)
-        quota = self.quota(caller, kind)
-        return ({} if quota is None else quota.headers()), refusal
+        return self.headers(caller, kind), refusal
 
-    def quota(self, caller: Caller, kind: Kind = "events") -> Quota | None:
-        """What a caller may do now; ``None`` if it has no limit. From the known counts, without I/O."""
+    def headers(self, caller: Caller, kind: Kind = "events") -> dict[str, str]:
+        """The headers that say what a caller may do now; none without a limit. From the known counts, without I/O.
+
+        They are ``RateLimit-Policy`` and ``RateLimit`` of draft-ietf-httpapi-ratelimit-headers-10.
+        """
         trusted = caller.has(EVENTS_WRITE)
         limit = self._limits.get((kind, trusted))
         if limit is None:
-            return None
+            return {}
         now = self._clock()
         with self._lock:
             window = self._window((kind, trusted, caller.subject), limit)
             remaining = window.remaining(now)
             seconds = math.ceil(WINDOW_SECONDS if remaining else max(1, window.wait(now)))
-            return Quota(kind, limit.most, remaining, seconds)
+        return {
+            "ratelimit-policy": f'"{kind}";q={limit.most};w={WINDOW_SECONDS:.0f}',
+            "ratelimit": f'"{kind}";r={remaining};t={seconds}',
+        }
 
     def _window(self, sender: _Sender, limit: Limit) -> SlidingWindow:
         window = self._windows.get(sender) or SlidingWindow(limit)
