@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -15,7 +15,7 @@ from headrace.core.errors import (
     RetryLaneUnavailable,
 )
 from headrace.core.times import SECOND, Clock
-from headrace.queues.ports import RECEIVE_LIMIT, Outcome, Outgoing, ReceivedLetter, RetryRecord, VisibilityChange
+from headrace.queues.ports import RECEIVE_LIMIT, Outcome, Outgoing, ReceivedLetter, RetryRecord
 from headrace.queues.sqs.retry_queue import to_text
 from tests.fakes.clock import FixedClock
 
@@ -164,7 +164,7 @@ class MemoryRetryLane:
         clock = clock or FixedClock(0)
         self.queue = MemoryQueue(clock)
         self.dead = MemoryQueue(clock)
-        self.postponed: list[VisibilityChange] = []
+        self.postponed: list[tuple[str, int]] = []
         self.visibility = visibility
         self._receives = receives
         self._refusals = 0
@@ -212,10 +212,10 @@ class MemoryRetryLane:
                 self.dead.put(message)
         return self.queue.receive(limit, self.visibility)
 
-    def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
-        self.postponed.extend(postponements)
-        for each in postponements:
-            self.queue.hide(each.receipt, each.seconds)
+    def postpone(self, pauses: Mapping[str, int]) -> None:
+        self.postponed.extend(pauses.items())
+        for receipt, seconds in pauses.items():
+            self.queue.hide(receipt, seconds)
 
     def delete(self, receipts: Sequence[str]) -> None:
         for receipt in receipts:

@@ -17,7 +17,6 @@ from headrace.delivery import persister, retry_schedule
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.operations.dead_letters import DeadLetters
-from headrace.queues.ports import VisibilityChange
 from headrace.storage.breaker import GuardedStore
 from headrace.streams.chat import stream as chat
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
@@ -218,12 +217,12 @@ def a_throttled_try_counts(patch: pytest.MonkeyPatch) -> None:
 def poison_waits_like_any_other(patch: pytest.MonkeyPatch) -> None:
     """Poison reaches the dead lane only after all retries."""
 
-    change = Persister._visibility_change
+    pause = Persister._pause
 
-    def waiting(self: Persister, raw: Any, _reasons: Any) -> VisibilityChange:
-        return change(self, raw, [StoreUnavailable("not now")])
+    def waiting(self: Persister, raw: Any, _reasons: Any) -> int:
+        return pause(self, raw, [StoreUnavailable("not now")])
 
-    patch.setattr(Persister, "_visibility_change", waiting)
+    patch.setattr(Persister, "_pause", waiting)
 
 
 @found_as(r"dead after 0 s of outage")

@@ -41,7 +41,8 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
     broker = Rabbit()
     secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "guest"})})
     settings = BrokerSettings(broker_endpoints=(broker.url,), broker_secret_arn="arn")
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets), BREAKER)
+    unguarded = RabbitPublisher(settings, secrets)
+    publisher = GuardedPublisher(unguarded, BREAKER)
     try:
         broker.start()
         declare(settings, secrets, seconds=20)
@@ -62,7 +63,7 @@ def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> N
             time.sleep(0.05)
         assert publisher.breaker.state == "closed"
     finally:
-        publisher.close()
+        unguarded.close()
         broker.remove()
 
 

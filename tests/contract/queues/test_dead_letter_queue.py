@@ -16,7 +16,7 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.operations.dead_letter import REDRIVEN, Filter
 from headrace.operations.dead_letters import DeadLetters
-from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord, VisibilityChange
+from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
 from headrace.queues.sqs.dead_letter_queue import TIMEOUT, SqsDeadLane
 from headrace.queues.sqs.retry_queue import BASE64, ENCODING, SqsRetryLane, to_text
 from headrace.runtime.aws import client
@@ -47,7 +47,7 @@ class DeadLaneWorld:
 
     def exhaust(self) -> None:
         while receipts := self._receive():
-            self.retry.postpone([VisibilityChange(receipt, 0) for receipt in receipts])
+            self.retry.postpone(dict.fromkeys(receipts, 0))
 
     def bodies(self) -> list[str]:
         """The bodies in the dead lane."""
@@ -257,7 +257,7 @@ def test_a_mapping_accepts_records_that_the_function_has_deleted(
         messages = await mapping.receive(10, 1)
         for message in messages[:2]:
             sqs.delete_message(QueueUrl=retry, ReceiptHandle=message["ReceiptHandle"])
-        retry_lane(retry).postpone([VisibilityChange(messages[2]["ReceiptHandle"], 0)])
+        retry_lane(retry).postpone({messages[2]["ReceiptHandle"]: 0})
         kept = await mapping.delete(messages[:2])
         return kept, len(await mapping.receive(10, 1))
 

@@ -11,7 +11,7 @@ from pika import BlockingConnection, URLParameters
 
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
-from headrace.queues.ports import Outgoing, RetryRecord, VisibilityChange
+from headrace.queues.ports import Outgoing, RetryRecord
 from headrace.queues.rabbitmq.topology import declare
 from headrace.queues.sqs.retry_queue import SqsRetryLane
 from headrace.runtime.aws import client
@@ -107,7 +107,7 @@ def test_a_received_record_is_hidden_and_its_receives_are_counted(queue: RetryQu
     assert (body, received) == ("record", 1)
     assert queue.receive(LONG) == []
 
-    queue.lane.postpone([VisibilityChange(receipt, 0)])
+    queue.lane.postpone({receipt: 0})
     ((_, received, receipt),) = queue.receive(LONG)
     assert received == 2
 

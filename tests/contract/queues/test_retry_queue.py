@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import RetryLaneUnavailable
-from headrace.queues.ports import RetryLane, RetryRecord, VisibilityChange
+from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.sqs.retry_queue import MESSAGE_BYTES, SqsRetryLane, batches, from_text, to_text
 from headrace.runtime.aws import AwsClient, client
 from tests.contract.emulators import sdk
@@ -110,7 +110,7 @@ def test_sending_or_postponing_no_records_succeeds(parts: tuple[RetryLane, Taken
     lane, _ = parts
 
     assert lane.send([]) == []
-    lane.postpone([])
+    lane.postpone({})
 
 
 @given(st.lists(st.integers(min_value=0, max_value=400_000), max_size=40))
@@ -135,7 +135,7 @@ def test_a_record_made_visible_is_received_at_once(queue: tuple[Any, str]) -> No
     lane.send([RetryRecord(str(number).encode()) for number in range(12)])
     received = receive(sqs, url)
 
-    lane.postpone([VisibilityChange(message["ReceiptHandle"], 0) for message in received])
+    lane.postpone({message["ReceiptHandle"]: 0 for message in received})
 
     assert len(receive(sqs, url)) == 12
 
@@ -146,7 +146,7 @@ def test_an_outdated_receipt_affects_no_other_record(queue: tuple[Any, str]) -> 
     lane.send([RetryRecord(b"1")])
     (message,) = receive(sqs, url)
 
-    lane.postpone([VisibilityChange("outdated", 0), VisibilityChange(message["ReceiptHandle"], 0)])
+    lane.postpone({"outdated": 0, message["ReceiptHandle"]: 0})
 
     assert len(receive(sqs, url)) == 1
 
@@ -186,4 +186,4 @@ def test_a_missing_queue_or_service_is_a_result_without_an_exception(aws: str, m
     assert [type(outcome) for outcome in away.send([RetryRecord(b"1"), RetryRecord(b"2")])] == [
         RetryLaneUnavailable
     ] * 2
-    away.postpone([VisibilityChange("receipt", 0)])
+    away.postpone({"receipt": 0})

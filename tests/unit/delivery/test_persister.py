@@ -96,7 +96,7 @@ def test_the_retry_lane_makes_poison_visible_at_once_with_the_same_reason(reason
     kept = write_path.persist_retry(RetryRecord(envelope()), poison)
 
     assert kept == ["sqs-1"]
-    assert [(each.receipt, each.seconds) for each in write_path.retry.postponed] == [("receipt-1", 0)]
+    assert write_path.retry.postponed == [("receipt-1", 0)]
     assert len(write_path.rows()) == 1
     assert derived_reason(poison) == reason
 
@@ -217,7 +217,7 @@ def test_each_receive_waits_four_times_longer(received: int, seconds: int) -> No
 
     write_path.persist_retry(RetryRecord(envelope()), received=received)
 
-    assert [each.seconds for each in write_path.retry.postponed] == [seconds]
+    assert [seconds for _, seconds in write_path.retry.postponed] == [seconds]
 
 
 def test_a_record_with_one_event_that_may_succeed_is_not_poison() -> None:
@@ -226,7 +226,7 @@ def test_a_record_with_one_event_that_may_succeed_is_not_poison() -> None:
 
     write_path.persist_retry(RetryRecord(envelope(event("1", roomId=""), event("2"), event("3", roomId=""))))
 
-    assert [each.seconds for each in write_path.retry.postponed] == [15]
+    assert [seconds for _, seconds in write_path.retry.postponed] == [15]
 
 
 def test_an_item_that_only_the_table_refuses_is_poison() -> None:
@@ -264,7 +264,7 @@ def test_poison_is_visible_at_once_also_while_the_table_is_unavailable() -> None
 
     write_path.persist_retry(*(RetryRecord(body) for body in bodies), received=2)
 
-    last = {each.receipt: each.seconds for each in write_path.retry.postponed}
+    last = dict(write_path.retry.postponed)
     assert sorted(last.values()) == [0, 0, 60, 60]
 
 
@@ -276,7 +276,7 @@ def test_a_record_is_not_tried_near_the_deadline() -> None:
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "sqs-0"}]}
     assert write_path.rows() == []
-    assert [each.seconds for each in write_path.retry.postponed] == [60]
+    assert [seconds for _, seconds in write_path.retry.postponed] == [60]
 
 
 def test_the_time_of_writing_is_measured_with_the_stored_events(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,7 +84,7 @@ def test_after_a_day_of_throttling_tries_count_again() -> None:
         CLOCK.advance(-THROTTLED_SECONDS)
 
     assert kept == ["sqs-0"]
-    assert [each.seconds for each in write_path.retry.postponed] == [60]
+    assert [seconds for _, seconds in write_path.retry.postponed] == [60]
 
 
 def test_a_redrive_begins_a_new_day_of_waiting() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -40,14 +41,6 @@ class IncomingModel(EventModel):
     """Base of models of events as clients send them: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-def _id(value: str) -> str:
-    return checked_id(keys.new_id, value)
-
-
-def _stored_id(value: str) -> str:
-    return checked_id(keys.normalize_id, value)
 
 
 def checked_id(form: Callable[[str], str], value: str) -> str:
@@ -118,8 +111,16 @@ Number = Annotated[int, Field(**DIGITS), NUMBER_OR_DIGITS]
 """A whole number, or its digits: a path and a query string have only texts."""
 Text = Annotated[str, AfterValidator(_unicode)]
 _LENGTH = {"minLength": 1, "maxLength": keys.ID_LIMIT}
-Id = Annotated[str, AfterValidator(_id), accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\u0000-\u001f\u007f-\u009f]+$")]
-StoredId = Annotated[str, AfterValidator(_stored_id), accepts(**_LENGTH, pattern=r"^[^#\u0000-\u001f\u007f-\u009f]+$")]
+Id = Annotated[
+    str,
+    AfterValidator(partial(checked_id, keys.new_id)),
+    accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\u0000-\u001f\u007f-\u009f]+$"),
+]
+StoredId = Annotated[
+    str,
+    AfterValidator(partial(checked_id, keys.normalize_id)),
+    accepts(**_LENGTH, pattern=r"^[^#\u0000-\u001f\u007f-\u009f]+$"),
+]
 Name = StoredId
 TIME_SCHEMA = {"type": ["string", "integer"], "pattern": f"^{_ISO}$", "minimum": 0, "maximum": 253_402_300_799_999}
 QUERY_TIME_SCHEMA = {"type": "string", "pattern": f"^([0-9]{{1,15}}|{_ISO})$"}

@@ -24,7 +24,7 @@ from headrace.core.times import Clock
 from headrace.delivery import records, retry_schedule
 from headrace.delivery.records import ATTEMPTS, Record
 from headrace.delivery.row_writer import Failed, Reason, RowWriter
-from headrace.queues.ports import CORRELATION_ID, RetryLane, RetryRecord, VisibilityChange, correlation_attribute
+from headrace.queues.ports import CORRELATION_ID, RetryLane, RetryRecord, correlation_attribute
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
 from headrace.queues.sqs.retry_queue import BASE64, ENCODING, fits
 from headrace.runtime.observability import Meter, correlate_batch, logger, report
@@ -104,7 +104,7 @@ class Persister:
             _log_repeated(raws)
             tried = [(raw, self._store_again(raw, remaining, meter)) for raw in raws]
             kept = [(raw, reasons) for raw, reasons in tried if reasons]
-            self._retry_lane.postpone([self._visibility_change(raw, reasons) for raw, reasons in kept])
+            self._retry_lane.postpone({raw["receiptHandle"]: self._pause(raw, reasons) for raw, reasons in kept})
             return {"batchItemFailures": [{"itemIdentifier": raw["messageId"]} for raw, _ in kept]}
         finally:
             meter.flush()
@@ -150,11 +150,10 @@ class Persister:
         meter.count("Throttled")
         return True
 
-    def _visibility_change(self, raw: Raw, reasons: Sequence[Reason]) -> VisibilityChange:
-        """When a kept record is tried again. It counts as poison only if no event in it can ever be stored."""
+    def _pause(self, raw: Raw, reasons: Sequence[Reason]) -> int:
+        """Seconds until a kept record is tried again. It counts as poison only if no event in it can ever be stored."""
         poison = all(isinstance(reason, PoisonRecord) for reason in reasons)
-        seconds = 0 if poison else retry_schedule.pause_after(records.receives(raw), self._first_pause)
-        return VisibilityChange(raw["receiptHandle"], seconds)
+        return 0 if poison else retry_schedule.pause_after(records.receives(raw), self._first_pause)
 
     def _store(self, raws: Sequence[Raw], meter: Meter) -> list[RetryRecord]:
         """Store RabbitMQ records; returns those for the retry queue."""

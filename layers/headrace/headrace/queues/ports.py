@@ -68,14 +68,6 @@ def correlation_attribute(correlation_id: object) -> dict[str, str]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class VisibilityChange:
-    """A received record that becomes visible again after ``seconds`` (0: at once)."""
-
-    receipt: str
-    seconds: int
-
-
 class RetryLane(Protocol):
     """Holds records that are to be tried again, and delivers them later."""
 
@@ -83,8 +75,11 @@ class RetryLane(Protocol):
         """One outcome per record, in order: ``None`` when it is stored. Never raises for what the queue does."""
         ...
 
-    def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
-        """Change when records become visible again. Where that fails, the queue's visibility timeout applies."""
+    def postpone(self, pauses: Mapping[str, int]) -> None:
+        """Make received records visible again after these seconds (0: at once), by receipt.
+
+        Where that fails, the queue's visibility timeout applies.
+        """
         ...
 
 

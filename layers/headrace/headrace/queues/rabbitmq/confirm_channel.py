@@ -25,9 +25,6 @@ from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error
 # pika logs every failed attempt at length; here each failure is an outcome that the caller reports.
 logging.getLogger("pika").setLevel(logging.CRITICAL)
 
-WINDOW = 100
-"""Messages of one publish that may await their confirm at the same time."""
-
 
 class ConfirmChannel:
     """A connection with one channel. Create it by :meth:`open`, and :meth:`drop` it when it is not ``trusted``."""
@@ -113,8 +110,6 @@ class ConfirmChannel:
         self._first_tag = self._tag + 1
         try:
             for message in messages:
-                if self._outstanding >= WINDOW:
-                    self._turn_until(lambda: self._stopped or self._outstanding < WINDOW, deadline)
                 if self._stopped or time.monotonic() >= deadline:
                     break
                 self._send(message)
@@ -124,11 +119,6 @@ class ConfirmChannel:
         for index in self._unsettled:
             self._outcomes[index] = self._why_unsettled()
         return self._outcomes
-
-    @property
-    def _outstanding(self) -> int:
-        not_sent = len(self._outcomes) - (self._tag + 1 - self._first_tag)
-        return len(self._unsettled) - not_sent
 
     @property
     def _stopped(self) -> bool:

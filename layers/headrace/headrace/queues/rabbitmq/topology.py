@@ -37,8 +37,6 @@ LIVE_LENGTH = 2_000
 LIVE_BYTES = 32 * 1024 * 1024
 """How old, how many and how large the live copies in a queue may get. Beyond that the oldest are dropped."""
 
-_STRATEGY = "x-dead-letter-strategy"
-
 
 @dataclass(frozen=True)
 class Exchange:
@@ -83,7 +81,7 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
         "x-delivery-limit": delivery_limit,
         "x-overflow": "reject-publish",
         "x-dead-letter-exchange": PARKED_EXCHANGE,
-        _STRATEGY: "at-least-once",
+        "x-dead-letter-strategy": "at-least-once",
     }
     # Classic: a live copy is not worth replicating. No dead-letter exchange: a late one is useless.
     live = {
@@ -162,14 +160,7 @@ def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report:
         refused = _attempt(connection, lambda channel: channel.exchange_declare(step.name, step.type, durable=True))
         _note(report, f"exchange {step.name}", refused)
         return
-    refused = _attempt(connection, lambda channel: _declare_queue(channel, step, step.arguments))
-    if refused and _STRATEGY in step.arguments:
-        # A queue without at-least-once dead-lettering (an older broker, or an older queue) can still be used.
-        without = {name: value for name, value in step.arguments.items() if name != _STRATEGY}
-        if not _attempt(connection, lambda channel: _declare_queue(channel, step, without)):
-            report.declared.append(f"queue {step.name}")
-            report.differs.append(f"queue {step.name} is without {_STRATEGY}: {refused}")
-            return
+    refused = _attempt(connection, lambda channel: _declare_queue(channel, step))
     _note(report, f"queue {step.name}", refused)
     if refused:
         absent = _attempt(connection, lambda channel: channel.queue_bind(step.name, step.exchange, step.routing_key))
@@ -178,8 +169,8 @@ def _declare_one(connection: BlockingConnection, step: Exchange | Queue, report:
             found.append(f"queue {step.name} cannot be used: {absent}")
 
 
-def _declare_queue(channel: BlockingChannel, queue: Queue, arguments: Mapping[str, Any]) -> None:
-    channel.queue_declare(queue.name, durable=True, arguments=dict(arguments))
+def _declare_queue(channel: BlockingChannel, queue: Queue) -> None:
+    channel.queue_declare(queue.name, durable=True, arguments=dict(queue.arguments))
     channel.queue_bind(queue.name, queue.exchange, queue.routing_key)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
 from headrace.core.groups import groups, slices
-from headrace.queues.ports import RetryRecord, VisibilityChange
+from headrace.queues.ports import RetryRecord
 from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call
 from headrace.runtime.threads import Parallel
 
@@ -83,10 +83,10 @@ class SqsRetryLane:
                 outcomes[index] = failure
         return outcomes
 
-    def postpone(self, postponements: Sequence[VisibilityChange]) -> None:
+    def postpone(self, pauses: Mapping[str, int]) -> None:
         entries = [
-            {"Id": str(index), "ReceiptHandle": each.receipt, "VisibilityTimeout": each.seconds}
-            for index, each in enumerate(postponements)
+            {"Id": str(index), "ReceiptHandle": receipt, "VisibilityTimeout": seconds}
+            for index, (receipt, seconds) in enumerate(pauses.items())
         ]
         self._parallel.map(self._postpone_batch, slices(entries, BATCH_ENTRIES))
 
