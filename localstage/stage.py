@@ -14,7 +14,7 @@ from pathlib import Path
 
 from localstage.core.errors import PortTaken, StageError, TemplateError
 from localstage.core.model import StageModel
-from localstage.functions import Built, FunctionPool, build
+from localstage.functions import Built, FunctionPool, PoolSettings, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import HOST, listen
@@ -87,11 +87,7 @@ class Stage:
         model = with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
         environment = base_environment(endpoints)
         pool = FunctionPool(
-            model.functions,
-            state_dir=self._state_dir,
-            layer_paths=built.layers,
-            runtime_path=built.runtime,
-            base_environment=environment,
+            model.functions, PoolSettings(self._state_dir, built.layers, built.runtime, base_environment=environment)
         )
         await asyncio.gather(
             self._begin("functions", pool.start, pool.stop),

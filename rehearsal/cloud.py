@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,6 @@ from botocore.exceptions import ClientError
 
 from localstage.services import install
 from localstage.services.aws import MiniStack
-from localstage.services.guardian import Guardian
-from localstage.services.ports import Ports
 from localstage.services.service import ACCOUNT
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +24,7 @@ _ALIAS = "live"
 _KEPT_ROLE = "ApiGatewayLogs"  # docs/how-to/delete-a-stack.md says why
 
 
+@dataclass(eq=False, kw_only=True)
 class Cloud(MiniStack):
     """MiniStack with :mod:`rehearsal.shim`. It keeps everything in memory."""
 
@@ -35,21 +33,22 @@ class Cloud(MiniStack):
     app = "rehearsal.shim:app"
     patience_at_start = 30.0
 
-    def __init__(self, guardian: Guardian, folder: Path, *, python: Path, runtime: Path, machines_url: str) -> None:
-        environ = {**os.environ, "TMPDIR": ""}
-        super().__init__(guardian, Ports(folder / "ports.json"), folder, python=python, environ=environ)
-        self._runtime = runtime
-        self._machines_url = machines_url
-        self.denials = folder / "denials.jsonl"
+    runtime: Path
+    machines_url: str
+
+    @property
+    def denials(self) -> Path:
+        """The file of denied calls."""
+        return self.folder / "denials.jsonl"
 
     def settings(self) -> dict[str, str]:
         return {
             "AUTH": "true",
             # Functions are processes.
             "LAMBDA_EXECUTOR": "local",
-            "REHEARSAL_MACHINES": self._machines_url,
+            "REHEARSAL_MACHINES": self.machines_url,
             "REHEARSAL_DECISIONS": str(self.denials),
-            "REHEARSAL_RUNTIME": str(self._runtime),
+            "REHEARSAL_RUNTIME": str(self.runtime),
         }
 
     async def launch(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from localstage.functions import build as build_runtime
 from localstage.services.guardian import Guardian
+from localstage.services.ports import Ports
 from rehearsal import report
 from rehearsal.cloud import ROOT, Account, Cloud, Resource, ensure_cloud
 from rehearsal.errors import RehearsalError
@@ -182,7 +183,13 @@ async def rehearsal(say: Say, state: Path = STATE) -> AsyncIterator[Rehearsal]:
             folder = run / "cloud"
             folder.mkdir()
             cloud = Cloud(
-                guardian, folder, python=environment, runtime=built.runtime.absolute(), machines_url=machines.url
+                guardian,
+                Ports(folder / "ports.json"),
+                folder,
+                environ={**os.environ, "TMPDIR": ""},
+                python=environment,
+                runtime=built.runtime.absolute(),
+                machines_url=machines.url,
             )
             await cloud.start()
             sam.variables = cloud.variables

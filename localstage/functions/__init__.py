@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from localstage.functions.layers import Built, build
 from localstage.functions.pool import FunctionPool, FunctionStatus
+from localstage.functions.settings import PoolSettings
 
-__all__ = ["Built", "FunctionPool", "FunctionStatus", "build"]
+__all__ = ["Built", "FunctionPool", "FunctionStatus", "PoolSettings", "build"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,34 +40,12 @@ class FunctionStatus:
 class FunctionPool:
     """Runs events in worker processes, as Lambda would.
 
-    ``layer_paths``: layer id to the directory mounted as ``/opt``; ``runtime_path``: holds awslambdaric and boto3.
-    ``max_environments`` bounds the processes of one function, dedicated ones excepted; default twice the processors.
-    ``base_environment``: variables for every function, such as ``AWS_REGION`` and keys. Times in seconds.
     Use it in the main thread's event loop only: the kernel ends the processes when the thread that made them ends.
     """
 
-    def __init__(
-        self,
-        functions: Mapping[str, Function],
-        *,
-        state_dir: Path,
-        layer_paths: Mapping[str, Path],
-        runtime_path: Path,
-        base_environment: Mapping[str, str],
-        max_environments: int | None = None,
-        init_timeout: float = 10.0,
-        idle_timeout: float = 600.0,
-    ) -> None:
+    def __init__(self, functions: Mapping[str, Function], settings: PoolSettings) -> None:
         self._functions = dict(functions)
-        self._settings = PoolSettings(
-            state_dir=state_dir,
-            layer_paths=layer_paths,
-            runtime_path=runtime_path,
-            max_environments=max_environments or 2 * (os.cpu_count() or 1),
-            base_environment=base_environment,
-            init_timeout=init_timeout,
-            idle_timeout=idle_timeout,
-        )
+        self._settings = settings
         self._groups: dict[tuple[str, str | None], Group] = {}
         self._logs: dict[str, FunctionLog] = {}
         self._failures = Reporter(_log)

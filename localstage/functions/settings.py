@@ -22,14 +22,16 @@ class PoolSettings:
     """What all functions of a stage share; times in seconds.
 
     ``layer_paths`` gives, for a layer id, the directory that Lambda would mount as ``/opt`` (with ``python/`` in it)
-    or directly one that holds packages.
+    or directly one that holds packages; ``runtime_path`` holds awslambdaric and boto3. ``base_environment`` has
+    variables for every function, such as ``AWS_REGION`` and keys. ``max_environments`` bounds the processes of one
+    function, dedicated ones excepted.
     """
 
     state_dir: Path
     layer_paths: Mapping[str, Path]
     runtime_path: Path
-    max_environments: int
     base_environment: Mapping[str, str]
+    max_environments: int = 2 * (os.cpu_count() or 1)
     account: str = "123456789012"
     init_timeout: float = 10.0
     idle_timeout: float = 600.0
@@ -64,25 +66,8 @@ def layer_path(function: Function, layer_paths: Mapping[str, Path]) -> list[Path
 
     Lambda unpacks layers in order into one ``/opt``, the later over the earlier: here the later comes first.
     """
-    path: list[Path] = []
-    for layer in reversed(function.layers):
-        mounted = layer_paths.get(layer.id, layer.content)
-        path += _importable(mounted)
-        if layer.requirements is not None and layer.content != mounted and _has_code(layer.content):
-            path += _importable(layer.content)
-    return path
-
-
-def _importable(directory: Path) -> list[Path]:
-    python = directory / "python"
-    if not python.is_dir():
-        return [directory.absolute()]
-    site = python / "lib" / f"python{_VERSION}" / "site-packages"
-    return [each.absolute() for each in (site, python) if each.is_dir()]
-
-
-def _has_code(directory: Path) -> bool:
-    return any(directory.glob("*.py")) or any(directory.glob("*/__init__.py")) or (directory / "python").is_dir()
+    mounted = (layer_paths.get(layer.id, layer.content).absolute() for layer in reversed(function.layers))
+    return [each / "python" if (each / "python").is_dir() else each for each in mounted]
 
 
 def command(function: Function, settings: PoolSettings) -> list[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
-from localstage.services.guardian import Guardian
-from localstage.services.ports import Ports
 from localstage.services.service import ACCOUNT, HOST, Service, http_answers, plain_environment
 
 _ROOT = Path(__file__).parents[2]
@@ -19,6 +18,7 @@ loglevel = "WARNING"
 """
 
 
+@dataclass(eq=False, kw_only=True)
 class MiniStack(Service):
     """MiniStack as the ASGI application ``app``, with ``settings`` in its environment.
 
@@ -26,24 +26,12 @@ class MiniStack(Service):
     3 s.
     """
 
-    port_name = "aws"
-    app = "localstage.ministack:app"
-    patience_at_start = 20.0
+    port_name: ClassVar[str] = "aws"
+    app: ClassVar[str] = "localstage.ministack:app"
+    patience_at_start: ClassVar[float] = 20.0
 
-    def __init__(
-        self,
-        guardian: Guardian,
-        ports: Ports,
-        folder: Path,
-        *,
-        python: Path,
-        environ: Mapping[str, str],
-        session_token: str = "",
-    ) -> None:
-        super().__init__(guardian, ports, folder)
-        self._python = python
-        self._environ = environ
-        self._session_token = session_token
+    python: Path
+    session_token: str = field(default="", repr=False)
 
     def settings(self) -> dict[str, str]:
         """More variables of MiniStack."""
@@ -72,17 +60,17 @@ class MiniStack(Service):
         config.write_text(_SERVER.format(address=self.address))
         self.process = await self.guardian.spawn(
             self.name,
-            [self._python, "-m", "hypercorn", "--config", str(config), self.app],
+            [self.python, "-m", "hypercorn", "--config", str(config), self.app],
             folder=self.folder,
             log=self.folder / "ministack.log",
-            environment=plain_environment(self._environ, **settings),
+            environment=plain_environment(self.environ, **settings),
             saves_at_end="PERSIST_STATE" in settings,
         )
         await self.until_it_answers(self.patience_at_start)
         return ""
 
     async def answers(self) -> bool:
-        return await http_answers(f"{self.url}/_ministack/health", self._session_token)
+        return await http_answers(f"{self.url}/_ministack/health", self.session_token)
 
 
 class Aws(MiniStack):
@@ -98,5 +86,5 @@ class Aws(MiniStack):
             "PERSIST_STATE": "1",
             "STATE_DIR": str(self.folder / "state"),
             "SERVICES": "sqs,secretsmanager",
-            "HEADRACE_SESSION_TOKEN": self._session_token,
+            "HEADRACE_SESSION_TOKEN": self.session_token,
         }

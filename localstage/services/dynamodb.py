@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from localstage.services import install
-from localstage.services.guardian import Guardian
-from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
 # In this order: own_machine checks a request before consumed_capacity may answer it.
@@ -28,6 +26,7 @@ def node_command(packages: Path) -> tuple[list[str | Path], dict[str, str]]:
     return [install.node_program(), *preloads], {"NODE_PATH": str(packages)}
 
 
+@dataclass(eq=False, kw_only=True)
 class DynamoDb(Service):
     """Each write is on disk before it is acknowledged, so it needs no time to stop.
 
@@ -37,20 +36,8 @@ class DynamoDb(Service):
     name = "DynamoDB (dynalite)"
     patience = 2.0
 
-    def __init__(
-        self,
-        guardian: Guardian,
-        ports: Ports,
-        folder: Path,
-        *,
-        packages: Path,
-        environ: Mapping[str, str],
-        session_token: str = "",
-    ) -> None:
-        super().__init__(guardian, ports, folder)
-        self._session_token = session_token
-        self._packages = packages
-        self._environ = environ
+    packages: Path
+    session_token: str = field(default="", repr=False)
 
     async def launch(self) -> str:
         self.port = self.ports.take("dynamodb")
@@ -58,17 +45,17 @@ class DynamoDb(Service):
         # AWS takes seconds to create a table; the stage does not simulate that.
         delays = {f"{action}TableMs": "0" for action in ("create", "update", "delete")}
         arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
-        node, variables = node_command(self._packages)
-        variables |= {"AWS_REGION": "us-east-1", "HEADRACE_SESSION_TOKEN": self._session_token}
+        node, variables = node_command(self.packages)
+        variables |= {"AWS_REGION": "us-east-1", "HEADRACE_SESSION_TOKEN": self.session_token}
         self.process = await self.guardian.spawn(
             self.name,
-            [*node, self._packages / "dynalite" / "cli.js", *arguments],
+            [*node, self.packages / "dynalite" / "cli.js", *arguments],
             folder=self.folder,
             log=self.folder / "dynalite.log",
-            environment=plain_environment(self._environ, **variables),
+            environment=plain_environment(self.environ, **variables),
         )
         await self.until_it_answers(15)
         return ""
 
     async def answers(self) -> bool:
-        return await http_answers(self.url, self._session_token)
+        return await http_answers(self.url, self.session_token)

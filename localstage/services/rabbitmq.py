@@ -6,12 +6,13 @@ import asyncio
 import secrets
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from localstage.core.errors import ServiceError
 from localstage.services.amqp import LoginRefused, log_in
-from localstage.services.guardian import GuardedProcess, Guardian
-from localstage.services.ports import Ports, is_free
+from localstage.services.guardian import GuardedProcess
+from localstage.services.ports import is_free
 from localstage.services.service import HOST, Service, plain_environment, write_private
 
 _START_SECONDS = 60.0
@@ -32,6 +33,7 @@ raft.wal_max_size_bytes = 64000000
 """
 
 
+@dataclass(eq=False, kw_only=True)
 class RabbitMq(Service):
     """A broker whose queues survive restarts and ``kill -9``; ``username`` is its administrator.
 
@@ -40,24 +42,11 @@ class RabbitMq(Service):
 
     name = "RabbitMQ"
 
-    def __init__(
-        self,
-        guardian: Guardian,
-        ports: Ports,
-        folder: Path,
-        *,
-        program: Path,
-        username: str,
-        password: str,
-        environ: Mapping[str, str],
-    ) -> None:
-        super().__init__(guardian, ports, folder)
-        self._program = program
-        self._username = username
-        self._password = password
-        self._environ = environ
-        self._epmd: GuardedProcess | None = None
-        self._console_port = 0
+    program: Path
+    username: str
+    password: str = field(repr=False)
+    _epmd: GuardedProcess | None = field(default=None, init=False)
+    _console_port: int = field(default=0, init=False)
 
     @property
     def url(self) -> str:
@@ -73,11 +62,11 @@ class RabbitMq(Service):
         self._console_port = self.ports.take("rabbitmq-management")
         distribution, epmd_port = self.ports.take("rabbitmq-distribution"), self.ports.take("rabbitmq-epmd")
         self._configure()
-        environment = plain_environment(self._environ, **self._settings(distribution, epmd_port))
+        environment = plain_environment(self.environ, **self._settings(distribution, epmd_port))
         await self._start_epmd(epmd_port, environment)
         self.process = await self.guardian.spawn(
             self.name,
-            [self._program],
+            [self.program],
             folder=self.folder,
             log=self.folder / "rabbitmq.log",
             environment=environment,
@@ -91,10 +80,10 @@ class RabbitMq(Service):
                 "The broker's data in .local was created with other credentials than the stage has now. "
                 "To start with empty data, run: make reset"
             ) from None
-        return await log_in(self.url, self._username, self._password)
+        return await log_in(self.url, self.username, self.password)
 
     async def answers(self) -> bool:
-        await log_in(self.url, self._username, self._password)
+        await log_in(self.url, self.username, self.password)
         return True
 
     async def stop(self) -> None:
@@ -126,7 +115,7 @@ class RabbitMq(Service):
         )
         (self.folder / "enabled_plugins").write_text("[rabbitmq_management].\n")
         (self.folder / "rabbitmq-env.conf").write_text("")
-        account = f"{{default_user, {_binary(self._username)}}}, {{default_pass, {_binary(self._password)}}}"
+        account = f"{{default_user, {_binary(self.username)}}}, {{default_pass, {_binary(self.password)}}}"
         write_private(self.folder / "advanced.config", f"[{{rabbit, [{account}]}}].\n")
         cookie = self.folder / ".erlang.cookie"
         if not cookie.exists():

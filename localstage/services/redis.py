@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from localstage.core.errors import ServiceError
-from localstage.services.guardian import Guardian
-from localstage.services.ports import Ports
 from localstage.services.service import HOST, Service, plain_environment, write_private
 
 SLOTS = 16384
@@ -32,20 +30,14 @@ daemonize no
 """
 
 
+@dataclass(eq=False, kw_only=True)
 class Redis(Service):
     """A cache without persistence; its password is in ``folder/password`` and the same at the next start."""
 
     name = "Redis"
 
-    def __init__(
-        self, guardian: Guardian, ports: Ports, folder: Path, *, program: Path, environ: Mapping[str, str]
-    ) -> None:
-        super().__init__(guardian, ports, folder)
-        self._program = program
-        self._environ = environ
-        self._asking = asyncio.Lock()
-        if program.name.startswith("valkey"):
-            self.name = "Valkey"
+    program: Path
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     @property
     def url(self) -> str:
@@ -71,10 +63,10 @@ class Redis(Service):
         write_private(config, _CONFIG.format(port=self.port, host=HOST, password=self._password()))
         self.process = await self.guardian.spawn(
             self.name,
-            [self._program, config],
+            [self.program, config],
             folder=self.folder,
             log=self.folder / "redis.log",
-            environment=plain_environment(self._environ),
+            environment=plain_environment(self.environ),
         )
         await self.until_it_answers(10)
         info = await command(self.endpoint, "INFO server")

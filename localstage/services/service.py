@@ -7,8 +7,9 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 
@@ -24,19 +25,21 @@ ACCOUNT = "123456789012"
 _POLL = 0.05
 
 
+@dataclass(eq=False)
 class Service(ABC):
     """A program that the stage starts on its own port, with its data in ``folder``."""
 
-    name: str
-    patience: float = 5.0
+    name: ClassVar[str]
+    patience: ClassVar[float] = 5.0
     """Seconds that it gets to stop after SIGTERM."""
 
-    def __init__(self, guardian: Guardian, ports: Ports, folder: Path) -> None:
-        self.guardian = guardian
-        self.ports = ports
-        self.folder = folder
-        self.port = 0
-        self.process: GuardedProcess | None = None
+    guardian: Guardian
+    ports: Ports
+    folder: Path
+    environ: Mapping[str, str] = field(kw_only=True)
+    """The user's variables."""
+    port: int = field(default=0, init=False)
+    process: GuardedProcess | None = field(default=None, init=False)
 
     @property
     def address(self) -> str:

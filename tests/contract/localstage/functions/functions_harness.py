@@ -12,7 +12,7 @@ from typing import Any
 
 from localstage.core.invoker import Invocation
 from localstage.core.model import Function, Layer
-from localstage.functions import FunctionPool
+from localstage.functions import FunctionPool, PoolSettings
 
 ECHO = "def handler(event, context):\n    return event\n"
 SLEEP = "import os, time\ndef handler(event, context):\n    time.sleep(event)\n    return os.getpid()\n"
@@ -37,8 +37,7 @@ class Stage:
         )
 
     async def run(self, *functions: Function, **options: Any) -> FunctionPool:
-        pool = FunctionPool(
-            {function.id: function for function in functions},
+        settings = PoolSettings(
             state_dir=self.folder / "state",
             layer_paths=options.pop("layer_paths", {}),
             runtime_path=self.runtime,
@@ -46,6 +45,7 @@ class Stage:
             max_environments=options.pop("max_environments", 4),
             **options,
         )
+        pool = FunctionPool({function.id: function for function in functions}, settings)
         await pool.start()
         self.pools.append(pool)
         return pool
