@@ -10,10 +10,11 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import click
 from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rich.console import Console
 from rich.table import Table
 
@@ -87,34 +88,22 @@ class StatusServer:
         return json_response(200, status)
 
 
+class _Outage(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    service: Annotated[str, Field(strict=True, min_length=1)]
+    seconds: Annotated[float, Field(strict=True, ge=0, le=LONGEST_OUTAGE)]
+
+
 def _kill(services: _Services, body: bytes) -> web.Response:
     try:
-        service, seconds = _outage(body)
-        return message_response(200, services.kill(service, seconds))
-    except ValueError as error:
-        return message_response(400, str(error))
+        outage = _Outage.model_validate_json(body)
+        return message_response(200, services.kill(outage.service, outage.seconds))
+    except ValidationError as error:
+        first = error.errors()[0]
+        return message_response(400, f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}")
     except ServiceError as error:
         return message_response(404, str(error))
-
-
-def _outage(body: bytes) -> tuple[str, float]:
-    """The service and the seconds that a body names.
-
-    Raises:
-        ValueError: it has another form; says what is allowed.
-    """
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict) or value.keys() != {"service", "seconds"}:
-        raise ValueError('body: must be {"service": "RabbitMQ", "seconds": 20}')
-    service, seconds = value["service"], value["seconds"]
-    if not isinstance(service, str) or not service:
-        raise ValueError(f"service: {service!r} is not a name of a service")
-    if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_OUTAGE:
-        raise ValueError(f"seconds: {seconds!r} is not a number from 0 to {LONGEST_OUTAGE:g}")
-    return service, seconds
 
 
 def print_status(running: Running) -> None:

@@ -31,7 +31,7 @@ def is_refusal(payload: bytes) -> bool:
 
 
 class Functions(Protocol):
-    """Runs functions by logical id."""
+    """Runs functions by their logical ids in the template."""
 
     async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
         """Run one event and return its result. A function's failure is a result too, not an exception.
@@ -41,7 +41,6 @@ class Functions(Protocol):
         limit.
 
         Raises:
-            KeyError: no such function.
             localstage.core.errors.StageError: the stage is stopping, or the environment could not be started.
         """
         ...

@@ -91,7 +91,6 @@ class FunctionPool:
         Waits for an environment as long as the caller does. A call that is cancelled while it waits never runs.
 
         Raises:
-            KeyError: no such function.
             StageError: the stage is stopping, or no process could be started.
         """
         if not self._running:

@@ -1,4 +1,4 @@
-"""Request ids, API ids, trace ids and times, as API Gateway writes them into its events."""
+"""Request ids, facts of APIs, trace ids and times, as API Gateway writes them into its events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import base64
 import hashlib
 import os
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 ACCOUNT_ID = "123456789012"
 REGION = "us-east-1"
@@ -35,23 +37,24 @@ def trace_id() -> str:
     return f"Root=1-{int(time.time()):08x}-{os.urandom(12).hex()}"
 
 
-class Clock:
-    """The wall clock. Every event needs the access-log form of the current second, so it is cached."""
-
-    def __init__(self) -> None:
-        self._second = -1
-        self._text = ""
-
-    def now(self) -> tuple[int, str]:
-        """Return epoch milliseconds, and the time as ``09/Feb/2024:18:23:28 +0000``."""
-        millis = time.time_ns() // 1_000_000
-        second = millis // 1000
-        if second != self._second:
-            self._second, self._text = second, _access_log_time(second)
-        return millis, self._text
+def now() -> tuple[int, str]:
+    """Return epoch milliseconds, and the time as ``09/Feb/2024:18:23:28 +0000``."""
+    millis = time.time_ns() // 1_000_000
+    return millis, _access_log_time(millis // 1000)
 
 
+@lru_cache(maxsize=1)
 def _access_log_time(second: int) -> str:
     # strftime's %b follows the locale, AWS does not.
     at = datetime.fromtimestamp(second, UTC)
     return f"{at.day:02d}/{_MONTHS[at.month - 1]}/{at.year}:{at.hour:02d}:{at.minute:02d}:{at.second:02d} +0000"
+
+
+@dataclass(frozen=True)
+class ApiFacts:
+    """The fields that all events of one API share: its id, its domain (host:port here), its port and its stage."""
+
+    api_id: str
+    domain: str
+    port: int
+    stage: str = "$default"

@@ -10,10 +10,10 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from localstage.core.model import HttpApi, HttpRoute
-from localstage.gateway.aws_ids import Clock, api_id, new_id
+from localstage.gateway.aws_ids import ApiFacts, api_id, new_id
 from localstage.gateway.cors import CorsPolicy
 from localstage.gateway.http_answer import MalformedAnswer, http_response
-from localstage.gateway.http_event import ApiFacts, Call, HttpEvents
+from localstage.gateway.http_event import Call, HttpEvents
 from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integrations, IntegrationTimeout
 from localstage.gateway.jwks import KeySet
 from localstage.gateway.jwt import JwtVerifier, Unauthorized, VerifiedToken
@@ -64,7 +64,6 @@ class HttpApiServer:
         self._api = api
         self._integrations = integrations
         self._keys = keys
-        self._clock = Clock()
         self._listener = TcpListener(self._handle, port, max_body=MAX_BODY)
         self._cors = CorsPolicy(api.cors) if api.cors else None
         self._routes: RouteTable[_Target] | None = None
@@ -87,9 +86,7 @@ class HttpApiServer:
 
         def target(route: HttpRoute) -> _Target:
             verifier = verifiers[route.authorizer_id] if route.authorizer_id else None
-            return _Target(
-                route, HttpEvents(facts, route, self._clock), verifier, bucket(route.throttle) or stage_bucket
-            )
+            return _Target(route, HttpEvents(facts, route), verifier, bucket(route.throttle) or stage_bucket)
 
         self._routes = RouteTable((route.key, target(route)) for route in self._api.routes)
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 
 from localstage.core.model import HttpRoute
-from localstage.gateway.aws_ids import ACCOUNT_ID, Clock, trace_id
+from localstage.gateway.aws_ids import ACCOUNT_ID, ApiFacts, now, trace_id
 from localstage.gateway.jwt import VerifiedToken
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -22,15 +22,6 @@ _NOT_PASSED_ON = frozenset(
     {"connection", "expect", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "cookie"}
 )
 _TEXT_TYPES = frozenset({"application/json", "application/javascript", "application/xml"})
-
-
-@dataclass(frozen=True)
-class ApiFacts:
-    """The fields that all events of one API share: its id, its domain (host:port here) and its port."""
-
-    api_id: str
-    domain: str
-    port: int
 
 
 @dataclass(frozen=True)
@@ -50,21 +41,20 @@ class Call:
 class HttpEvents:
     """Builds the events of one route."""
 
-    def __init__(self, facts: ApiFacts, route: HttpRoute, clock: Clock) -> None:
+    def __init__(self, facts: ApiFacts, route: HttpRoute) -> None:
         self._facts = facts
-        self._clock = clock
         self._scopes = route.scopes
         key = encode(route.key)
         self._head = f'{{"version":"2.0","routeKey":{key},"rawPath":'
         self._context = f'{{"accountId":"{ACCOUNT_ID}","apiId":"{facts.api_id}"'
         self._domain = f',"domainName":{encode(facts.domain)},"domainPrefix":"{facts.api_id}","http":{{"method":'
-        self._tail = f',"routeKey":{key},"stage":"$default","time":"'
+        self._tail = f',"routeKey":{key},"stage":{encode(facts.stage)},"time":"'
 
     def build(self, call: Call) -> bytes:
         """Return the event as JSON."""
         source_ip = call.request.remote or "127.0.0.1"
         headers, cookies = self._headers(call, source_ip)
-        millis, now = self._clock.now()
+        millis, at = now()
         path = encode(call.path)
         parts = [self._head, path, ',"rawQueryString":', encode(call.query)]
         if cookies:
@@ -75,7 +65,7 @@ class HttpEvents:
         parts += (',"requestContext":', self._context, self._authorizer(call.token), self._domain)
         parts += (encode(call.method), ',"path":', path, ',"protocol":"HTTP/1.1","sourceIp":', encode(source_ip))
         parts += (',"userAgent":', encode(headers.get("user-agent", "")), '},"requestId":"', call.request_id, '"')
-        parts += (self._tail, now, '","timeEpoch":', str(millis), "}")
+        parts += (self._tail, at, '","timeEpoch":', str(millis), "}")
         if call.parameters:
             parts += (',"pathParameters":', encode(call.parameters))
         parts.append(_body(call.body, headers.get("content-type", "")))

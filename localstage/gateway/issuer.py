@@ -8,7 +8,6 @@ valid after a restart.
 from __future__ import annotations
 
 import hmac
-import logging
 import time
 import uuid
 from collections.abc import Iterable
@@ -18,12 +17,11 @@ from typing import Any
 import jwt
 from aiohttp import web
 
-from localstage.core.errors import NotRunning, PortTaken, ServiceError
+from localstage.core.errors import NotRunning
 from localstage.gateway.issuerkey import IssuerKey
 from localstage.gateway.serving import TcpListener, foreign_response, json_response, message_response
 from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
-
-log = logging.getLogger("localstage.gateway")
+from localstage.services.ports import Ports
 
 CLIENT_ID = "local"
 """The app client that tokens are issued to: their ``client_id`` and ``aud``."""
@@ -40,7 +38,7 @@ class Issuer:
     """
 
     def __init__(self, state_dir: Path, *, url: str | None = None) -> None:
-        self._port_file = state_dir / "issuer-port"
+        self._ports = Ports(state_dir / "issuer-port.json")
         self._key = IssuerKey(state_dir / "issuer.pem")
         self._url = url
         self._listener: TcpListener | None = None
@@ -65,16 +63,12 @@ class Issuer:
         """Load or make the key, and listen on the last port if it is free, else on any.
 
         Raises:
-            ServiceError: the key file cannot be used, or the folder not written to.
+            ServiceError: the key file cannot be used.
         """
         self._key.load()
-        self._listener = await self._listen()
+        self._listener = TcpListener(self._handle, self._ports.take("issuer"), max_body=16 * 1024)
+        await self._listener.start()
         self._url = f"http://{self._listener.address}/{USER_POOL}"
-        try:
-            self._port_file.write_text(str(self._listener.port))
-        except OSError as error:
-            await self.stop()
-            raise ServiceError(f"{self._port_file} cannot be written: {error.strerror}.") from None
 
     async def stop(self) -> None:
         """Stop listening."""
@@ -112,23 +106,6 @@ class Issuer:
             "jti": str(uuid.uuid4()),
         }
         return jwt.encode(claims, self._key.private, algorithm="RS256", headers={"kid": self._key.id})
-
-    async def _listen(self) -> TcpListener:
-        listener = TcpListener(self._handle, self._last_port(), max_body=16 * 1024)
-        try:
-            await listener.start()
-        except PortTaken:
-            log.info("the token issuer's last port is taken: tokens of earlier runs are no longer valid")
-            listener = TcpListener(self._handle, max_body=16 * 1024)
-            await listener.start()
-        return listener
-
-    def _last_port(self) -> int:
-        try:
-            port = int(self._port_file.read_text())
-        except (OSError, ValueError):
-            return 0
-        return port if 0 < port < 65536 else 0
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         if (refused := foreign_response(request)) is not None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from localstage.core.model import WebSocketApi
-from localstage.gateway.aws_ids import Clock, api_id, new_id
+from localstage.gateway.aws_ids import ApiFacts, api_id, new_id
 from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
 from localstage.gateway.management import Management
@@ -18,7 +18,7 @@ from localstage.gateway.serving import Port, TcpListener, foreign_response, json
 from localstage.gateway.throttle import bucket
 from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
 from localstage.gateway.websocket_connection import REASONS, Connection, Limits, without_subprotocols
-from localstage.gateway.websocket_events import ConnectionEvents, Handshake, WebSocketFacts
+from localstage.gateway.websocket_events import ConnectionEvents, Handshake
 from localstage.gateway.websocket_routing import CONNECT, DISCONNECT, MessageRoutes, ProxyAnswer
 
 log = logging.getLogger("localstage.gateway.websocket")
@@ -41,7 +41,6 @@ class WebSocketApiServer:
         self._api = api
         self._integrations = integrations
         self._limits = limits or Limits()
-        self._clock = Clock()
         self._connections: dict[str, Connection] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -102,9 +101,9 @@ class WebSocketApiServer:
         if not web.WebSocketResponse().can_prepare(bare):
             return message_response(400, "Bad Request")
         connection_id, request_id = new_id(), new_id()
-        facts = WebSocketFacts(api_id(self._api.id), self._listener.address, self._listener.port, self._api.stage)
+        facts = ApiFacts(api_id(self._api.id), self._listener.address, self._listener.port, self._api.stage)
         handshake = Handshake.of(request, facts)
-        events = ConnectionEvents(facts, handshake, connection_id, self._clock)
+        events = ConnectionEvents(facts, handshake, connection_id)
         try:
             subprotocol = await self._admit(handshake, events, request_id)
         except HandshakeRefused as refused:

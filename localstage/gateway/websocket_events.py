@@ -5,7 +5,6 @@ The common fields of a connection's messages are encoded once, when the connecti
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,21 +12,10 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from localstage.gateway.aws_ids import ACCOUNT_ID, REGION, Clock, new_id, trace_id
-
-encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+from localstage.gateway.aws_ids import ACCOUNT_ID, REGION, ApiFacts, new_id, now, trace_id
+from localstage.gateway.http_event import encode
 
 _NOT_PASSED_ON = frozenset({"connection", "upgrade", "keep-alive", "transfer-encoding", "te", "proxy-connection"})
-
-
-@dataclass(frozen=True)
-class WebSocketFacts:
-    """The fields that all events of one API share."""
-
-    api_id: str
-    domain: str
-    port: int
-    stage: str
 
 
 @dataclass(frozen=True)
@@ -42,7 +30,7 @@ class Handshake:
     user_agent: str | None
 
     @classmethod
-    def of(cls, request: web.BaseRequest, facts: WebSocketFacts) -> Handshake:
+    def of(cls, request: web.BaseRequest, facts: ApiFacts) -> Handshake:
         """Take what events need from a request; header names stay as the client wrote them."""
         source_ip = request.remote or "127.0.0.1"
         multi_headers: dict[str, list[str]] = {}
@@ -69,12 +57,11 @@ class Handshake:
 class ConnectionEvents:
     """Builds the events of one connection."""
 
-    def __init__(self, facts: WebSocketFacts, handshake: Handshake, connection_id: str, clock: Clock) -> None:
+    def __init__(self, facts: ApiFacts, handshake: Handshake, connection_id: str) -> None:
         self._facts = facts
         self._handshake = handshake
         self._connection_id = connection_id
-        self._clock = clock
-        self.connected_at = clock.now()[0]
+        self.connected_at = now()[0]
         self._authorizer: Mapping[str, Any] | None = None
         self._common = self._encode_common()
 
@@ -104,10 +91,10 @@ class ConnectionEvents:
 
     def message(self, route_json: str, body: str, request_id: str) -> bytes:
         """Return a MESSAGE event; ``route_json`` is the encoded route key."""
-        millis, now = self._clock.now()
+        millis, at = now()
         return (
             f'{{"requestContext":{{"routeKey":{route_json},"messageId":"{new_id()}","eventType":"MESSAGE",'
-            f'"extendedRequestId":"{request_id}","requestTime":"{now}","messageDirection":"IN",'
+            f'"extendedRequestId":"{request_id}","requestTime":"{at}","messageDirection":"IN",'
             f'"requestTimeEpoch":{millis},"requestId":"{request_id}",{self._common}}},'
             f'"body":{encode(body)},"isBase64Encoded":false}}'
         ).encode("utf-8", "replace")
@@ -126,12 +113,12 @@ class ConnectionEvents:
         return encode(event).encode("utf-8", "replace")
 
     def _context(self, route_key: str, event_type: str, request_id: str) -> dict[str, Any]:
-        millis, now = self._clock.now()
+        millis, at = now()
         return {
             "routeKey": route_key,
             "eventType": event_type,
             "extendedRequestId": request_id,
-            "requestTime": now,
+            "requestTime": at,
             "messageDirection": "IN",
             "requestTimeEpoch": millis,
             "requestId": request_id,

@@ -10,8 +10,8 @@ from typing import Any
 from localstage.core.errors import TemplateError
 from localstage.core.model import WebSocketApi, WebSocketRoute
 from localstage.gateway.http_answer import MalformedAnswer, answer_body, status_code
+from localstage.gateway.http_event import encode
 from localstage.gateway.throttle import TokenBucket, bucket
-from localstage.gateway.websocket_events import encode
 
 CONNECT = "$connect"
 DISCONNECT = "$disconnect"

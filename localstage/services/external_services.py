@@ -60,21 +60,11 @@ def host_and_port(url: SplitResult, variable: str, default: int) -> tuple[str, i
         ServiceError: it has no host, or its port is no number.
     """
     try:
-        host, port = url.hostname, url.port
+        if url.hostname:
+            return url.hostname, url.port or default
     except ValueError:
-        host, port = None, None
-    if not host:
-        raise ServiceError(f"{variable} is not a URL with a host; write it like {_EXAMPLES[variable]}.")
-    return host, port or default
-
-
-_EXAMPLES = {
-    "LOCALSTAGE_RABBITMQ_URL": "amqp://user:password@127.0.0.1:5672",
-    "LOCALSTAGE_REDIS_URL": "redis://:password@127.0.0.1:6379",
-    "LOCALSTAGE_DYNAMODB_URL": "http://127.0.0.1:8000",
-    "LOCALSTAGE_SQS_URL": "http://127.0.0.1:9324",
-    "LOCALSTAGE_SECRETS_MANAGER_URL": "http://127.0.0.1:4566",
-}
+        pass  # the port
+    raise ServiceError(f"{variable} is not a URL with a host, such as scheme://user:password@127.0.0.1:{default}.")
 
 
 async def check_rabbitmq(url: str, username: str, password: str, console_url: str | None = None) -> BrokerAccess:

@@ -54,12 +54,6 @@ async def pause(stopping: asyncio.Event, seconds: float) -> None:
         return
 
 
-async def cancel(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait until it has cleaned up; its errors are ignored."""
-    task.cancel()
-    await asyncio.wait({task})
-
-
 async def wind_up(tasks: Set[asyncio.Task[Any]], grace: float) -> None:
     """Wait up to ``grace`` seconds for running tasks, then cancel the rest."""
     if not tasks:

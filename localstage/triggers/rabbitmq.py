@@ -157,8 +157,6 @@ class RabbitMqTrigger:
             error = invocation.result().error
         except StageError as stage_error:
             error = str(stage_error)
-        except KeyError:
-            error = "there is no such function"
         if error is None:
             return True
         self._status.failures += 1

@@ -15,7 +15,7 @@ from localstage.core.errors import StageError, TemplateError
 from localstage.core.invoker import Functions
 from localstage.core.model import Schedule
 from localstage.core.reporter import Reporter
-from localstage.triggers.pacing import Status, cancel, wind_up
+from localstage.triggers.pacing import Status, wind_up
 
 STOP_SECONDS = 5.0
 EVERY_MINUTE = "cron(* * * * ? *)"
@@ -93,7 +93,8 @@ class ScheduleTrigger:
     async def stop(self, grace: float = STOP_SECONDS) -> None:
         """Stop firing, and give a running invocation ``grace`` seconds."""
         if self._task is not None:
-            await cancel(self._task)
+            self._task.cancel()
+            await asyncio.wait({self._task})
         await wind_up(self._runs, grace)
         self._status.state = "stopped"
 
@@ -128,5 +129,3 @@ class ScheduleTrigger:
             return (await self._functions.invoke(self._schedule.function_id, event)).error
         except StageError as error:
             return str(error)
-        except KeyError:
-            return "there is no such function"

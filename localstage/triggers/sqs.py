@@ -137,11 +137,10 @@ class SqsTrigger:
         mapping = self._mapping
         try:
             result = await self._functions.invoke(mapping.function_id, event)
-        except (StageError, KeyError) as error:
+        except StageError as error:
             # The messages are not the cause. Without a pause, the whole queue would use up its receive counts.
             self._refused_pause = self._refused.next()
-            reason = str(error) if isinstance(error, StageError) else "there is no such function"
-            self._failed(reason, len(ids))
+            self._failed(str(error), len(ids))
             return ids
         self._refused.reset()
         self._refused_pause = 0.0

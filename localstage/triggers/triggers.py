@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
-from localstage.core.errors import TemplateError
 from localstage.core.invoker import Functions
 from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping, StageModel
 from localstage.triggers.pacing import Status
@@ -42,7 +41,6 @@ class Triggers:
         sqs_endpoint: str | None,
         queue_urls: Mapping[str, str],
         region: str = "us-east-1",
-        account: str = "123456789012",
         sqs_credentials: tuple[str, str, str | None] | None = None,
     ) -> None:
         self._model = model
@@ -50,7 +48,6 @@ class Triggers:
         self._broker_urls = broker_urls
         self._queue_urls = queue_urls
         self._region = region
-        self._account = account
         self._make_client = partial(make_client, sqs_endpoint, region, sqs_credentials)
         self._running: list[_Trigger] = []
 
@@ -58,7 +55,7 @@ class Triggers:
         """Start every enabled trigger; returns before the sources answer.
 
         Raises:
-            TemplateError: a mapping names an unknown broker or queue, or a schedule cannot be read.
+            TemplateError: a schedule cannot be read.
         """
         self._running = [*map(self._rabbitmq, self._model.rabbitmq_mappings.values())]
         self._running += map(self._sqs, self._model.sqs_mappings.values())
@@ -75,27 +72,20 @@ class Triggers:
         return sorted((trigger.status() for trigger in self._running), key=lambda status: status.id)
 
     def _rabbitmq(self, mapping: RabbitMqMapping) -> _Trigger:
-        url = _source(mapping.id, mapping.broker_id, self._broker_urls, self._model.brokers)
-        broker, secret = self._model.brokers[mapping.broker_id], self._model.secrets[mapping.secret_id]
-        try:
-            login = json.loads(secret.value)
-            username, password = str(login["username"]), str(login["password"])
-        except (ValueError, KeyError, TypeError):
-            raise TemplateError(f'{mapping.id}: {secret.id} must hold {{"username": …, "password": …}}') from None
+        login = json.loads(self._model.secrets[mapping.secret_id].value)
         return RabbitMqTrigger(
-            mapping, self._functions, broker_url=url, username=username, password=password, broker_arn=broker.arn
+            mapping,
+            self._functions,
+            broker_url=self._broker_urls[mapping.broker_id],
+            username=login["username"],
+            password=login["password"],
+            broker_arn=self._model.brokers[mapping.broker_id].arn,
         )
 
     def _sqs(self, mapping: SqsMapping) -> _Trigger:
-        url = _source(mapping.id, mapping.queue_id, self._queue_urls, self._model.queues)
+        url = self._queue_urls[mapping.queue_id]
         arn = queue_arn(url, self._region)
         return SqsTrigger(mapping, self._functions, queue_url=url, queue_arn=arn, client_factory=self._make_client)
 
     def _schedule(self, schedule: Schedule) -> _Trigger:
-        return ScheduleTrigger(schedule, self._functions, region=self._region, account=self._account)
-
-
-def _source(id: str, source: str, urls: Mapping[str, str], declared: Mapping[str, object]) -> str:
-    if source not in urls or source not in declared:
-        raise TemplateError(f"{id}: {source} is not a broker or queue that this stage runs")
-    return urls[source]
+        return ScheduleTrigger(schedule, self._functions, region=self._region)

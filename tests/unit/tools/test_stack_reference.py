@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.stack_reference.pages import REFERENCE, render_all
+from tools.stack_reference.__main__ import REFERENCE, render_all
 
 PAGES = render_all()
 

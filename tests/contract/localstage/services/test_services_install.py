@@ -123,5 +123,5 @@ async def test_an_unavailable_external_service_is_named_with_its_variable(
 
 
 async def test_a_url_without_a_host_is_refused_with_an_example() -> None:
-    with pytest.raises(ServiceError, match=r"write it like amqp://user:password@127\.0\.0\.1:5672"):
+    with pytest.raises(ServiceError, match=r"such as scheme://user:password@127\.0\.0\.1:5672"):
         await external_services.check_rabbitmq("localhost:5672", "user", "password")
