@@ -114,6 +114,7 @@ def rides_per_hour(count: int, cache_port: int, queries: list[dict[str, Any]]) -
     from headrace.api.router import Api, Route, http_handler
     from headrace.core.times import SystemClock
     from headrace.runtime.aws import client as lean
+    from headrace.runtime.threads import Parallel
     from headrace.streams.ski.dynamodb import DynamoResorts
     from headrace.streams.ski.redis import RedisDayCounts
     from headrace.streams.ski.resort_days import ResortDays
@@ -123,7 +124,9 @@ def rides_per_hour(count: int, cache_port: int, queries: list[dict[str, Any]]) -
     resorts = DynamoResorts(lean("dynamodb"), "Resorts")
     resorts.add_season(RESORT, SEASON, "Mission Ridge")
     counts = RedisDayCounts(_cache(cache_port))
-    days = ResortDays(watched_reader(queries), "LiftRides", resorts, counts, clock, parallel=PARALLEL)
+    days = ResortDays(
+        watched_reader(queries), "LiftRides", resorts, counts, clock, parallel=Parallel(PARALLEL, "resort-days")
+    )
     unused: Any = None  # this route does not use them
     services = SkiServices(unused, "LiftRides", days, resorts, unused)
     route = "GET /resorts/{resortID}/seasons/{seasonID}/days/{dayID}/hours"

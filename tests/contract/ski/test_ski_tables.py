@@ -13,6 +13,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
+from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Table
@@ -127,7 +128,7 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     play_responses(dynamodb, lambda body: refusal("Refused") if refused and "KeyConditionExpression" in body else None)
     resorts = DynamoResorts(dynamodb, RESORTS)
     hook = RideHook(counts, resorts, clock)
-    days = ResortDays(DynamoColumns(dynamodb), RIDES, resorts, counts, clock, parallel=8)
+    days = ResortDays(DynamoColumns(dynamodb), RIDES, resorts, counts, clock, parallel=Parallel(8, "days"))
     day = ResortDay(7, 2025, 45)
     resorts.add_season(7, 2025)
 

@@ -7,6 +7,7 @@ import functools
 from headrace.api.statistics import RequestTimes
 from headrace.bootstrap.shared import cache, clock, dynamodb, range_reader
 from headrace.runtime.settings import ResortSettings, table_settings
+from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_client
 from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.redis import RedisDayCounts
@@ -21,5 +22,7 @@ def ski_services() -> SkiServices:
     table = table_settings(SKI).table
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     columns = DynamoColumns(columns_client(PARALLEL))
-    days = ResortDays(columns, table, resorts, RedisDayCounts(cache()), clock(), parallel=PARALLEL)
+    days = ResortDays(
+        columns, table, resorts, RedisDayCounts(cache()), clock(), parallel=Parallel(PARALLEL, "resort-days")
+    )
     return SkiServices(range_reader(), table, days, resorts, RequestTimes(cache()))

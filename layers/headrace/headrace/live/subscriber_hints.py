@@ -57,12 +57,9 @@ class SubscriberHints:
         except CacheUnavailable:
             return list(room_ids)
         unknown = [room_id for room_id, mark in zip(room_ids, marks, strict=True) if mark is None][:LOOKS]
-        empty = {room_id for room_id in unknown if not self._has_subscribers(room_id)}
-        return [
-            room_id
-            for room_id, mark in zip(room_ids, marks, strict=True)
-            if mark != NONE and not (mark is None and room_id in empty)
-        ]
+        empty = {room_id for room_id, mark in zip(room_ids, marks, strict=True) if mark == NONE}
+        empty |= {room_id for room_id in unknown if not self._has_subscribers(room_id)}
+        return [room_id for room_id in room_ids if room_id not in empty]
 
     def _has_subscribers(self, room_id: str) -> bool:
         if self._cooldown.is_active:

@@ -24,7 +24,6 @@ from headrace.core.fields import (
     Text,
     Time,
     accepts,
-    checked_id,
     incoming,
     stamped,
 )
@@ -59,14 +58,6 @@ def _spaceless(value: str) -> str:
     return value
 
 
-def _ad_id(value: str) -> str:
-    return _spaceless(checked_id(keys.new_id, value))
-
-
-def _stored_ad_id(value: str) -> str:
-    return _spaceless(checked_id(keys.normalize_id, value))
-
-
 def _ad_type(value: str) -> str:
     if not _TYPE.fullmatch(value):
         raise PydanticCustomError("invalid_key", "is not a type of ads")
@@ -85,10 +76,10 @@ def _address(value: str) -> str:
 
 _LENGTH = {"minLength": 1, "maxLength": keys.ID_LIMIT}
 AdId = Annotated[
-    str, AfterValidator(_ad_id), accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$")
+    Id, AfterValidator(_spaceless), accepts(**_LENGTH, pattern=r"^(?!\.{1,2}$)[^#/?\s\u0000-\u001f\u007f-\u009f]+$")
 ]
 StoredAdId = Annotated[
-    str, AfterValidator(_stored_ad_id), accepts(**_LENGTH, pattern=r"^[^#\s\u0000-\u001f\u007f-\u009f]+$")
+    StoredId, AfterValidator(_spaceless), accepts(**_LENGTH, pattern=r"^[^#\s\u0000-\u001f\u007f-\u009f]+$")
 ]
 AdType = Annotated[str, AfterValidator(_ad_type), accepts(pattern=f"^{_TYPE.pattern}$")]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.core.groups import slices
 from headrace.storage.ports import Commands
 from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, Coverage
 from headrace.streams.ski.keys import ResortDay, day_counts
@@ -107,9 +108,9 @@ class RedisDayCounts:
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:
         commands = [
-            (*_on(_ADD, day), generation or "", now, *_arguments(each[at : at + RIDES_PER_SCRIPT]))
+            (*_on(_ADD, day), generation or "", now, *_arguments(part))
             for day, each in rides
-            for at in range(0, len(each), RIDES_PER_SCRIPT)
+            for part in slices(each, RIDES_PER_SCRIPT)
         ]
         return all(self._cache.run(commands))
 

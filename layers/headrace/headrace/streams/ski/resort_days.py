@@ -1,15 +1,8 @@
 """Counts of a resort's day, read from the cache and filled from the table when they are missing there.
 
-The counts are exact for four reasons:
-
-1. Once counts are *started*, persist_events adds every ride that it stores.
-2. Rides stored before that are read from the table's index and added too; a ride that is added twice counts once.
-3. An index may lag behind its table by up to ``LAG``. The first request after ``LAG`` reads the index again and
-   *confirms* the counts. Later requests read only the cache until the counts expire, after an hour at most.
-4. When persist_events cannot add a ride, it *invalidates* all counts of that resort in the table of resorts. Every
-   request reads that table, and starts new counts.
-
-So a response misses at most the rides that were stored in the last ``STALENESS`` milliseconds.
+Every ride that is stored after counts were begun is added to them by persist_events. Rides stored before are read from
+the index, once at the beginning and once more after ``LAG``, when the index shows all of them. So an answer misses at
+most the rides that were stored in the last ``STALENESS`` milliseconds. All stages: docs/explanation/ski.md.
 """
 
 from __future__ import annotations
@@ -17,11 +10,12 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
+from headrace.core.groups import slices
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
@@ -55,26 +49,17 @@ class _Page(NamedTuple):
     is_added: bool
 
 
+@dataclass(frozen=True, slots=True)
 class ResortDays:
-    """Counts of resorts' days; ``table`` is the table of the rides. Reads up to ``parallel`` shards at once."""
+    """Counts of resorts' days; ``table`` is the table of the rides. ``parallel`` reads the shards of a day."""
 
-    def __init__(
-        self,
-        reader: ColumnReader,
-        table: str,
-        resorts: Resorts,
-        counts: DayCounts,
-        clock: Clock,
-        sleep: Callable[[float], None] = time.sleep,
-        parallel: int = 1,
-    ) -> None:
-        self._sleep = sleep
-        self._reader = reader
-        self._table = table
-        self._resorts = resorts
-        self._counts = counts
-        self._clock = clock
-        self._parallel = Parallel(parallel, "resort-days")
+    reader: ColumnReader
+    table: str
+    resorts: Resorts
+    cached: DayCounts
+    clock: Clock
+    sleep: Callable[[float], None] = time.sleep
+    parallel: Parallel = field(default_factory=lambda: Parallel(1, "resort-days"))
 
     def counts(self, day: ResortDay, lifts: Sequence[int] = ()) -> Counts:
         """The day's unique skiers, rides by hour, and rides on each of ``lifts``.
@@ -83,7 +68,7 @@ class ResortDays:
             NotFound: the resort has no such season.
             StoreUnavailable: a table did not answer.
         """
-        resort = self._resorts.get(day.resort)
+        resort = self.resorts.get(day.resort)
         resort.require(day.season)
         try:
             return self._cached(day, lifts, resort.invalid_until)
@@ -101,28 +86,28 @@ class ResortDays:
             return self._from_table(day)  # counts that were started now would also be invalid
         else:
             generation, stage, now = uuid.uuid4().hex, FILLED, self._now()
-            if not self._counts.begin(day, generation, now, invalid_until, PATIENCE, now + LIFETIME):
+            if not self.cached.begin(day, generation, now, invalid_until, PATIENCE, now + LIFETIME):
                 return self._wait_for_counts(day, lifts, invalid_until)
         rides = self._fill(day, generation, stage)
-        ready = self._counts.read(day, lifts)
+        ready = self.cached.read(day, lifts)
         if ready is not None and ready[0].generation == generation and ready[0].stage == stage:
             return ready[1]
         return Counts.of(rides)
 
     def _valid_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts | Coverage | None:
         """Valid counts, or the state of counts that the caller has to confirm, or ``None``."""
-        found = self._counts.read(day, lifts)
+        found = self.cached.read(day, lifts)
         if found is None or found[0].since <= invalid_until:
             return None
         coverage, counts = found
         if coverage.stage == FILLED and self._now() >= coverage.since + LAG:
-            return coverage if self._counts.claim(day, coverage.generation, self._now(), PATIENCE) else counts
+            return coverage if self.cached.claim(day, coverage.generation, self._now(), PATIENCE) else counts
         return counts if coverage.stage in (FILLED, CONFIRMED) else None
 
     def _wait_for_counts(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
         """The counts that another request fills, if they are ready soon: concurrent requests read the table once."""
         for _ in range(WAITS):
-            self._sleep(WAIT_SECONDS)
+            self.sleep(WAIT_SECONDS)
             found = self._valid_counts(day, lifts, invalid_until)
             if isinstance(found, Counts):
                 return found
@@ -132,12 +117,12 @@ class ResortDays:
         """Add all rides of the day that the index shows to its counts, page by page, and return them."""
 
         def add(rides: Sequence[CountedRide]) -> bool:
-            parts = (rides[at : at + ADDED_AT_ONCE] for at in range(0, len(rides), ADDED_AT_ONCE))
-            return all(self._counts.add([(day, part)], generation, self._now()) for part in parts)
+            parts = slices(rides, ADDED_AT_ONCE)
+            return all(self.cached.add([(day, part)], generation, self._now()) for part in parts)
 
         pages = self._pages(day, add)
         if all(page.is_added for page in pages):
-            self._counts.settle(day, generation, stage, min(page.expires for page in pages))
+            self.cached.settle(day, generation, stage, min(page.expires for page in pages))
         return [ride for page in pages for ride in page.rides]
 
     def _from_table(self, day: ResortDay) -> Counts:
@@ -145,11 +130,11 @@ class ResortDays:
 
     def _pages(self, day: ResortDay, add: Callable[[Sequence[CountedRide]], bool] | None = None) -> list[_Page]:
         """The day's rides in the index. The shards are read at once, and each page is added when it was read."""
-        now = self._clock.now() // times.SECOND
+        now = self.clock.now() // times.SECOND
 
         def read(shard: str) -> list[_Page]:
             query: Query | None = Query(
-                self._table,
+                self.table,
                 RESORT_DAY_INDEX.partition_key,
                 shard,
                 RESORT_DAY_INDEX.sort_key,
@@ -158,7 +143,7 @@ class ResortDays:
             )
             pages: list[_Page] = []
             while query is not None:
-                page = self._reader.read(query)
+                page = self.reader.read(query)
                 # Rows that have expired and are not deleted yet are left out here: in a query, it takes longer.
                 rows = page.only([not expires or expires > now for expires in page.expires])
                 rides = list(map(counted, rows.values[SKIER], rows.keys))
@@ -167,7 +152,7 @@ class ResortDays:
                 query = replace(query, start=page.more) if page.more is not None else None
             return pages
 
-        return [page for pages in self._parallel.map(read, RESORT_DAY_INDEX.partitions(day.id)) for page in pages]
+        return [page for pages in self.parallel.map(read, RESORT_DAY_INDEX.partitions(day.id)) for page in pages]
 
     def _now(self) -> int:
-        return self._clock.now() // 1000
+        return self.clock.now() // 1000

@@ -95,27 +95,19 @@ def read_user(chat: ChatReading, request: Request[UserPath, PageRequest, None]) 
     return chat.history.user(request.caller, request.path.user_id, request.query).to_body()
 
 
+@dataclass(frozen=True, slots=True)
 class History:
     """Reads pages of history. Rows whose ``expiresAt`` has passed are never shown.
 
     ``table`` is the table of messages. Without ``newest``, every page comes from the table.
     """
 
-    def __init__(
-        self,
-        reader: RangeReader,
-        cursors: CursorSigner,
-        table: str,
-        clock: times.Clock,
-        access: RoomAccess,
-        newest: NewestPageCache | None = None,
-    ) -> None:
-        self._reader = reader
-        self._cursors = cursors
-        self._table = table
-        self._clock = clock
-        self._access = access
-        self._newest = newest
+    reader: RangeReader
+    cursors: CursorSigner
+    table: str
+    clock: times.Clock
+    access: RoomAccess
+    newest: NewestPageCache | None = None
 
     def room(self, caller: Caller, room_id: str, request: PageRequest, since: int | None = None) -> Page:
         """A page of one room, within the caller's intervals; of the messages stored after ``since``, if it is given.
@@ -127,8 +119,8 @@ class History:
             NotFound: there is neither the room nor a message in it.
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
-        now = self._clock.now()
-        scope = self._access.read_scope(caller, room_id)
+        now = self.clock.now()
+        scope = self.access.read_scope(caller, room_id)
         first = None if since is None else positions.first_time(since)
         if request.cursor is not None:
             request, first = self._continued(caller, room_id, request)
@@ -142,11 +134,11 @@ class History:
 
     def _room(self, caller: Caller, room_id: str, request: PageRequest, scope: ReadScope, now: int) -> Page:
         query = Query("room", room_id, caller.subject, request.start, request.end)
-        rows = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
+        rows = RangeQuery(self.table, "roomId", room_id, "timestampSk", consistent=True)
         spans = spans_of(scope.intervals, request.start, request.end)
         pager = Pager(
-            reader=self._reader,
-            cursors=self._cursors,
+            reader=self.reader,
+            cursors=self.cursors,
             query=query,
             rows=rows,
             spans=spans,
@@ -155,14 +147,14 @@ class History:
             now=now // times.SECOND,
             item_of=item_of,
         )
-        return pager.page(request) if self._newest is None else self._newest.page(room_id, pager, request, now)
+        return pager.page(request) if self.newest is None else self.newest.page(room_id, pager, request, now)
 
     def _continued(self, caller: Caller, room_id: str, request: PageRequest) -> tuple[PageRequest, str | None]:
         """The request with the query of its ``cursor``, and the first time of a walk with ``since``."""
         try:
-            return request.resolved(self._cursors, Query("room", room_id, caller.subject)), None
+            return request.resolved(self.cursors, Query("room", room_id, caller.subject)), None
         except InvalidCursor:
-            found = request.resolved(self._cursors, Query("since", room_id, caller.subject))
+            found = request.resolved(self.cursors, Query("since", room_id, caller.subject))
         return found, found.start
 
     def _stored_since(
@@ -176,14 +168,14 @@ class History:
         query = Query("since", room_id, caller.subject, first)
         begun, key, stored_at = positions.position(now), "", ""
         if request.before is not None:
-            begun, key, stored_at = self._cursors.verify(request.before, query, BEFORE, parts=3)
+            begun, key, stored_at = self.cursors.verify(request.before, query, BEFORE, parts=3)
         rows: list[dict[str, Any]] = []
         more: tuple[str, str] | None = ("", IN_INDEX) if not stored_at else (key, stored_at)
         if not stored_at:
-            table = RangeQuery(self._table, "roomId", room_id, "timestampSk", consistent=True)
+            table = RangeQuery(self.table, "roomId", room_id, "timestampSk", consistent=True)
             place = {"timestampSk": key} if key else None
             spans = ranges(table, spans_of(scope.intervals, first, None), place, True)
-            found = read_page(self._reader, spans, request.limit, seconds, ROOM_BUDGET)
+            found = read_page(self.reader, spans, request.limit, seconds, ROOM_BUDGET)
             rows = found.items
             if found.more is not None:
                 more = (found.more["timestampSk"], "")
@@ -197,7 +189,7 @@ class History:
         if count < len(items):
             last = rows[count - 1]
             more = (last["timestampSk"], "" if count <= count_of_table else last[positions.STORED_AT])
-        following = self._cursors.sign(query, BEFORE, (begun, *more)) if more is not None else None
+        following = self.cursors.sign(query, BEFORE, (begun, *more)) if more is not None else None
         return Page(items[:count], following, None, more is not None, begun)
 
     def _stored_late(
@@ -207,13 +199,13 @@ class History:
         key, stored_at = place
         start = {"roomId": room_id, "timestampSk": key, positions.STORED_AT: stored_at} if key else None
         late = RangeQuery(
-            self._table, "roomId", room_id, positions.STORED_AT, index=positions.LATE_INDEX, lower=first, start=start
+            self.table, "roomId", room_id, positions.STORED_AT, index=positions.LATE_INDEX, lower=first, start=start
         )
 
         def sees(row: Mapping[str, Any]) -> bool:
             return bool(row["timestamp"] < first) and scope.covers(row["timestamp"])
 
-        return read_page(self._reader, [(late, ALL_KEYS)], limit, seconds, ROOM_BUDGET, sees)
+        return read_page(self.reader, [(late, ALL_KEYS)], limit, seconds, ROOM_BUDGET, sees)
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
         """A page of one user's messages in all rooms. Other callers see only those that they may read.
@@ -225,16 +217,16 @@ class History:
             NotFound: another user, who has no message and was in no room.
             Forbidden: the caller may not read; InvalidRequest; StoreUnavailable.
         """
-        now = self._clock.now()
-        request = request.resolved(self._cursors, Query("user", user_id, caller.subject))
+        now = self.clock.now()
+        request = request.resolved(self.cursors, Query("user", user_id, caller.subject))
         query = Query("user", user_id, caller.subject, request.start, request.end)
-        rows = RangeQuery(self._table, "userId", user_id, "timestampSk", index="UserIndex")
+        rows = RangeQuery(self.table, "userId", user_id, "timestampSk", index="UserIndex")
         spans = spans_of(None, request.start, request.end)
-        visible = None if user_id == caller.subject else _RoomAccessFilter(self._reader, self._access, caller)
-        reader, sees = (visible, visible.sees) if visible is not None else (self._reader, None)
+        visible = None if user_id == caller.subject else _RoomAccessFilter(self.reader, self.access, caller)
+        reader, sees = (visible, visible.sees) if visible is not None else (self.reader, None)
         pager = Pager(
             reader=reader,
-            cursors=self._cursors,
+            cursors=self.cursors,
             query=query,
             rows=rows,
             spans=spans,
@@ -251,7 +243,7 @@ class History:
 
     def _is_user(self, user_id: str, rows: RangeQuery) -> bool:
         """Whether there is a message of the user, or a membership."""
-        return bool(self._reader.read(replace(rows, limit=1)).items) or self._access.is_member_anywhere(user_id)
+        return bool(self.reader.read(replace(rows, limit=1)).items) or self.access.is_member_anywhere(user_id)
 
 
 def _no_user(user_id: str) -> NotFound:
@@ -259,29 +251,29 @@ def _no_user(user_id: str) -> NotFound:
     return NotFound("there is no such user", details=[detail])
 
 
+@dataclass(slots=True)
 class _RoomAccessFilter:
     """Reads rows of another user and decides which of them ``caller`` may see. It reads the scope of each room once."""
 
-    def __init__(self, reader: RangeReader, access: RoomAccess, caller: Caller) -> None:
-        self._reader = reader
-        self._access = access
-        self._caller = caller
-        self._scopes: dict[str, ReadScope | None] = {}
+    reader: RangeReader
+    access: RoomAccess
+    caller: Caller
+    scopes: dict[str, ReadScope | None] = field(default_factory=dict)
 
     def read(self, query: RangeQuery) -> Rows:
         return self.read_many([query])[0]
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        answers = list(self._reader.read_many(queries))
+        answers = list(self.reader.read_many(queries))
         rooms = dict.fromkeys(row["roomId"] for rows in answers for row in rows.items)
-        unknown = [room_id for room_id in rooms if room_id not in self._scopes]
-        if asked := unknown[: ROOMS_PER_PAGE - len(self._scopes)]:
-            self._scopes |= self._access.read_scopes(self._caller, asked)
+        unknown = [room_id for room_id in rooms if room_id not in self.scopes]
+        if asked := unknown[: ROOMS_PER_PAGE - len(self.scopes)]:
+            self.scopes |= self.access.read_scopes(self.caller, asked)
         return answers
 
     def sees(self, row: Mapping[str, Any]) -> bool | None:
         """Whether the row may be shown; ``None`` beyond ``ROOMS_PER_PAGE`` rooms."""
-        if row["roomId"] not in self._scopes:
+        if row["roomId"] not in self.scopes:
             return None
-        scope = self._scopes[row["roomId"]]
+        scope = self.scopes[row["roomId"]]
         return scope is not None and scope.covers(row["timestamp"])

@@ -16,7 +16,7 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
-from headrace.core.fields import Id, Name, Number, Time, accepts, checked_id, whole_number
+from headrace.core.fields import Id, Name, Number, Time, accepts, whole_number
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
@@ -29,11 +29,11 @@ _TIME = f"{times.ACCEPTED_FORM}; at most 5 minutes ahead"
 def _event_id(value: str) -> str:
     if not value.isascii() or len(value) > EVENT_ID_LIMIT:
         raise PydanticCustomError("event_id", "is not a usable id")
-    return checked_id(keys.new_id, value)
+    return value
 
 
 EventId = Annotated[
-    str,
+    Id,
     AfterValidator(_event_id),
     accepts(minLength=1, maxLength=EVENT_ID_LIMIT, pattern=r"^(?!\.{1,2}$)[ !\"$-.0->@-~]+$"),
 ]
