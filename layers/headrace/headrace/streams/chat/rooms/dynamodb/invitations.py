@@ -7,12 +7,14 @@ whether the user blocks the inviter. One conditional write to it bounds and refu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from headrace.core.items import Item, to_wire
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, invitation_body, too_many
+
+_INVITED = "#invited#"
 
 
 class DynamoInvitations:
@@ -60,10 +62,14 @@ class DynamoInvitations:
             self._table.update_if("attribute_exists(rooms)", key, "DELETE rooms :rooms", {":rooms": rooms})
 
     def page(self, user_id: str, after: str | None, limit: int) -> tuple[list[Invitation], bool]:
-        start = {} if after is None else {"ExclusiveStartKey": to_wire(_key(user_id, after))}
-        partition = _invitations_of(user_id)
-        rows, more = self._table.query("userId", partition, ConsistentRead=True, Limit=limit, **start)
+        rows, more = self._page(_key, user_id, after, limit)
         return [_invitation(row) for row in rows], more
+
+    def _page(
+        self, key: Callable[[str, str], Item], user_id: str, after: str | None, limit: int
+    ) -> tuple[list[Item], bool]:
+        start = {} if after is None else {"ExclusiveStartKey": to_wire(key(user_id, after))}
+        return self._table.query("userId", key(user_id, "")["userId"], ConsistentRead=True, Limit=limit, **start)
 
     def is_blocked(self, user_id: str, other_id: str) -> bool:
         return "blockedAt" in (self._table.get(_inviter_key(user_id, other_id)) or {})
@@ -80,13 +86,10 @@ class DynamoInvitations:
         return str(row.get("blockedAt", at))
 
     def unblock(self, user_id: str, other_id: str) -> None:
-        names = {":at": ""}
-        self._table.update_if("blockedAt > :at", _inviter_key(user_id, other_id), "REMOVE blockedAt", names)
+        self._table.update_if("blockedAt > :at", _inviter_key(user_id, other_id), "REMOVE blockedAt", {":at": ""})
 
     def blocked(self, user_id: str, after: str | None, limit: int) -> tuple[list[tuple[str, str]], str | None]:
-        start = {} if after is None else {"ExclusiveStartKey": to_wire(_inviter_key(user_id, after))}
-        partition = _inviters_of(user_id)
-        rows, more = self._table.query("userId", partition, ConsistentRead=True, Limit=limit, **start)
+        rows, more = self._page(_inviter_key, user_id, after, limit)
         found = [(_id(row), row["blockedAt"]) for row in rows if "blockedAt" in row]
         return found, _id(rows[-1]) if more and rows else None
 
@@ -97,35 +100,21 @@ class DynamoInvitations:
         return found + [Invitation(user_id, _id(key), inviter, "", "member") for key in unread]
 
 
-def _invitations_of(user_id: str) -> str:
-    """The partition key of a user's invitations; no user id contains ``#``."""
-    return f"#invited#{user_id}"
-
-
-def _inviters_of(user_id: str) -> str:
-    """The partition key of those who invited a user, or whom the user blocks."""
-    return f"#inviters#{user_id}"
-
-
-def _beside(other_id: str) -> str:
-    """A sort key that is no room id, so the index of a room's members does not list it."""
-    return f"#{other_id}"
-
-
 def _key(user_id: str, room_id: str) -> Item:
-    return {"userId": _invitations_of(user_id), "roomId": _beside(room_id)}
+    """The key of an invitation. No user id and no room id contains ``#``, so no index of a room's members lists it."""
+    return {"userId": f"{_INVITED}{user_id}", "roomId": f"#{room_id}"}
 
 
 def _inviter_key(user_id: str, inviter: str) -> Item:
-    return {"userId": _inviters_of(user_id), "roomId": _beside(inviter)}
+    """The key of the row of a user and one who invited the user, or whom the user blocks."""
+    return {"userId": f"#inviters#{user_id}", "roomId": f"#{inviter}"}
 
 
 def _id(row: Item) -> str:
     """The room or the inviter of a row."""
-    found: str = row["roomId"][1:]
-    return found
+    return str(row["roomId"][1:])
 
 
 def _invitation(row: Item) -> Invitation:
-    user_id = row["userId"].removeprefix(_invitations_of(""))
+    user_id = row["userId"].removeprefix(_INVITED)
     return Invitation(user_id, _id(row), row["invitedBy"], row["invitedAt"], row["role"])

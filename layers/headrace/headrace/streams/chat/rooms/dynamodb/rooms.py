@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -66,17 +66,14 @@ class DynamoRooms:
 
     def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
         given = {name: text for name, text in texts.items() if text is not None}
-        parts = [
-            "SET " + ", ".join(f"#{name} = :{name}" for name in given) if given else "",
-            "REMOVE " + ", ".join(f"#{name}" for name in texts if name not in given) if len(given) < len(texts) else "",
-        ]
+        removed = ", ".join(f"#{name}" for name in texts if name not in given)
         row = self._table.update(
             {"roomId": room_id},
-            " ".join(part for part in parts if part),
-            {":room": room_id, **{f":{name}": text for name, text in given.items()}},
+            _set(given) + (f" REMOVE {removed}" if removed else ""),
+            {":room": room_id, **_values(given)},
             # No partial row: a room is never deleted, except by an operator.
             ConditionExpression="roomId = :room",
-            ExpressionAttributeNames={f"#{name}": name for name in texts},
+            ExpressionAttributeNames=_names(texts),
             ReturnValues="ALL_NEW",
         )
         return _room(row)
@@ -132,22 +129,13 @@ class DynamoMemberships:
         return found
 
     def add(self, change: Change) -> Membership:
-        name, limit = ("joins", JOINS_LIMIT) if change.kind == "join" else ("leaves", LEAVES_LIMIT)
-        names = {"#set": name}
-        values: Item = {":event": {change.event}, ":one": change.event, ":limit": limit}
-        sets = []
-        if change.username is not None:
-            sets.append("username = :username")
-            values[":username"] = change.username
-        if change.kind == "join" and change.role is not None:
-            sets.append("#role = :role")
-            values[":role"] = change.role
-        expression = "ADD #set :event"
-        if sets:
-            expression += " SET " + ", ".join(sets)
-        expression += " REMOVE #role" if change.kind == "leave" else " REMOVE leftForGood"
-        if "#role" in expression:
-            names["#role"] = "role"
+        is_join = change.kind == "join"
+        name, limit, removed = ("joins", JOINS_LIMIT, "leftForGood") if is_join else ("leaves", LEAVES_LIMIT, "role")
+        given = {"username": change.username, "role": change.role if is_join else None}
+        sets = {name: text for name, text in given.items() if text is not None}
+        expression = f"ADD #set :event{_set(sets)} REMOVE #removed"
+        values: Item = {":event": {change.event}, ":one": change.event, ":limit": limit, **_values(sets)}
+        names = {"#set": name, "#removed": removed, **_names(sets)}
         parameters = {"ExpressionAttributeNames": names, "ConditionExpression": _FITS}
         for _ in range(_FORGET_TRIES):
             try:
@@ -163,9 +151,8 @@ class DynamoMemberships:
         values = {":joins": set(given & row.joins), ":leaves": set(given & row.leaves)}
         parts = [f"{name[1:]} {name}" for name, events in values.items() if events]
         if parts:
-            self._table.update(
-                _key(user_id, room_id), "DELETE " + ", ".join(parts), {k: v for k, v in values.items() if v}
-            )
+            given_values = {name: events for name, events in values.items() if events}
+            self._table.update(_key(user_id, room_id), "DELETE " + ", ".join(parts), given_values)
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:
         names = {"#role": "role"}
@@ -200,6 +187,18 @@ class DynamoMemberships:
         key = _key(user_id, room_id)
         row = self._table.update(key, expression, values, ReturnValues="ALL_NEW", **parameters)
         return _membership(user_id, room_id, row)
+
+
+def _set(texts: Collection[str]) -> str:
+    return " SET " + ", ".join(f"#{name} = :{name}" for name in texts) if texts else ""
+
+
+def _names(texts: Iterable[str]) -> dict[str, str]:
+    return {f"#{name}": name for name in texts}
+
+
+def _values(texts: Mapping[str, str]) -> dict[str, str]:
+    return {f":{name}": text for name, text in texts.items()}
 
 
 def _pair(key: Item) -> Pair:
