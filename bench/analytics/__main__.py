@@ -115,7 +115,7 @@ def measure_day(world: BenchWorld, count: int, calls: int) -> None:
 def main(rounds: int, sizes: str, day: int, calls: int) -> list[Series]:
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
-    import headrace.analytics.routes  # noqa: F401 - early: the code may be edited during a long run
+    import headrace.analytics.windows  # noqa: F401 - early: the code may be edited during a long run
 
     found: list[Series] = []
     counts: list[int | None] = [int(size) for size in sizes.split(",")]

@@ -38,9 +38,8 @@ class Environment:
 
     def __init__(self, clock: Any, cache_port: int) -> None:
         from headrace.analytics.requests import TopQuery, filtered
-        from headrace.analytics.routes import window
         from headrace.analytics.scanner import Scanner
-        from headrace.analytics.windows import Analytics
+        from headrace.analytics.windows import Analytics, window
         from headrace.api.router import Api, Route, http_handler
         from headrace.core.times import SystemClock
         from headrace.runtime.settings import CacheSettings

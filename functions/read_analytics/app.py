@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.analytics.requests import StepQuery, TopQuery, WindowQuery, filtered
 from headrace.analytics.responses import ActiveUsersAnswer, SeriesAnswer, WindowAnswer
-from headrace.analytics.routes import active_users, series, window
+from headrace.analytics.windows import active_users, series, window
 from headrace.api.router import Route
 from headrace.bootstrap.analytics import chat_analytics
 from headrace.bootstrap.api import http_api

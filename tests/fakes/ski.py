@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import Clock, SystemClock
 from headrace.streams.ski.day_counts import FILLING, CountedRide, Counts, Coverage
-from headrace.streams.ski.keys import ResortDay, day_counts
 from headrace.streams.ski.resorts import Resort
+from headrace.streams.ski.stream import ResortDay, day_counts
 
 
 class MemoryResorts:

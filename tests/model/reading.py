@@ -12,9 +12,8 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.hooks import NewestPageHook
-from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change, membership_event
-from headrace.streams.chat.rooms.rooms import CachedRooms, Room
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock

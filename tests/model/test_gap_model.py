@@ -22,8 +22,7 @@ from headrace.live import frames
 from headrace.storage.ports import Failure, RangeQuery, Rows, Table
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import mark_late, parse_position, position
-from headrace.streams.chat.rooms.access import RoomAccess
-from headrace.streams.chat.rooms.rooms import CachedRooms, Room
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
 from headrace.streams.chat.stream import item_of
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock

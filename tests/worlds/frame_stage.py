@@ -15,7 +15,7 @@ from headrace.storage.ports import Table
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import STORED_AT
-from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.rooms import RoomAccess
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of

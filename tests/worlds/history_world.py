@@ -16,7 +16,7 @@ from headrace.core.errors import Forbidden
 from headrace.core.json import encode_object
 from headrace.core.times import Interval
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.rooms.access import ReadScope, RoomAccess, not_in_room
+from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, not_in_room
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 

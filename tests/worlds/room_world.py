@@ -10,11 +10,10 @@ from headrace.api.router import Api, Handler, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
-from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import Membership
-from headrace.streams.chat.rooms.rooms import CachedRooms
+from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.rooms.routes import RoomServices
 from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock

@@ -11,8 +11,8 @@ import pytest
 from headrace.core.errors import CacheUnavailable
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, Coverage, DayCounts
-from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.redis import RedisDayCounts
+from headrace.streams.ski.stream import ResortDay
 from tests.contract.redis_node import RedisNode
 from tests.fakes.ski import MemoryDayCounts
 

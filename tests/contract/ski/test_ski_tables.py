@@ -21,11 +21,10 @@ from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ski import routes
 from headrace.streams.ski.day_counts import RideHook
 from headrace.streams.ski.dynamodb import DynamoResorts
-from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.redis import RedisDayCounts
 from headrace.streams.ski.resort_days import LAG, ResortDays
 from headrace.streams.ski.resorts import Resort, Resorts
-from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI
+from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI, ResortDay
 from tests.contract.emulators import sdk
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock

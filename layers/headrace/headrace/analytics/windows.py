@@ -1,9 +1,10 @@
-"""Merges aggregates of slots into the answer for any window of a stream."""
+"""The routes of analytics, and the aggregates of slots that are merged into the answer for any window of a stream."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from typing import Any, TypeVar
@@ -11,16 +12,20 @@ from typing import Any, TypeVar
 from headrace.analytics import responses
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.builder import Builder, Window
-from headrace.analytics.requests import Scope, WindowRequest
+from headrace.analytics.requests import Scope, StepQuery, TopQuery, WindowQuery, WindowRequest
+from headrace.analytics.responses import active_users_body, window_body
 from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, MINUTE, Slot, pieces
+from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.runtime.bounded import BoundedDict
 from headrace.storage.ports import Cache
 
+MARGIN_SECONDS = 4.0
+"""Reading stops so many seconds before the end of an invocation, to store what was read, and to answer."""
 MERGED_LIMIT = 16
 """Windows and runs of slots whose merged aggregates are kept in memory."""
 T = TypeVar("T")
@@ -115,6 +120,43 @@ class Analytics:
 
     def _frame(self, window: Window) -> dict[str, Any]:
         return responses.frame(window.request, window.now, self.settle)
+
+
+def deadline(request: Request[Any, Any, Any]) -> Deadline:
+    """The time to stop reading for ``request``."""
+    return Deadline(request.seconds_left - MARGIN_SECONDS)
+
+
+def window(analytics: Analytics, request: Request[None, TopQuery, None]) -> dict[str, Any]:
+    """Totals, rates, unique users, top users and groups of a window."""
+    with _measured(analytics, request):
+        wanted = request.query.of(analytics.stream)
+        head, found = analytics.whole(wanted, deadline(request))
+        return {**head, **window_body(wanted, found)}
+
+
+def active_users(analytics: Analytics, request: Request[None, WindowQuery, None]) -> dict[str, Any]:
+    """The number of users who were active in a window."""
+    with _measured(analytics, request):
+        wanted = request.query.of(analytics.stream)
+        head, found = analytics.whole(wanted, deadline(request))
+        return {**head, **active_users_body(wanted, found)}
+
+
+def series(analytics: Analytics, request: Request[None, StepQuery, None]) -> dict[str, Any]:
+    """Counts and unique users per step of a window."""
+    with _measured(analytics, request):
+        return analytics.series(request.query.of(analytics.stream), deadline(request))
+
+
+@contextmanager
+def _measured(analytics: Analytics, request: Request[Any, Any, Any]) -> Iterator[None]:
+    """Measure the read units of the answer."""
+    before = analytics.scanner.units
+    try:
+        yield
+    finally:
+        request.meter.measure("AnalyticsReadUnits", analytics.scanner.units - before)
 
 
 def _key(request: WindowRequest, known: list[SlotState]) -> Key | None:

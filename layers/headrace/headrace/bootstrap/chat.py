@@ -14,11 +14,10 @@ from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
-from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.invitations import InvitationServices
-from headrace.streams.chat.rooms.rooms import CachedRooms
+from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 
 if TYPE_CHECKING:
     from headrace.streams.chat.live.subscriptions import Subscriptions

@@ -7,9 +7,8 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.ski import routes
 from headrace.streams.ski.day_counts import FILLED, INVALID_FOR, CountedRide
-from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resort_days import LAG, LIFETIME, PATIENCE, ResortDays
-from headrace.streams.ski.stream import RESORT_DAY_SHARDS
+from headrace.streams.ski.stream import RESORT_DAY_SHARDS, ResortDay
 from tests.worlds.ski_world import RIDES, SkiWorld, ride
 
 DAY = ResortDay(7, 2025, 45)

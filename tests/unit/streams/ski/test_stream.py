@@ -14,9 +14,8 @@ from headrace.core.errors import InvalidEvent, PoisonRecord, StoreUnavailable
 from headrace.core.keys import shards_of
 from headrace.core.stream import Shards
 from headrace.core.times import DAY, parse_iso
-from headrace.streams.ski import keys
-from headrace.streams.ski.keys import ResortDay, Ride
-from headrace.streams.ski.stream import RESORT_DAY_SHARDS, SKI
+from headrace.streams.ski import stream
+from headrace.streams.ski.stream import RESORT_DAY_SHARDS, SKI, ResortDay, Ride
 from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, SkiWorld, ride
 
 NOW = parse_iso(START)
@@ -80,29 +79,29 @@ def test_texts_of_digits_are_accepted_as_numbers() -> None:
 
 @given(NUMBERS)
 def test_a_key_contains_every_field_of_a_ride(known: Ride) -> None:
-    assert keys.parse_ride_sk(keys.ride_sk(known)) == known
+    assert stream.parse_ride_sk(stream.ride_sk(known)) == known
 
 
 @given(NUMBERS, NUMBERS)
 def test_keys_are_in_order_of_season_day_and_time(one: Ride, other: Ride) -> None:
     if one[:5] != other[:5]:
-        assert (keys.ride_sk(one) < keys.ride_sk(other)) == (one[:5] < other[:5])
+        assert (stream.ride_sk(one) < stream.ride_sk(other)) == (one[:5] < other[:5])
 
 
 @given(NUMBERS)
 def test_a_ride_lies_within_the_bounds_of_its_season_and_day_only(known: Ride) -> None:
-    sk = keys.ride_sk(known)
+    sk = stream.ride_sk(known)
 
-    for bounds in (keys.season_bounds(known.season), keys.day_bounds(known.season, known.day)):
+    for bounds in (stream.season_bounds(known.season), stream.day_bounds(known.season, known.day)):
         assert bounds[0] < sk < bounds[1]
-    for lower, upper in (keys.season_bounds(known.season + 1), keys.day_bounds(known.season, known.day + 1)):
+    for lower, upper in (stream.season_bounds(known.season + 1), stream.day_bounds(known.season, known.day + 1)):
         assert not lower <= sk < upper
 
 
 @pytest.mark.parametrize("key", ["", "2025#045#0217", "2025#045#0217#000000007#0021##abcdefghijkl", "a#b#c#d#e#f#g"])
 def test_an_invalid_key_is_not_parsed(key: str) -> None:
     with pytest.raises(ValueError, match=r"key|invalid literal"):
-        keys.parse_ride_sk(key)
+        stream.parse_ride_sk(key)
 
 
 def test_a_client_that_sends_again_sends_the_same_ride() -> None:
@@ -138,7 +137,7 @@ def test_a_replayed_ride_has_the_same_shard_and_a_day_uses_all_shards() -> None:
     assert [row["resortDayId"] for row in again] == [row["resortDayId"] for row in rows]
     shards = shards_of(ResortDay(7, 2025, 45).id, RESORT_DAY_SHARDS.write)
     assert {row["resortDayId"] for row in rows} == set(shards)
-    assert {keys.parse_resort_day(shard) for shard in shards} == {ResortDay(7, 2025, 45)}
+    assert {stream.parse_resort_day(shard) for shard in shards} == {ResortDay(7, 2025, 45)}
 
 
 def test_a_ride_sent_again_on_the_same_day_has_the_same_row() -> None:

@@ -17,8 +17,7 @@ from headrace.analytics import responses
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.analytics.responses import Accuracy, Answer
-from headrace.analytics.routes import deadline
-from headrace.analytics.windows import Analytics
+from headrace.analytics.windows import Analytics, deadline
 from headrace.api.paging.cursors import CursorSigner, Query
 from headrace.api.paging.pager import Page, Pager
 from headrace.api.paging.range_walk import ReadBudget, spans_of

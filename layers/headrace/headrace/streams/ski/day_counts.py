@@ -18,8 +18,8 @@ from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
-from headrace.streams.ski.keys import ResortDay, parse_resort_day, ride_mark
 from headrace.streams.ski.resorts import Resorts
+from headrace.streams.ski.stream import ResortDay, parse_resort_day, ride_mark
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
 MINUTES = 60

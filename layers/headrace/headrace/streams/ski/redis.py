@@ -12,7 +12,7 @@ from typing import Any
 from headrace.core.groups import slices
 from headrace.storage.ports import Commands
 from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, Coverage
-from headrace.streams.ski.keys import ResortDay, day_counts
+from headrace.streams.ski.stream import ResortDay, day_counts
 
 RIDES_PER_SCRIPT = 500
 _HOUR_FIELDS = [f"h{hour}" for hour in range(HOURS)]

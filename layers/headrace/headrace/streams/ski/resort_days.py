@@ -21,9 +21,8 @@ from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import ColumnReader, Query
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, CountedRide, Counts, Coverage, DayCounts, counted
-from headrace.streams.ski.keys import ResortDay
 from headrace.streams.ski.resorts import Resorts
-from headrace.streams.ski.stream import RESORT_DAY_INDEX
+from headrace.streams.ski.stream import RESORT_DAY_INDEX, ResortDay
 
 LAG = 5_000
 """How many milliseconds an index lags behind its table at most; clocks of two environments differ by less."""

@@ -18,7 +18,6 @@ from headrace.core.errors import FieldError, NotFound
 from headrace.core.fields import Number, Text, accepts, whole_number
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.ski import answers
-from headrace.streams.ski.keys import ResortDay, Ride, day_bounds, parse_ride_sk, season_bounds
 from headrace.streams.ski.resort_days import ResortDays
 from headrace.streams.ski.resorts import Resort, Resorts, unknown_season
 from headrace.streams.ski.stream import (
@@ -28,11 +27,16 @@ from headrace.streams.ski.stream import (
     VERTICAL_PER_LIFT,
     DayID,
     LiftID,
+    ResortDay,
     ResortID,
     ResortNumber,
+    Ride,
     SeasonID,
     SeasonNumber,
     SkierID,
+    day_bounds,
+    parse_ride_sk,
+    season_bounds,
 )
 
 RESORTS_LIMIT = 50

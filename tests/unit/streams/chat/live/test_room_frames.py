@@ -13,8 +13,7 @@ from headrace.live.connections import CONNECTION_SECONDS, Subscription
 from headrace.live.routes import CONNECTIONS_PER_ROOM
 from headrace.live.subscriber_hints import SOME, live_marker
 from headrace.streams.chat.messages.positions import position
-from headrace.streams.chat.rooms.access import ReadScope
-from headrace.streams.chat.rooms.rooms import Room
+from headrace.streams.chat.rooms.rooms import ReadScope, Room
 from tests.worlds.frame_stage import TICKS, Stage
 from tests.worlds.room_world import GROUP, OPEN
 from tests.worlds.room_world import caller as user

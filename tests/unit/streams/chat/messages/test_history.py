@@ -14,9 +14,8 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest, NotFound
 from headrace.streams.chat.messages.positions import OVERLAP, position
-from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change
-from headrace.streams.chat.rooms.rooms import Room
+from headrace.streams.chat.rooms.rooms import Room, RoomAccess
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row
 

@@ -14,9 +14,8 @@ from headrace.core.errors import Forbidden, StoreUnavailable
 from headrace.core.times import SECOND
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.history import ROOMS_PER_PAGE, History
-from headrace.streams.chat.rooms.access import RoomAccess
 from headrace.streams.chat.rooms.memberships import Change
-from headrace.streams.chat.rooms.rooms import Room
+from headrace.streams.chat.rooms.rooms import Room, RoomAccess
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader

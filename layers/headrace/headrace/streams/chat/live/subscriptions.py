@@ -22,7 +22,7 @@ from headrace.live.subscriber_hints import SubscriberHints
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History, Position, RoomPageRequest
 from headrace.streams.chat.messages.positions import POSITION_FORM, position
-from headrace.streams.chat.rooms.access import RoomAccess
+from headrace.streams.chat.rooms.rooms import RoomAccess
 from headrace.streams.chat.stream import RoomMessagePage
 
 ROOMS_PER_CHECK = 20

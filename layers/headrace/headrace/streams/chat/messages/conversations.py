@@ -28,10 +28,9 @@ from headrace.core.times import Interval
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.positions import POSITION_FORM, parse_position
-from headrace.streams.chat.rooms.access import check_own, not_in_room
 from headrace.streams.chat.rooms.memberships import Membership, state_of
 from headrace.streams.chat.rooms.requests import MembershipState, RoomPath
-from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind
+from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, check_own, not_in_room
 from headrace.streams.chat.stream import TEXT, MessageItem, item_of
 
 ROOMS_LIMIT = 2000

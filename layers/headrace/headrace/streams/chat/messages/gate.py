@@ -16,9 +16,18 @@ from headrace.runtime.cooldown import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import mark_late
-from headrace.streams.chat.rooms.access import is_outside, not_in_room
 from headrace.streams.chat.rooms.memberships import Memberships, Pair
-from headrace.streams.chat.rooms.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, Rooms, no_room
+from headrace.streams.chat.rooms.rooms import (
+    GROUP,
+    MEMBERS,
+    OPEN,
+    CachedRooms,
+    Room,
+    Rooms,
+    is_outside,
+    no_room,
+    not_in_room,
+)
 from headrace.streams.chat.stream import UNCHECKED
 
 COOLDOWN_SECONDS = 5.0

@@ -27,10 +27,9 @@ from headrace.core.json import encode
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.messages import positions
-from headrace.streams.chat.rooms.access import ReadScope, RoomAccess
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
-from headrace.streams.chat.rooms.rooms import RoomActivity, no_room
+from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, RoomActivity, no_room
 from headrace.streams.chat.stream import item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)

@@ -12,10 +12,9 @@ from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
 from headrace.core.groups import slices
-from headrace.streams.chat.rooms.access import check_own
 from headrace.streams.chat.rooms.memberships import Membership, Memberships, Role
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
-from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, Rooms
+from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, Rooms, check_own
 
 OPEN_LIMIT = 20
 """Open invitations that one user may have from one inviter."""

@@ -12,7 +12,6 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, NotFound, StoreThrottled
-from headrace.streams.chat.rooms.access import effective_role, not_in_room
 from headrace.streams.chat.rooms.invitations import Invitation, joined_at
 from headrace.streams.chat.rooms.memberships import MEMBER, Membership, Role
 from headrace.streams.chat.rooms.requests import (
@@ -24,7 +23,7 @@ from headrace.streams.chat.rooms.requests import (
     RoomPath,
     check,
 )
-from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room, existing
+from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room, effective_role, existing, not_in_room
 from headrace.streams.chat.rooms.routes import RoomServices
 
 READS_PER_PAGE = 4

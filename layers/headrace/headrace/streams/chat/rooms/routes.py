@@ -15,12 +15,21 @@ from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, echo
 from headrace.live.connections import Connections
-from headrace.streams.chat.rooms.access import RoomAccess, check_own, effective_role, not_in_room
 from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body, joined_at
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
-from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, CachedRooms, Room, existing
+from headrace.streams.chat.rooms.rooms import (
+    DIRECT,
+    MEMBERS,
+    CachedRooms,
+    Room,
+    RoomAccess,
+    check_own,
+    effective_role,
+    existing,
+    not_in_room,
+)
 
 
 @dataclass(frozen=True, slots=True)
