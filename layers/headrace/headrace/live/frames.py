@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.core.groups import groups
 from headrace.core.json import encode, encode_object, encoded_list
 
 FRAME_BYTES = 32 * 1024
@@ -51,31 +52,21 @@ def frames(
 ) -> list[bytes]:
     """``items``, as in histories, in as few frames as possible of at most 32 KB, in order.
 
-    ``missed`` marks the first frame: the subscriber did not get all earlier messages. An item that is too long for a
-    frame is left out, and the next frame is marked, because only history has the item. With ``is_expiring``, all frames
-    say that the connection's token expires soon.
+    ``missed`` marks the first frame: the subscriber did not get all earlier messages. It is marked too if an item is
+    too long for a frame and left out, because only history has that item. With ``is_expiring``, all frames say that the
+    connection's token expires soon.
     """
     head: dict[str, Any] = {"type": "messages", "roomId": room_id}
     if position:
         head["position"] = position
     if is_expiring:
         head["tokenExpiring"] = True
-    room = FRAME_BYTES - len(_frame(head, [], missed=True))
-    made: list[bytes] = []
-    parts: list[str] = []
-    size = 0
-    for item in items:
-        part = encode(item)
-        length = len(part.encode())
-        if length > room:
-            missed = True
-            continue
-        if parts and size + 1 + length > room:
-            made.append(_frame(head, parts, missed=missed))
-            parts, missed = [], False
-        size = size + 1 + length if parts else length
-        parts.append(part)
-    return [*made, _frame(head, parts, missed=missed)] if parts or missed else made
+    room = FRAME_BYTES - len(_frame(head, [], missed=True)) + len(",")
+    sized = [(part, len(part.encode()) + len(",")) for part in map(encode, items)]
+    fitting = [each for each in sized if each[1] <= room]
+    missed = missed or len(fitting) < len(sized)
+    parts = groups(fitting, len(fitting), room) or ([[]] if missed else [])
+    return [_frame(head, each, missed=missed and at == 0) for at, each in enumerate(parts)]
 
 
 def _frame(head: Mapping[str, Any], parts: Sequence[str], *, missed: bool) -> bytes:
@@ -91,15 +82,11 @@ def parse(body: bytes) -> LiveCopy:
     """
     try:
         content = json.loads(body)
-        room_id, items = content["roomId"], content["items"]
-        position, missed = content.get("position", ""), content.get("missed", False)
-        texts = isinstance(room_id, str) and isinstance(position, str)
-        if not texts or not isinstance(items, list) or not all(map(_is_item, items)):
-            raise ValueError("not a frame of messages")
+        items = {item["key"]: item for item in content["items"]}
+        found = LiveCopy(content["roomId"], items, content.get("position", ""), content.get("missed") is True)
+        texts = [found.room_id, found.position, *items, *(item["timestamp"] for item in items.values())]
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a frame of messages") from error
-    return LiveCopy(room_id, {item["key"]: item for item in items}, position, missed is True)
-
-
-def _is_item(item: object) -> bool:
-    return isinstance(item, dict) and all(isinstance(item.get(name), str) for name in ("key", "timestamp"))
+    if not isinstance(content["items"], list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("not a frame of messages")
+    return found
