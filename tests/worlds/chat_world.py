@@ -15,8 +15,8 @@ from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
 from headrace.core.times import MINUTE, SECOND
 from headrace.delivery.acceptor import Acceptor
+from headrace.live.connections import SubscriberHints
 from headrace.live.push_service import PushService
-from headrace.live.subscriber_hints import SubscriberHints
 from headrace.storage.ports import Table
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations

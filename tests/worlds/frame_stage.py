@@ -9,8 +9,7 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, Handler, frame_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.times import SECOND, iso
-from headrace.live.connections import Subscription
-from headrace.live.subscriber_hints import SubscriberHints
+from headrace.live.connections import SubscriberHints, Subscription
 from headrace.storage.ports import Table
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.history import History

@@ -6,9 +6,8 @@ import functools
 from typing import TYPE_CHECKING
 
 from headrace.bootstrap.shared import clock, dynamodb, separate_cache
-from headrace.live.connections import TokenExpiries
+from headrace.live.connections import SubscriberHints, TokenExpiries
 from headrace.live.dynamodb import DynamoConnections
-from headrace.live.subscriber_hints import SubscriberHints
 from headrace.runtime.aws import signing
 from headrace.runtime.settings import ConnectionSettings, PushSettings
 

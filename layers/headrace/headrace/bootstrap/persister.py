@@ -7,8 +7,8 @@ import functools
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, retry_lane, secrets, separate_cache
 from headrace.delivery.persister import Persister
+from headrace.live.connections import SubscriberHints
 from headrace.live.dynamodb import DynamoConnections
-from headrace.live.subscriber_hints import SubscriberHints
 from headrace.queues.ports import LivePublisher
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule

@@ -17,10 +17,9 @@ from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
 from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT
 from headrace.live import frames
-from headrace.live.connections import CONNECTION_SECONDS
+from headrace.live.connections import CONNECTION_SECONDS, MARK_SECONDS
 from headrace.live.push_service import LONGEST_REST
 from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
-from headrace.live.subscriber_hints import MARK_SECONDS
 from headrace.operations import health, status
 from headrace.streams.ads.routes import POINTS_LIMIT, TYPES_LIMIT
 from headrace.streams.chat.messages.conversations import ROOMS_LIMIT, UNREAD_LIMIT

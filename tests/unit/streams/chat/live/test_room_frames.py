@@ -9,9 +9,8 @@ import pytest
 
 from headrace.api.responses import FRAME_BYTES
 from headrace.core.caller import Caller
-from headrace.live.connections import CONNECTION_SECONDS, Subscription
+from headrace.live.connections import CONNECTION_SECONDS, SOME, Subscription, live_marker
 from headrace.live.routes import CONNECTIONS_PER_ROOM
-from headrace.live.subscriber_hints import SOME, live_marker
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.rooms import ReadScope, Room
 from tests.worlds.frame_stage import TICKS, Stage

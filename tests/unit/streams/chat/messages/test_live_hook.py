@@ -11,8 +11,7 @@ from headrace.core.items import Item
 from headrace.core.times import SECOND
 from headrace.delivery.persister import Persister
 from headrace.live import frames
-from headrace.live.connections import Subscription
-from headrace.live.subscriber_hints import (
+from headrace.live.connections import (
     COOLDOWN_SECONDS,
     LOOK_SECONDS,
     LOOKS,
@@ -20,6 +19,7 @@ from headrace.live.subscriber_hints import (
     NONE,
     SOME,
     SubscriberHints,
+    Subscription,
     live_marker,
 )
 from headrace.queues.names import live_queue, live_queues

@@ -16,9 +16,8 @@ from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, HeadraceError, NotFound, echo, mapping_of, to_body
 from headrace.core.fields import StoredId
 from headrace.core.keys import STORED_ID_FORM
-from headrace.live.connections import Connections
+from headrace.live.connections import Connections, SubscriberHints
 from headrace.live.routes import check_subscribe, connections_of
-from headrace.live.subscriber_hints import SubscriberHints
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History, Position, RoomPageRequest
 from headrace.streams.chat.messages.positions import POSITION_FORM, position

@@ -15,8 +15,8 @@ from headrace.core.errors import CacheUnavailable, StoreThrottled, StoreUnavaila
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
+from headrace.live.connections import SubscriberHints
 from headrace.live.frames import frames
-from headrace.live.subscriber_hints import SubscriberHints
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.bounded import BoundedDict
