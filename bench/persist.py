@@ -12,9 +12,9 @@ import os
 import time
 from collections.abc import Callable
 
-from bench.rounds import Better, Series, command, figure, head, ratio
+from bench.rounds import Better, Series, command, figure, head, ratio, row
 from bench.rows import CHAT_KEY, Row, chat_row, put
-from bench.services import Database, database
+from bench.services import Database, create_table, database
 from localstage.tcp_proxy import delayed
 
 DELAY_MS = 8
@@ -80,27 +80,19 @@ def report(
     title: str, seen: list[tuple[tuple[float, float], tuple[float, float]]], aims: tuple[str, str]
 ) -> list[Series]:
     """Print two rows of the table; returns their numbers."""
-    rates = [[rate for rate, _ in side] for side in zip(*seen, strict=True)]
-    costs = [[cost for _, cost in side] for side in zip(*seen, strict=True)]
     found = []
-    rows: tuple[tuple[str, list[list[float]], str, str, Better], ...] = (
-        ("items/s", rates, aims[0], "", "higher"),
-        ("CPU per item", costs, aims[1], " µs", "lower"),
-    )
-    for what, (theirs, ours), aim, unit, better in rows:
+    rows: tuple[tuple[str, int, str, Better], ...] = (("items/s", 0, "", "higher"), ("CPU per item", 1, "µs", "lower"))
+    for (what, at, unit, better), aim in zip(rows, aims, strict=True):
+        theirs, ours = ([each[side][at] for each in seen] for side in (0, 1))
         against = ratio(f"{what} against batch_writer(), {title}", ours, theirs, better)
-        ours_only = figure(f"{what}, {title}", ours, unit.strip())
-        left = figure(f"{what} of batch_writer(), {title}", theirs, unit.strip())
-        print(
-            f"| {title} | {what} | {left.median:,.0f}{unit} | {ours_only.median:,.0f}{unit} "
-            f"| {against.median:.2f}× | {aim} |"
-        )
-        found += [against, ours_only, left]
+        figures = [figure(f"{what} of batch_writer(), {title}", theirs, unit), figure(f"{what}, {title}", ours, unit)]
+        row(title, what, *(f"{each.median:,.0f} {unit}".strip() for each in figures), f"{against.median:.2f}×", aim)
+        found += [against, *figures]
     return found
 
 
 def measure(found: Database, rounds: int, count: int, parallel: int) -> list[Series]:
-    found.create_table(TABLE)
+    create_table(found.client(), TABLE)
     with delayed(found.port, DELAY_MS / 1000) as slow:
         head("", "", "batch_writer()", "headrace", "ratio", "aim")
         series = report("without latency", compare(found.url, rounds, count, parallel), ("–", "≤ 0.5×"))

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
+import runpy
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -55,13 +55,7 @@ def prepare(endpoints: Endpoints) -> Handler:
     from headrace.bootstrap.operations import declare_topology
 
     declare_topology(0.0)
-    where = ROOT / "functions" / "receive_frame" / "app.py"
-    spec = importlib.util.spec_from_file_location("receive_frame", where)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    handler: Handler = module.handler
+    handler: Handler = runpy.run_path(str(ROOT / "functions" / "receive_frame" / "app.py"))["handler"]
     return handler
 
 

@@ -64,24 +64,14 @@ class Database:
 
     def client(self) -> Any:
         """boto3's client of DynamoDB for it."""
-        return client("dynamodb", self.port)
-
-    def create_table(self, name: str, indexes: Collection[str] | None = None) -> str:
-        """Create a table of ``template.yaml``; returns its name."""
-        return create_table(self.client(), name, indexes)
-
-
-def client(service: str, port: int) -> Any:
-    """A boto3 client for an emulator of this machine."""
-    make: Any = boto3.client
-    return make(
-        service,
-        endpoint_url=f"http://127.0.0.1:{port}",
-        region_name="us-east-1",
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-        config=Config(retries={"total_max_attempts": 1}, read_timeout=60, max_pool_connections=8),
-    )
+        return boto3.client(
+            "dynamodb",
+            endpoint_url=self.url,
+            region_name="us-east-1",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+            config=Config(retries={"total_max_attempts": 1}, read_timeout=60, max_pool_connections=8),
+        )
 
 
 def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = None) -> str:
@@ -128,8 +118,9 @@ def database(*, of_the_stage: bool = False, **variables: str) -> Iterator[Databa
         dynalite: list[str | Path] = [*node, packages / "dynalite" / "cli.js", *options, *place]
         redis: list[str | Path] = [program, *f"--port {cache_port} --bind 127.0.0.1 --dir {folder} --save".split(), ""]
         with _process(dynalite, environment) as process, _process(redis, {}):
-            _wait(port, process)
-            yield Database(port, cache_port)
+            found = Database(port, cache_port)
+            _wait(found, process)
+            yield found
 
 
 def _free_port() -> int:
@@ -153,11 +144,11 @@ def _process(command: list[str | Path], variables: dict[str, str]) -> Iterator[s
         process.wait()
 
 
-def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
+def _wait(found: Database, process: subprocess.Popen[bytes]) -> None:
     """Wait until the dynalite answers."""
     while True:
         try:
-            client("dynamodb", port).list_tables()
+            found.client().list_tables()
             return
         except (BotoCoreError, ClientError):
             if process.poll() is not None:

@@ -33,7 +33,6 @@ BENCHES = {
     "analytics": "analytics --sizes 50000 --day 0",
     "live": "live --seconds 20",
     "first": "analytics.first_questions",
-    "localstage": "localstage",
     "cold": "cold",
 }
 """Modules of this package with arguments, by the name of the benchmark. Sizes are such that all take about ten minutes

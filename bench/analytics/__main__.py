@@ -16,10 +16,21 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.analytics.world import HOUR_START, MINUTE, ROOMS, SETTLE, TABLE, USERS, BenchWorld, Environment, messages
+from bench.analytics.world import (
+    HOUR_START,
+    MINUTE,
+    ROOMS,
+    SETTLE,
+    TABLE,
+    USERS,
+    BenchWorld,
+    Environment,
+    empty_cache,
+    messages,
+)
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import CHAT_KEY, fill
-from bench.services import database
+from bench.services import create_table, database
 
 DAY_START = HOUR_START - 30 * 1440 * MINUTE
 HOUR_WAYS = (
@@ -46,7 +57,7 @@ def repeat(ask: Callable[[], tuple[float, float, Any]], times: int) -> tuple[flo
 def hour_round(world: BenchWorld, count: int, calls: int) -> tuple[Environment, list[tuple[float, float]]]:
     """Ask for the hour in each of the ways of ``HOUR_WAYS``; returns the environment, and milliseconds and units."""
     start, end = HOUR_START, HOUR_START + 60 * MINUTE
-    world.empty_cache()
+    empty_cache(world.cache_port)
     environment = world.environment()
     plain, units, total = world.scatter_gather(start, end)
     cold, cold_units, answer = environment.ask(start, end)
@@ -100,7 +111,7 @@ def measure_day(world: BenchWorld, count: int, calls: int) -> None:
     start, end = DAY_START, DAY_START + 1440 * MINUTE
     print(f"\n{count:,} messages over 24 hours\n")
     head("one window over all 24 hours", "p50", "read units", "aim")
-    world.empty_cache()
+    empty_cache(world.cache_port)
     environment = world.environment()
     cold, units, answer = environment.ask(start, end)
     if answer["totalMessages"] != count:
@@ -121,8 +132,8 @@ def main(rounds: int, sizes: str, day: int, calls: int) -> list[Series]:
     counts: list[int | None] = [int(size) for size in sizes.split(",")]
     for case in [*counts, None] if day else counts:
         with database(CACHE_ENDPOINT="127.0.0.1:1", POWERTOOLS_METRICS_DISABLED="true") as services:
-            world = BenchWorld(services.port, services.cache_port)
-            services.create_table(TABLE, indexes=("TimeIndex",))  # the only one that is read here
+            world = BenchWorld(services.cache_port)
+            create_table(services.client(), TABLE, indexes=("TimeIndex",))  # the only one that is read here
             began = time.monotonic()
             if case is None:
                 fill(TABLE, CHAT_KEY, messages(DAY_START, 1440 * MINUTE, day, 2))

@@ -19,7 +19,7 @@ from bench.analytics.world import empty_cache
 from bench.requests import answer_of, http_event
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import fill
-from bench.services import database
+from bench.services import create_table, database
 from loadtest.ads.clicks import click_of
 
 MINUTE_START = int(time.time() // 60 - 60) * 60_000_000
@@ -177,7 +177,7 @@ def main(rounds: int, clicks: int, rides: int) -> list[Series]:
 
     with database(of_the_stage=True, POWERTOOLS_METRICS_DISABLED="true") as found:
         for name in ("AdClicks", "LiftRides", "Resorts"):
-            found.create_table(name)
+            create_table(found.client(), name)
         began = time.monotonic()
         fill_clicks(clicks)
         fill_rides(rides)

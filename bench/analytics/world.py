@@ -91,18 +91,13 @@ def empty_cache(port: int) -> None:
 class BenchWorld:
     """The table, the cache and the clock."""
 
-    def __init__(self, port: int, cache_port: int) -> None:
-        self.port = port
+    def __init__(self, cache_port: int) -> None:
         self.cache_port = cache_port
         self.clock = ManualClock(HOUR_START + 60 * MINUTE + (SETTLE + 1) * 1_000_000)
 
     def environment(self) -> Environment:
         """A new environment."""
         return Environment(self.clock, self.cache_port)
-
-    def empty_cache(self) -> None:
-        """Empty the cache."""
-        empty_cache(self.cache_port)
 
     def scatter_gather(self, start: int, end: int) -> tuple[float, float, int]:
         """Count a window with Query calls; returns milliseconds, read units and the total."""

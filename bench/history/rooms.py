@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.rows import CHAT_KEY, Row, chat_row, fill
-from bench.services import Database
+from bench.services import Database, create_table
 
 TABLE, ROOMS, MEMBERSHIPS = "ChatMessages", "Rooms", "Memberships"
 START = 1_763_719_200_000_000
@@ -24,7 +24,7 @@ def message(room: str, number: int) -> Row:
 def fill_rooms(found: Database, sizes: list[int]) -> None:
     """Create the tables and write the messages of the rooms."""
     for name in (TABLE, ROOMS, MEMBERSHIPS):
-        found.create_table(name, indexes=())
+        create_table(found.client(), name, indexes=())
     for size in sizes:
         fill(TABLE, CHAT_KEY, (message(f"room-{size}", number) for number in range(size)))
 
@@ -35,7 +35,7 @@ class RoomAccesses:
     def __init__(self, sizes: list[int]) -> None:
         from headrace.runtime.aws import client as lean
         from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
-        from headrace.streams.chat.rooms.memberships import Change, EventKind, membership_event
+        from headrace.streams.chat.rooms.memberships import Change, membership_event
         from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
 
         dynamodb = lean("dynamodb")
@@ -47,9 +47,5 @@ class RoomAccesses:
                 rooms._cached[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
             self.of[kind] = RoomAccess(rooms, memberships)
         for size in sizes:
-            # A member from the start, except for ten messages in the middle of the middle page.
-            middle = size // 2
-            changes: list[tuple[EventKind, int]] = [("join", 0), ("leave", middle - 20), ("join", middle - 10)]
-            for event, number in changes:
-                change = membership_event(moment(number), f"e{number}")
-                memberships.add(Change(user_id="alice", room_id=f"room-{size}", kind=event, event=change))
+            joined = membership_event(moment(0), "e0")
+            memberships.add(Change(user_id="alice", room_id=f"room-{size}", kind="join", event=joined))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,9 @@ class Lanes:
         Raises:
             pika.exceptions.AMQPError: the broker is unavailable.
         """
-        persist, parking = self._broker_depths()
+        # A queue may be deleted, and not yet declared again.
+        persist = sum(self._depth(f"persist.{number}") or 0 for number in range(QUEUES))
+        parking = self._depth(PARKING_QUEUE) or 0
         return Depths(persist, parking, self._count(self.retry_url), self._count(self.dead_url), self._working())
 
     def drain(self, patience: float, done: Callable[[Depths], bool] = lambda depths: not depths.moving) -> Depths:
@@ -110,8 +113,7 @@ class Lanes:
 
     def publish(self, bodies: list[bytes]) -> None:
         """Publish records to the persist queues in turn, with confirms and without the platform's validation."""
-        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
-            channel = connection.channel()
+        with self._channel() as channel:
             channel.confirm_delivery()
             for number, body in enumerate(bodies):
                 properties = pika.BasicProperties(delivery_mode=2)
@@ -119,17 +121,12 @@ class Lanes:
 
     def delete_queue(self, name: str) -> None:
         """Delete a queue with its messages."""
-        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
-            connection.channel().queue_delete(name)
+        with self._channel() as channel:
+            channel.queue_delete(name)
 
     def has_queue(self, name: str) -> bool:
         """Whether the broker has such a queue."""
-        with pika.BlockingConnection(pika.URLParameters(self._services.amqp_url)) as connection:
-            try:
-                connection.channel().queue_declare(name, passive=True)
-            except ChannelClosedByBroker:
-                return False
-            return True
+        return self._depth(name) is not None
 
     def _count(self, url: str) -> int:
         names: Any = [
@@ -140,20 +137,20 @@ class Lanes:
         found = self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
         return sum(int(value) for value in found.values())
 
-    def _broker_depths(self) -> tuple[int, int]:
+    def _depth(self, queue: str) -> int | None:
+        """The messages that are ready; None without such a queue."""
+        with self._channel() as channel:
+            try:
+                return int(channel.queue_declare(queue, passive=True).method.message_count)
+            except ChannelClosedByBroker:
+                return None
+
+    @contextmanager
+    def _channel(self) -> Iterator[Any]:
         parameters = pika.URLParameters(self._services.amqp_url)
         parameters.socket_timeout = parameters.stack_timeout = 3
         with pika.BlockingConnection(parameters) as connection:
-            persist = sum(_depth(connection, f"persist.{number}") for number in range(QUEUES))
-            return persist, _depth(connection, PARKING_QUEUE)
-
-
-def _depth(connection: Any, queue: str) -> int:
-    channel = connection.channel()
-    try:
-        return int(channel.queue_declare(queue, passive=True).method.message_count)
-    except ChannelClosedByBroker:
-        return 0  # deleted, and not yet declared again
+            yield connection.channel()
 
 
 def _dead_letter(message: Any) -> DeadLetter:

@@ -70,10 +70,6 @@ class Campaign:
     name: int
     clicks: tuple[Click, ...]
 
-    def only(self, clicks: Sequence[Click]) -> Campaign:
-        """The same campaign with only these clicks."""
-        return Campaign(self.name, tuple(clicks))
-
     @cached_property
     def by_ad(self) -> dict[str, list[Click]]:
         """The clicks on each ad, newest first."""
@@ -101,12 +97,6 @@ class Campaign:
         """The ads by number of clicks, most first, then by id."""
         counts = [(ad, len(clicks)) for ad, clicks in self.by_ad.items()]
         return sorted(counts, key=lambda each: (-each[1], each[0]))
-
-
-def make_campaign(name: int, times: Iterable[int]) -> Campaign:
-    """Generate a click at each of ``times``, the same for the same ``name`` (32 bits). One in six is on the same ad."""
-    chance = random.Random(name)
-    return Campaign(name, tuple(click_of(name, number, at, chance) for number, at in enumerate(times)))
 
 
 def click_of(name: int, number: int, at: int, chance: random.Random) -> Click:

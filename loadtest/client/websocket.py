@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import websocket
@@ -89,10 +90,9 @@ class WebSocket:
         """Close the connection, if it is open. Raises nothing."""
         closing, self._socket = self._socket, None
         if closing is not None:
-            try:
+            with suppress(websocket.WebSocketException, OSError):
                 closing.close(timeout=1)
-            except (websocket.WebSocketException, OSError):
-                _shut(closing)
+            closing.shutdown()  # type: ignore[no-untyped-call]
 
     def send(self, frame: str) -> None:
         """Send one text frame.
@@ -105,7 +105,7 @@ class WebSocket:
         try:
             self._socket.send_text(frame)
         except (websocket.WebSocketException, OSError) as error:
-            self._drop()
+            self.close()
             raise ConnectionLost(f"the connection was lost while sending: {error}") from None
 
     def receive(self) -> dict[str, Any]:
@@ -122,16 +122,16 @@ class WebSocket:
         except websocket.WebSocketTimeoutException:
             raise NoAnswer(f"no answer within {self._timeout:g} s") from None
         except (websocket.WebSocketException, OSError) as error:
-            self._drop()
+            self.close()
             raise ConnectionLost(f"the connection was lost: {error}") from None
         if opcode == websocket.ABNF.OPCODE_CLOSE:
-            self._drop()
+            self.close()
             code = int.from_bytes(data[:2], "big") if len(data) >= 2 else 1005
             raise ConnectionLost(f"the platform closed the connection with {code}")
         try:
             answer = json.loads(data)
         except ValueError:
-            self._drop()
+            self.close()
             raise ConnectionLost("the answer is not JSON") from None
         return answer if isinstance(answer, dict) else {"type": "unknown"}
 
@@ -143,12 +143,3 @@ class WebSocket:
             answer = self.receive()
             if wanted is None or answer.get("requestId") == wanted:
                 return answer
-
-    def _drop(self) -> None:
-        dropped, self._socket = self._socket, None
-        if dropped is not None:
-            _shut(dropped)
-
-
-def _shut(lost: websocket.WebSocket) -> None:
-    lost.shutdown()  # type: ignore[no-untyped-call]  # closes the socket without a closing handshake

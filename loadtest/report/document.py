@@ -36,15 +36,9 @@ def read(path: Path) -> Document:
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WrongDocument(f"{path}: {error.strerror}; give the JSON that `make load` wrote") from None
-    except ValueError:
-        raise WrongDocument(f"{path}: this is not JSON; give the JSON that `make load` wrote") from None
-    if not isinstance(found, dict) or not {"run", "shape", "phases"} <= found.keys():
-        raise WrongDocument(f"{path}: this is not the result of a load run; give the JSON that `make load` wrote")
-    if found.get("format") != FORMAT:
         written = found.get("format", 1)
-        raise WrongDocument(
-            f"{path}: this result has format {written}, and {FORMAT} is expected; run `make load` again"
-        )
-    return found
+    except (OSError, ValueError, AttributeError):
+        raise WrongDocument(f"{path}: this is not the result of a load run; give the JSON of `make load`") from None
+    if written != FORMAT:
+        raise WrongDocument(f"{path}: this result has format {written}, not {FORMAT}; run `make load` again")
+    return dict(found)

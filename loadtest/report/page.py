@@ -11,12 +11,9 @@ from jinja2 import Environment, FileSystemLoader
 
 from loadtest.report.charts import charts
 from loadtest.report.document import Document, read
-from loadtest.report.plots import STYLE, BarChart, Chart, picture, svg
-from loadtest.report.tables import Table, comparison, failed, short, tables
+from loadtest.report.plots import STYLE, picture, svg
+from loadtest.report.tables import Table, comparison, failed, tables
 from loadtest.runs.work import FAULTS
-
-ROWS = 20
-"""Rows of a chart's table."""
 
 _pages = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -73,7 +70,7 @@ def _shown(run: Document, label: str) -> dict[str, Any]:
         "description": run["shape"]["description"],
         "when": f"{began:%Y-%m-%d %H:%M:%S} UTC, {(ended - began).total_seconds():,.0f} s with reading back",
         "notes": run["samples"].get("notes", ()),
-        "charts": [{"svg": svg(each), "table": chart_table(each)} for each in charts(run)],
+        "charts": [svg(each) for each in charts(run)],
         "tables": tables(run),
     }
 
@@ -98,16 +95,3 @@ def _lines(phase: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}: questions={questions:,} failed={failed(phase):,}"
     yield from (f"{name}: {sentence}" for sentence in phase["problems"])
     yield from (f"{name}, {kind}: {', '.join(names[:5])}" for kind, names in phase["examples"].items())
-
-
-def chart_table(chart: Chart) -> Table:
-    """The values of a chart, thinned to a few rows."""
-    if isinstance(chart, BarChart):
-        rows = [(name, *(f"{value:,}" for value in values)) for name, values in chart.groups.items()]
-        return Table(chart.title, ("", *chart.names), rows)
-    lines = chart.shown
-    points = [{round(at): value for at, value in line.points if value is not None} for line in lines]
-    seconds = sorted({second for each in points for second in each})
-    chosen = seconds[:: -(-len(seconds) // ROWS) or 1]
-    rows = [(f"{second} s", *(short(each.get(second)) for each in points)) for second in chosen]
-    return Table(chart.title, ("", *(line.label for line in lines)), rows)

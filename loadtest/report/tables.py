@@ -11,6 +11,9 @@ from loadtest.report.document import Document
 from loadtest.runs.work import FAULTS
 
 PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9", "max")
+SENT = ("phase", "users", "seconds", "accepted", "accepted/s", "stored", "stored/s")
+PHASE = (*SENT, *FAULTS, "unsent", "questions", "failed")
+"""The columns of a phase."""
 Phase = Mapping[str, Any]
 
 
@@ -30,19 +33,7 @@ def tables(run: Document) -> list[Table]:
     made = [
         Table(
             "Phases",
-            (
-                "phase",
-                "users",
-                "seconds",
-                "accepted",
-                "accepted/s",
-                "stored",
-                "stored/s",
-                *FAULTS,
-                "unsent",
-                "questions",
-                "failed",
-            ),
+            PHASE,
             [_phase(each) for each in phases],
         ),
         Table(

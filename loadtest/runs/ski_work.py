@@ -13,7 +13,7 @@ from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
 from loadtest.shapes.shape import Phase
 from loadtest.ski.queries import CLIENTS, SkiQueries
-from loadtest.ski.rides import SEASON, Ride, make_season, post_rides
+from loadtest.ski.rides import SEASON, Ride, Season, make_season, post_rides
 from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
@@ -60,7 +60,7 @@ class SkiWork(PostedWork[Ride]):
         return random.choice(self.ridden)
 
     def _queries(self, api: HttpApi) -> SkiQueries:
-        return SkiQueries(api, self._season.only(self.all_accepted))
+        return SkiQueries(api, Season(self._season.name, tuple(self.all_accepted)))
 
     def _is_readable(self, api: HttpApi, event: Ride) -> bool:
         answer = api.get(f"/skiers/seasons/{SEASON}/days/{event.day}/skiers/{event.skier}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import subprocess
@@ -27,32 +26,22 @@ class Recording:
     def __init__(self, target: Target) -> None:
         command = [sys.executable, "-m", "loadtest.samples.sampler"]
         command += ["--http-url", target.http_url, "--websocket-url", target.websocket_url]
-        self._result: dict[str, Any] | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        with contextlib.suppress(OSError):
-            self._process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=target.environment(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
+        self._process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=target.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def wait(self) -> None:
         """Wait until the process takes samples, or has ended."""
-        if self._process is not None and self._process.stdout is not None:
-            self._process.stdout.readline()
+        assert self._process.stdout is not None  # noqa: S101 - for mypy: it is a pipe
+        self._process.stdout.readline()
 
     def finish(self) -> dict[str, Any]:
-        """End the process; return its samples. Repeating it returns the same."""
-        if self._result is None:
-            self._result = self._finish()
-        return self._result
-
-    def _finish(self) -> dict[str, Any]:
-        if self._process is None:
-            return nothing("The process that takes samples did not start.")
+        """End the process; return its samples."""
         output, errors = b"", b""
         try:
             output, errors = self._process.communicate(timeout=ENDED_WITHIN)

@@ -28,11 +28,6 @@ class Queries(ABC):
         self._patience = patience
         self._pause = pause
 
-    def run(self) -> Findings:
-        """Ask every question."""
-        self.run_counts()
-        return self.run_histories()
-
     @abstractmethod
     def run_counts(self) -> Findings:
         """Ask the questions about counts."""

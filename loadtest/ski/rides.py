@@ -48,10 +48,6 @@ class Season:
         """The resorts, in order."""
         return sorted({ride.resort for ride in self.rides})
 
-    def only(self, rides: Sequence[Ride]) -> Season:
-        """The same season with only these rides."""
-        return Season(self.name, tuple(rides))
-
     def by_skier(self) -> dict[int, list[Ride]]:
         """The rides of each skier, in order of time."""
         found: dict[int, list[Ride]] = defaultdict(list)

@@ -152,9 +152,9 @@ def test_a_picture_has_every_chart_of_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "this is not JSON"),
+        ("{", "this is not the result of a load run"),
         ("[]", "this is not the result of a load run"),
-        ('{"run": "x", "shape": {}, "phases": []}', "this result has format 1, and 2 is expected"),
+        ('{"run": "x", "shape": {}, "phases": []}', "this result has format 1, not 2"),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_expected(tmp_path: Path, content: str, sentence: str) -> None:
