@@ -14,8 +14,9 @@ from headrace.core.errors import BrokerUnavailable, ConnectionLost
 from headrace.core.times import SECOND
 from headrace.queues.names import LIVE_EXCHANGE, live_queues
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.publisher import CONNECT_SECONDS, COOLDOWN_SECONDS, RabbitLivePublisher
+from headrace.queues.rabbitmq.publisher import CONNECT_SECONDS, RabbitLivePublisher
 from headrace.queues.rabbitmq.topology import declare
+from headrace.runtime.breaker import COOLDOWN_SECONDS
 from localstage.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
     GUEST,

@@ -9,8 +9,9 @@ import pytest
 from redis.exceptions import MovedError
 
 from headrace.core.errors import CacheUnavailable
+from headrace.runtime.breaker import COOLDOWN_SECONDS
 from headrace.storage.ports import Cache
-from headrace.storage.redis import COOLDOWN_SECONDS, RedisCache, connect
+from headrace.storage.redis import RedisCache, connect
 from tests.contract.redis_node import RedisNode
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.breaker import Cooldown
 
 
 class Clock:
@@ -14,12 +14,12 @@ class Clock:
 
 
 def test_a_cooldown_is_inactive_until_it_is_started() -> None:
-    assert not Cooldown(5.0, Clock()).is_active
+    assert not Cooldown(Clock()).is_active
 
 
 def test_a_cooldown_ends_after_its_seconds() -> None:
     clock = Clock()
-    cooldown = Cooldown(5.0, clock)
+    cooldown = Cooldown(clock)
 
     cooldown.start()
     clock.now = 4.9
@@ -32,7 +32,7 @@ def test_a_cooldown_ends_after_its_seconds() -> None:
 
 def test_another_failure_starts_the_cooldown_again() -> None:
     clock = Clock()
-    cooldown = Cooldown(5.0, clock)
+    cooldown = Cooldown(clock)
 
     cooldown.start()
     clock.now = 4.0

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from headrace.analytics.aggregate import MINUTE_LENGTH
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, STEPS, TEN_MINUTES, Slot
 from headrace.core import times
+from headrace.core.collections import slices
 from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
-from headrace.core.groups import slices
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock

@@ -20,8 +20,8 @@ from headrace.analytics.generations import (
 from headrace.analytics.requests import Scope
 from headrace.analytics.time_slots import HOUR, Slot
 from headrace.core import times
+from headrace.core.collections import slices
 from headrace.core.errors import CacheUnavailable
-from headrace.core.groups import slices
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache

@@ -19,9 +19,9 @@ from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, MINUTE, Slot, pieces
 from headrace.api.router import Request
 from headrace.core import times
+from headrace.core.collections import BoundedDict
 from headrace.core.stream import Stream
 from headrace.core.times import Clock
-from headrace.runtime.bounded import BoundedDict
 from headrace.storage.ports import Cache
 
 MARGIN_SECONDS = 4.0

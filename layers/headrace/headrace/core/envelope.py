@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.core import json
+from headrace.core.collections import groups
 from headrace.core.errors import FieldError, PoisonRecord, echo
-from headrace.core.groups import groups
 from headrace.core.json import encode_ascii
 from headrace.core.times import is_canonical
 

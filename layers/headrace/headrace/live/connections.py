@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.core.caller import Caller
+from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable, NotFound, StoreUnavailable
 from headrace.core.times import SECOND, Clock
-from headrace.runtime.bounded import BoundedDict
-from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache
 
@@ -34,8 +34,6 @@ LOOK_SECONDS = MARK_SECONDS / 3
 """How long a read of the table may take to set "none"."""
 LOOKS = 4
 """Rooms that are looked up in the table per batch of stored messages; others count as rooms with subscribers."""
-COOLDOWN_SECONDS = 5.0
-"""How long the table is not read after a failed read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +190,7 @@ class SubscriberHints:
         self._cache = cache
         self._connections = connections
         self._monotonic = monotonic
-        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._cooldown = Cooldown(monotonic)
 
     def mark_subscribed(self, room_id: str) -> None:
         """Set "some" for a room after a subscription is stored."""

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from headrace.core.collections import BoundedDict
 from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.live.connections import Connections, Subscription
 from headrace.live.frames import LiveCopy, frames, parse
 from headrace.live.turns import BATCH_SECONDS, Turns
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
-from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
 from headrace.runtime.threads import Parallel
 

@@ -1,4 +1,4 @@
-"""A circuit breaker: calls to an unavailable service fail in microseconds until a call succeeds again.
+"""Circuit breakers and cool-downs: calls to an unavailable service fail in microseconds, and are tried again later.
 
 A closed breaker lets every call through and remembers the results of the last ``window`` calls. It opens when more
 than ``failure_percent`` of them failed, and refuses every call for ``probe_seconds``. Then it lets exactly one call
@@ -20,6 +20,7 @@ State = Literal["closed", "open", "half_open"]
 CLOSED: State = "closed"
 OPEN: State = "open"
 HALF_OPEN: State = "half_open"
+COOLDOWN_SECONDS = 5.0
 
 OnState = Callable[[str, State], object]
 """Is called with a breaker's name and state: after each call while it is not closed, and once when it has closed."""
@@ -122,3 +123,32 @@ class Breaker(Generic[T]):
         if self._on_state is not None and (state != CLOSED or self._last_state != CLOSED):
             self._last_state = state
             self._on_state(self.name, state)
+
+
+class Cooldown:
+    """Says whether a dependency failed less than ``seconds`` ago, so that its timeout is not paid with every request.
+
+    It replaces a circuit breaker where a single failure is reason enough and its state is shown nowhere::
+
+        if cooldown.is_active:
+            return fallback
+        try:
+            return call()
+        except CacheUnavailable:
+            cooldown.start()
+            return fallback
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, seconds: float = COOLDOWN_SECONDS) -> None:
+        self._monotonic = monotonic
+        self._seconds = seconds
+        self._until = float("-inf")
+
+    @property
+    def is_active(self) -> bool:
+        """Whether to skip the call."""
+        return self._monotonic() < self._until
+
+    def start(self) -> None:
+        """Skip calls from now on, for ``seconds``."""
+        self._until = self._monotonic() + self._seconds

@@ -17,7 +17,7 @@ from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
 from headrace.core.caller import Caller
-from headrace.runtime.bounded import BoundedDict
+from headrace.core.collections import BoundedDict
 from headrace.runtime.settings import ObserveSettings
 
 NAMESPACE = "Headrace"

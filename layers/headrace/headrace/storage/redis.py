@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from headrace.core.errors import CacheUnavailable
 from headrace.core.urls import LOOPBACK
-from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.breaker import Cooldown
 from headrace.runtime.settings import CacheSettings
 from headrace.storage.ports import Command, milliseconds
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from redis import Redis
     from redis.cluster import RedisCluster
 
-COOLDOWN_SECONDS = 5.0
-"""How long calls are skipped after a failed one."""
 CALL_SECONDS = 0.1
 """The timeout for a connection, and again for each response."""
 
@@ -40,7 +38,7 @@ class RedisCache:
         self._connect: Callable[[], Redis | RedisCluster] = connect
         self._connect_cluster = connect_cluster
         self._client: Redis | RedisCluster | None = None
-        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._cooldown = Cooldown(monotonic)
 
     @classmethod
     def of(cls, settings: CacheSettings) -> RedisCache:

@@ -15,7 +15,8 @@ from headrace.core.caller import SenderContext
 from headrace.core.envelope import decode
 from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.times import DAY, iso, parse_iso
-from headrace.streams.ads.addresses import COOLDOWN_SECONDS, AddressHasher, canonical
+from headrace.runtime.breaker import COOLDOWN_SECONDS
+from headrace.streams.ads.addresses import AddressHasher, canonical
 from headrace.streams.ads.routes import item_of, start_key
 from headrace.streams.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS, TIME_SHARDS
 from tests.fakes.secrets import MemorySecrets

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.api.paging.range_walk import ALL_KEYS
+from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable
 from headrace.core.times import SECOND, Clock
-from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import report
 from headrace.storage.ports import Cache, Rows
 

@@ -23,9 +23,9 @@ from typing import Any, Literal
 
 from headrace.api.rates.sliding_window import SLOT_SECONDS, SLOTS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable, RateLimited
 from headrace.core.keys import sender_tag
-from headrace.runtime.bounded import BoundedDict
 from headrace.runtime.observability import Meter, report
 from headrace.runtime.settings import RateSettings
 from headrace.runtime.threads import Background

@@ -25,7 +25,7 @@ from headrace.queues.names import LIVE_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, endpoints, is_authentication
-from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.breaker import Cooldown
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
@@ -130,8 +130,6 @@ _UNSETTLED = (ConnectionLost, PublishUnconfirmed)
 
 CONNECT_SECONDS = 0.5
 SEND_SECONDS = 0.1
-COOLDOWN_SECONDS = 5.0
-"""How long nothing is published after a failed publish."""
 
 
 class RabbitLivePublisher:
@@ -141,7 +139,7 @@ class RabbitLivePublisher:
         self, settings: BrokerSettings, secrets: Secrets, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._keeper = ChannelKeeper(LiveChannel, settings, secrets)
-        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._cooldown = Cooldown(monotonic)
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
         if not messages:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headrace.core.collections import slices
 from headrace.core.errors import DeadLaneUnavailable
-from headrace.core.groups import slices
 from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter
 from headrace.runtime.aws import AwsClient, AwsError, call
 

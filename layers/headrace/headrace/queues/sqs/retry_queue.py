@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headrace.core.collections import groups, slices
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
-from headrace.core.groups import groups, slices
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call
 from headrace.runtime.threads import Parallel

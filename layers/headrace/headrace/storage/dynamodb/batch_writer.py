@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from headrace.core.collections import slices
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.core.groups import slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AwsClient, AwsError, call, client
 from headrace.runtime.threads import Parallel

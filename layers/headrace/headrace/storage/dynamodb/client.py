@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from headrace.core.collections import slices
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.core.groups import slices
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AwsClient, AwsError, call
 

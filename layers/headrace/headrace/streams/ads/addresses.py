@@ -12,13 +12,11 @@ import time
 from collections.abc import Callable
 
 from headrace.core.errors import SecretsUnavailable
-from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.runtime.secrets import Secrets
 
 HASH_BYTES = 12
-COOLDOWN_SECONDS = 10.0
-"""Seconds without requests for the key after it could not be read."""
 
 
 def canonical(address: str) -> str:
@@ -38,7 +36,7 @@ class AddressHasher:
     def __init__(self, secrets: Secrets, arn: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._secrets = secrets
         self._arn = arn
-        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._cooldown = Cooldown(monotonic)
 
     def hashed(self, address: str) -> str | None:
         """``address`` as 16 characters of base64url; ``None`` if it is not an address, or the key cannot be read.

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from headrace.core.caller import Caller
+from headrace.core.collections import BoundedDict
 from headrace.core.errors import FieldError, NotFound, StoreThrottled, StoreUnavailable, UserError
 from headrace.core.stream import ValidatedEvent
-from headrace.runtime.bounded import BoundedDict
-from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 
-COOLDOWN_SECONDS = 5.0
-"""Seconds without reads after the table was unavailable."""
 CHECK_SECONDS = 0.5
 """Seconds after which a request reads no further resorts."""
 REMEMBERED = 10_000
@@ -76,7 +74,7 @@ class SeasonGate:
     def __init__(self, resorts: Callable[[], Resorts], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._resorts = resorts
         self._monotonic = monotonic
-        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._cooldown = Cooldown(monotonic)
         self._known: BoundedDict[tuple[int, int], None] = BoundedDict(REMEMBERED)
 
     def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[UserError | None]:

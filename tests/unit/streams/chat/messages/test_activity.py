@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.keys import direct_room
-from headrace.streams.chat.messages.hooks import COOLDOWN_SECONDS, ActivityHook
+from headrace.runtime.breaker import COOLDOWN_SECONDS
+from headrace.streams.chat.messages.hooks import ActivityHook
 from headrace.streams.chat.rooms.rooms import Room
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryRoomActivity, MemoryRooms

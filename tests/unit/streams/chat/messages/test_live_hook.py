@@ -12,7 +12,6 @@ from headrace.core.times import SECOND
 from headrace.delivery.persister import Persister
 from headrace.live import frames
 from headrace.live.connections import (
-    COOLDOWN_SECONDS,
     LOOK_SECONDS,
     LOOKS,
     MARK_SECONDS,
@@ -24,6 +23,7 @@ from headrace.live.connections import (
 )
 from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord
+from headrace.runtime.breaker import COOLDOWN_SECONDS
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import position

@@ -12,7 +12,7 @@ from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrot
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND, Clock, Interval, micros_of
-from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import mark_late
@@ -30,8 +30,6 @@ from headrace.streams.chat.rooms.rooms import (
 )
 from headrace.streams.chat.stream import UNCHECKED
 
-COOLDOWN_SECONDS = 5.0
-"""Seconds without reads after a table was unavailable."""
 CHECK_SECONDS = 0.5
 """Seconds after which a request reads no further rows. Rights that are unknown by then are checked before storing."""
 
@@ -65,7 +63,7 @@ class RoomGate:
         self._by_first_message = by_first_message
         self._memberships = memberships
         self._monotonic = monotonic
-        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._cooldown = Cooldown(monotonic)
 
     def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
         """Why each event is refused, or ``None``, in order. Unchecked events are marked with UNCHECKED."""

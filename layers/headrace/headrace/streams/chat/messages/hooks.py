@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from headrace.api.paging.newest_page_cache import newest_page
+from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import Stream
@@ -19,8 +20,7 @@ from headrace.live.connections import SubscriberHints
 from headrace.live.frames import frames
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
-from headrace.runtime.bounded import BoundedDict
-from headrace.runtime.cooldown import Cooldown
+from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Cache, Failure
@@ -31,8 +31,6 @@ from headrace.streams.chat.stream import item_of
 REMEMBERED = 10_000
 """Rooms of which a hook remembers that live copies were missed, or the last stored second: about 1 MB."""
 UPDATES_AT_ONCE = 8
-COOLDOWN_SECONDS = 5.0
-"""Seconds without writes of activity after the table was unavailable."""
 SECOND = len("2025-11-21T10:00:58")
 """Characters of a time that is cut to its second."""
 
@@ -107,7 +105,7 @@ class ActivityHook:
         self._rooms = rooms
         self._clock = clock
         self._seconds: BoundedDict[str, str] = BoundedDict(REMEMBERED)
-        self._cooldown = Cooldown(COOLDOWN_SECONDS, monotonic)
+        self._cooldown = Cooldown(monotonic)
         self._parallel = Parallel(UPDATES_AT_ONCE, "activity")
 
     def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:

@@ -10,8 +10,8 @@ from headrace.api.params import UserPath
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.collections import slices
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
-from headrace.core.groups import slices
 from headrace.streams.chat.rooms.memberships import Membership, Memberships, Role
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, Rooms, check_own

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from headrace.core.caller import Caller
+from headrace.core.collections import BoundedDict
 from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, echo
 from headrace.core.keys import is_reserved_room
 from headrace.core.times import MINUTE, Interval, micros_of
-from headrace.runtime.bounded import BoundedDict
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
 
 RoomKind = Literal["open", "members"]

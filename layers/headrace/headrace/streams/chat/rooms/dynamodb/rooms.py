@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from headrace.core.collections import slices
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.core.groups import slices
 from headrace.core.items import Item, to_wire
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel

@@ -1,11 +1,14 @@
-"""Divides what is sent into groups that a service accepts in one call."""
+"""Divides sequences into groups that a service accepts in one call, and bounds what an environment remembers."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def slices(items: Sequence[T], most: int) -> list[Sequence[T]]:
@@ -27,3 +30,21 @@ def groups(sized: Iterable[tuple[T, int]], most: int, most_bytes: int) -> list[l
         found[-1].append(item)
         total += size
     return found
+
+
+class BoundedDict(OrderedDict[K, V]):
+    """A dict of at most ``limit`` entries: beyond that, the entry that was set least recently is dropped.
+
+    Reading an entry does not renew it. Call :meth:`move_to_end` after a read for least-recently-used order.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def __setitem__(self, key: K, value: V) -> None:
+        """Set an entry, and make it the most recent one."""
+        self.pop(key, None)
+        super().__setitem__(key, value)
+        if len(self) > self._limit:
+            self.popitem(last=False)

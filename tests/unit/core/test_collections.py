@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.runtime.bounded import BoundedDict
+from headrace.core.collections import BoundedDict
 
 
 def filled(limit: int, *keys: str) -> BoundedDict[str, int]:
