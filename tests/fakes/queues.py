@@ -16,7 +16,7 @@ from headrace.core.errors import (
 )
 from headrace.core.times import SECOND, Clock
 from headrace.queues.ports import RECEIVE_LIMIT, Outcome, Outgoing, ReceivedLetter, RetryRecord
-from headrace.queues.sqs.retry_queue import to_text
+from headrace.queues.sqs import to_text
 from tests.fakes.clock import FixedClock
 
 

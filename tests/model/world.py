@@ -19,7 +19,7 @@ from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outgoing, RetryRecord
-from headrace.queues.sqs.retry_queue import to_text
+from headrace.queues.sqs import to_text
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.observability import Meter
 from headrace.storage.breaker import GuardedStore

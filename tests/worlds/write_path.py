@@ -15,7 +15,7 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.queues import names
 from headrace.queues.ports import RetryRecord
-from headrace.queues.sqs.retry_queue import to_text
+from headrace.queues.sqs import to_text
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane, Message
 from tests.fakes.storage import MemoryStore
 from tests.worlds.functions import routes_of

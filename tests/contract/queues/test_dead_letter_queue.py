@@ -17,8 +17,7 @@ from headrace.core.times import SystemClock
 from headrace.operations.dead_letter import REDRIVEN, Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
-from headrace.queues.sqs.dead_letter_queue import TIMEOUT, SqsDeadLane
-from headrace.queues.sqs.retry_queue import BASE64, ENCODING, SqsRetryLane, to_text
+from headrace.queues.sqs import BASE64, ENCODING, TIMEOUT, SqsDeadLane, SqsRetryLane, to_text
 from headrace.runtime.aws import client
 from headrace.runtime.observability import Meter
 from localstage.triggers.sqs_queue import SqsQueue, make_client

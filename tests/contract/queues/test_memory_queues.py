@@ -13,7 +13,7 @@ from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import Outgoing, RetryRecord
 from headrace.queues.rabbitmq.topology import declare
-from headrace.queues.sqs.retry_queue import SqsRetryLane
+from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import BrokerSettings
 from tests.contract.emulators import sdk

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.queues.ports import RetryLane, RetryRecord
-from headrace.queues.sqs.retry_queue import MESSAGE_BYTES, SqsRetryLane, batches, from_text, to_text
+from headrace.queues.sqs import MESSAGE_BYTES, SqsRetryLane, batches, from_text, to_text
 from headrace.runtime.aws import AwsClient, client
 from tests.contract.emulators import sdk
 from tests.fakes.queues import MemoryRetryLane

@@ -13,7 +13,7 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import LONGEST_WAIT, TRY_MARGIN
 from headrace.delivery.records import rows_of
 from headrace.queues.ports import RetryRecord
-from headrace.queues.sqs.retry_queue import MESSAGE_BYTES, from_text, to_text
+from headrace.queues.sqs import MESSAGE_BYTES, from_text, to_text
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender

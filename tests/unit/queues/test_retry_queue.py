@@ -9,7 +9,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.queues.ports import RetryRecord
-from headrace.queues.sqs.retry_queue import PARALLEL, SqsRetryLane
+from headrace.queues.sqs import PARALLEL, SqsRetryLane
 
 
 class Silent:

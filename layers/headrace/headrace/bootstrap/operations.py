@@ -25,9 +25,8 @@ from headrace.storage import redis
 
 if TYPE_CHECKING:
     from headrace.operations.dead_letters import DeadLetters
-    from headrace.operations.health import Health
+    from headrace.operations.parts import Parts
     from headrace.operations.probes import Prober, ProbeReader
-    from headrace.operations.status import Status
     from headrace.queues.rabbitmq.parked import ParkingQueue
     from headrace.queues.rabbitmq.topology import Report
 
@@ -36,20 +35,24 @@ CONNECT_SECONDS = 1.0
 
 
 @functools.cache
-def health() -> Health:
+def health() -> Parts:
     """The health checks: one cheap request to each dependency."""
-    from headrace.operations.health import CHECK_SECONDS, Health, any_port_open
+    from headrace.operations.health import CHECK_SECONDS, KEPT_SECONDS, any_port_open
+    from headrace.operations.parts import Parts
 
     settings = HealthSettings.read()
     dynamodb, sqs, cache = impatient("dynamodb"), impatient("sqs"), redis.connect(settings, CHECK_SECONDS / 2)
     depth = {"QueueUrl": settings.retry_queue_url, "AttributeNames": ["ApproximateNumberOfMessages"]}
-    return Health(
+    return Parts(
         {
             "broker": lambda: any_port_open(settings.broker_endpoints),
             "retryLane": lambda: call(sqs.get_queue_attributes, **depth),
             "table": lambda: call(dynamodb.describe_table, TableName=settings.chat_messages_table),
             "cache": cache.ping,
-        }
+        },
+        clock(),
+        CHECK_SECONDS,
+        KEPT_SECONDS,
     )
 
 
@@ -57,7 +60,7 @@ def health() -> Health:
 def dead_letters() -> DeadLetters:
     """The dead letters of every stream."""
     from headrace.operations.dead_letters import DeadLetters
-    from headrace.queues.sqs.dead_letter_queue import TIMEOUT, SqsDeadLane
+    from headrace.queues.sqs import TIMEOUT, SqsDeadLane
     from headrace.streams.registry import STREAMS
 
     dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
@@ -108,19 +111,20 @@ def declare_topology(seconds: float) -> Report:
 
 
 @functools.cache
-def status() -> Status:
+def status() -> Parts:
     """The status of every dependency; no call takes longer than a second."""
     from headrace.operations.breaker_status import read_breaker_status
-    from headrace.operations.status import Status
+    from headrace.operations.parts import Parts
+    from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS
     from headrace.queues.rabbitmq.topology import queue_depths
-    from headrace.queues.sqs.retry_queue import queue_counts
+    from headrace.queues.sqs import queue_counts
 
     settings = BrokerSettings.read()
     retry_url, dead_url = RetryLaneSettings.read().retry_queue_url, DeadLaneSettings.read().dead_letter_queue_url
     fast_secrets, sqs, probes = Secrets(lambda: impatient("secretsmanager")), impatient("sqs"), probe_reader()
     queues = names.persist_queues(settings.persist_queues)
     readers = ThreadPoolExecutor(len(queues), "probes")
-    return Status(
+    return Parts(
         {
             "queues": lambda: queue_depths(settings, fast_secrets, [*queues, names.PARKED_QUEUE], CONNECT_SECONDS),
             "retry": lambda: queue_counts(sqs, retry_url),
@@ -129,4 +133,6 @@ def status() -> Status:
             "probes": lambda: dict(zip(queues, readers.map(probes.newest, queues), strict=True)),
         },
         clock(),
+        ASK_SECONDS,
+        KEPT_SECONDS,
     )

@@ -24,7 +24,7 @@ from headrace.storage.redis import RedisCache
 if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
     from headrace.operations.breaker_status import BreakerStatus
-    from headrace.queues.sqs.retry_queue import SqsRetryLane
+    from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
 
 
@@ -67,7 +67,7 @@ def impatient(service: str) -> AwsClient:
 def retry_lane() -> SqsRetryLane:
     """The retry lane."""
     # Imported here: it takes 5 ms of CPU, and few functions send records to it.
-    from headrace.queues.sqs.retry_queue import PARALLEL, SqsRetryLane
+    from headrace.queues.sqs import PARALLEL, SqsRetryLane
 
     return SqsRetryLane(RetryLaneSettings.read().retry_queue_url, client("sqs", connections=PARALLEL))
 

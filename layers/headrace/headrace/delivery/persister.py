@@ -26,7 +26,7 @@ from headrace.delivery.records import ATTEMPTS, Record
 from headrace.delivery.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import CORRELATION_ID, RetryLane, RetryRecord, correlation_attribute
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
-from headrace.queues.sqs.retry_queue import BASE64, ENCODING, fits
+from headrace.queues.sqs import BASE64, ENCODING, fits
 from headrace.runtime.observability import Meter, correlate_batch, logger, report
 from headrace.storage.ports import Store
 

@@ -15,7 +15,7 @@ from headrace.core.errors import PoisonRecord
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
 from headrace.queues.ports import CORRELATION_ID
-from headrace.queues.sqs.retry_queue import ENCODING, from_text
+from headrace.queues.sqs import ENCODING, from_text
 from headrace.streams.registry import stream_named
 
 ATTEMPTS = "attempts"

@@ -14,7 +14,7 @@ from headrace.core.errors import PoisonRecord, StoreThrottled
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, receives, sqs_attributes
 from headrace.delivery.row_writer import Failed
 from headrace.queues.ports import RetryRecord
-from headrace.queues.sqs.retry_queue import ENCODING
+from headrace.queues.sqs import ENCODING
 
 RECEIVES = 5
 """Tries before SQS moves a record to the dead lane: the template's ``maxReceiveCount``."""

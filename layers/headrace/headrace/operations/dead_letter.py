@@ -15,7 +15,7 @@ from headrace.core.stream import TableSettings
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, rows_of
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.ports import CORRELATION_ID, ReceivedLetter, RetryRecord
-from headrace.queues.sqs.retry_queue import BASE64, ENCODING, from_text
+from headrace.queues.sqs import BASE64, ENCODING, from_text
 from headrace.streams.registry import STREAMS
 
 STORABLE = "storable"

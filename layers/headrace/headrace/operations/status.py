@@ -1,23 +1,20 @@
 """``GET /status``: lanes, queue depths, breakers and probes, as far as they can be read in time.
 
-All parts are read in parallel, within ``ASK_SECONDS``. A part that cannot be read is ``unknown``, with the reason. A
-part that does not answer is not read again until the pending call ends.
+A part that cannot be read is ``unknown``, with the reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import BrokerUnavailable, HeadraceError
-from headrace.core.times import Clock
 from headrace.operations.breaker_status import BreakerRecord
+from headrace.operations.parts import Parts, Unknown
 from headrace.queues.names import PARKED_QUEUE
 from headrace.queues.ports import QueueDepth
 from headrace.runtime.breaker import CLOSED
@@ -105,70 +102,14 @@ class StatusBody(TypedDict):
     probes: Probes
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """A part that could not be read, and why; ``away``: its service is unavailable."""
+def read_status(parts: Parts, _request: Request[None, None, None]) -> StatusBody:
+    """The status of the stage.
 
-    reason: str
-    away: bool = False
-
-    def to_body(self) -> dict[str, Any]:
-        """The part as an answer shows it."""
-        return {"state": "away" if self.away else "unknown", "reason": self.reason}
-
-
-class Status:
-    """Reads all parts, and keeps the answer for ``KEPT_SECONDS``.
-
-    ``readers`` has a function for each argument of :func:`describe`, which raises a HeadraceError if it cannot read its
-    part: the depth of the ``queues`` or why it is not known, the counts of the ``retry`` and ``dead`` lanes by state,
-    the published states of ``breakers``, and the newest of the ``probes`` by queue.
+    ``parts`` are the depth of the ``queues`` or why it is not known, the counts of the ``retry`` and ``dead`` lanes by
+    state, the published states of ``breakers``, and the newest of the ``probes`` by queue.
     """
-
-    def __init__(self, readers: Mapping[str, Callable[[], Any]], clock: Clock, seconds: float = ASK_SECONDS) -> None:
-        self._readers = readers
-        self._clock = clock
-        self._seconds = seconds
-        self._pool = ThreadPoolExecutor(len(self._readers), "status")
-        self._hanging: dict[str, Future[Any]] = {}
-        self._kept: tuple[int, StatusBody] | None = None
-
-    def body(self) -> StatusBody:
-        """The answer's body, at most ``KEPT_SECONDS`` old."""
-        # By the wall clock: the monotonic one may stop while Lambda freezes an environment.
-        now = self._clock.now()
-        if self._kept is None or not 0 <= now - self._kept[0] <= KEPT_SECONDS * times.SECOND:
-            parts = self._read()
-            self._kept = (now, describe(self._clock.now(), **parts))
-        return self._kept[1]
-
-    def _read(self) -> dict[str, Any]:
-        # A late answer is not used: it may be from before a freeze.
-        self._hanging = {name: future for name, future in self._hanging.items() if not future.done()}
-        pending = {name: self._pool.submit(read) for name, read in self._readers.items() if name not in self._hanging}
-        wait(pending.values(), self._seconds)
-        parts: dict[str, Any] = dict.fromkeys(self._hanging, Unknown("an earlier request is not answered yet"))
-        for name, future in pending.items():
-            if future.done():
-                parts[name] = _result(future)
-            else:
-                self._hanging[name] = future
-                parts[name] = Unknown(f"no answer within {self._seconds:g} s")
-        return parts
-
-
-def read_status(status: Status, _request: Request[None, None, None]) -> StatusBody:
-    """The status of the stage."""
-    return status.body()
-
-
-def _result(done: Future[Any]) -> Any:
-    try:
-        return done.result()
-    except HeadraceError as error:
-        return Unknown(error.message, away=isinstance(error, BrokerUnavailable))
-    except Exception as error:  # noqa: BLE001 - a failure of one part must not hide the others
-        return Unknown(type(error).__name__)
+    read_at, found = parts.read()
+    return describe(read_at, **found)
 
 
 def describe(now: int, queues: Any, retry: Any, dead: Any, breakers: Any, probes: Any) -> StatusBody:

@@ -1,15 +1,16 @@
-"""The retry lane on an SQS queue, and the counts of any queue."""
+"""The retry lane and the dead lane on SQS queues, and the counts of any queue."""
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from headrace.core.collections import groups, slices
-from headrace.core.errors import PoisonRecord, RetryLaneUnavailable
-from headrace.queues.ports import RetryRecord
+from headrace.core.errors import DeadLaneUnavailable, PoisonRecord, RetryLaneUnavailable
+from headrace.queues.ports import RECEIVE_LIMIT, ReceivedLetter, RetryRecord
 from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call
 from headrace.runtime.threads import Parallel
 
@@ -63,8 +64,6 @@ PARALLEL = 4
 """Calls at the same time, and connections that a client should keep."""
 
 Entry = dict[str, Any]
-_Failures = dict[int, RetryLaneUnavailable]
-"""What SQS did not take, by the index of the record."""
 
 
 class SqsRetryLane:
@@ -76,44 +75,35 @@ class SqsRetryLane:
         self._parallel = Parallel(PARALLEL, "retry-lane")
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
-        outcomes: list[RetryLaneUnavailable | None] = [None] * len(records)
         silent: list[RetryLaneUnavailable] = []
-        for failures in self._parallel.map(lambda entries: self._send_batch(entries, silent), batches(records)):
-            for index, failure in failures.items():
-                outcomes[index] = failure
-        return outcomes
+        sent = self._parallel.map(lambda entries: self._send_batch(entries, silent), batches(records))
+        return [outcome for outcomes in sent for outcome in outcomes]
 
     def postpone(self, pauses: Mapping[str, int]) -> None:
-        entries = [
-            {"Id": str(index), "ReceiptHandle": receipt, "VisibilityTimeout": seconds}
-            for index, (receipt, seconds) in enumerate(pauses.items())
-        ]
-        self._parallel.map(self._postpone_batch, slices(entries, BATCH_ENTRIES))
+        entries = [{"ReceiptHandle": receipt, "VisibilityTimeout": seconds} for receipt, seconds in pauses.items()]
+        _in_batches(self._client.change_message_visibility_batch, self._url, entries)
 
-    def _send_batch(self, entries: Sequence[Entry], silent: list[RetryLaneUnavailable]) -> _Failures:
+    def _send_batch(
+        self, entries: Sequence[Entry], silent: list[RetryLaneUnavailable]
+    ) -> list[RetryLaneUnavailable | None]:
         if silent:
             # Each batch would wait as long as the first, and the caller has a deadline.
-            return {int(entry["Id"]): silent[0] for entry in entries}
+            return [silent[0]] * len(entries)
         try:
             answer = call(self._client.send_message_batch, QueueUrl=self._url, Entries=entries)
         except AwsError as error:
             failure = RetryLaneUnavailable(f"the retry queue is unavailable: {error.code}")
             if isinstance(error, NoAnswer):
                 silent.append(failure)
-            return {int(entry["Id"]): failure for entry in entries}
+            return [failure] * len(entries)
         taken = {entry["Id"] for entry in answer.get("Successful", ())}
         codes = {entry["Id"]: entry.get("Code", "Unknown") for entry in answer.get("Failed", ())}
-        return {
-            int(entry["Id"]): RetryLaneUnavailable(f"the retry queue refused it: {codes.get(entry['Id'], 'no answer')}")
-            for entry in entries
-            if entry["Id"] not in taken
-        }
-
-    def _postpone_batch(self, entries: Sequence[Entry]) -> None:
-        try:
-            call(self._client.change_message_visibility_batch, QueueUrl=self._url, Entries=entries)
-        except AwsError:
-            return  # the queue's visibility timeout applies instead
+        return [
+            None
+            if each["Id"] in taken
+            else RetryLaneUnavailable(f"the retry queue refused it: {codes.get(each['Id'], 'no answer')}")
+            for each in entries
+        ]
 
 
 def batches(records: Sequence[RetryRecord]) -> list[list[Entry]]:
@@ -131,6 +121,65 @@ def _entry(index: int, body: str, attributes: Mapping[str, str], delay: int) -> 
             name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
         }
     return entry, message_bytes(body, attributes)
+
+
+LONG_POLL = 1
+"""Seconds. A long poll queries all servers of the queue; a short one may miss messages."""
+TIMEOUT = 5.0
+"""Seconds that the client of a dead lane should wait for an answer: the poll, and time to spare."""
+
+
+class SqsDeadLane:
+    """A :class:`~headrace.queues.ports.DeadLane` on the queue ``url``."""
+
+    def __init__(self, url: str, sqs: AwsClient) -> None:
+        self._url = url
+        self._client = sqs
+
+    def receive(self, hold: int) -> list[ReceivedLetter]:
+        try:
+            answer = call(
+                self._client.receive_message,
+                QueueUrl=self._url,
+                MaxNumberOfMessages=RECEIVE_LIMIT,
+                VisibilityTimeout=hold,
+                WaitTimeSeconds=LONG_POLL,
+                MessageAttributeNames=["All"],
+                MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
+            )
+        except AwsError as error:
+            raise DeadLaneUnavailable(f"the dead-letter queue is unavailable: {error.code}") from error
+        return [_received(message) for message in answer.get("Messages", ())]
+
+    def release(self, held: Sequence[ReceivedLetter]) -> None:
+        entries = [{"ReceiptHandle": each.receipt, "VisibilityTimeout": 0} for each in held]
+        _in_batches(self._client.change_message_visibility_batch, self._url, entries)
+
+    def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
+        entries = [{"ReceiptHandle": each.receipt} for each in held]
+        return _in_batches(self._client.delete_message_batch, self._url, entries)
+
+
+def _in_batches(operation: Callable[..., dict[str, Any]], url: str, entries: Sequence[Entry]) -> list[bool]:
+    """Whether SQS took each of ``entries``. Where a call fails, it may have taken them."""
+    done: set[str] = set()
+    for part in slices([{"Id": str(index), **entry} for index, entry in enumerate(entries)], BATCH_ENTRIES):
+        with suppress(AwsError):
+            done.update(each["Id"] for each in call(operation, QueueUrl=url, Entries=part).get("Successful", ()))
+    return [str(index) in done for index in range(len(entries))]
+
+
+def _received(message: Mapping[str, Any]) -> ReceivedLetter:
+    system = message.get("Attributes", {})
+    given = message.get("MessageAttributes", {})
+    return ReceivedLetter(
+        message["MessageId"],
+        message["ReceiptHandle"],
+        message["Body"],
+        {name: value["StringValue"] for name, value in given.items() if "StringValue" in value},
+        int(system.get("SentTimestamp", 0)) * 1000,
+        int(system.get("ApproximateReceiveCount", 1)),
+    )
 
 
 _COUNTS = {

@@ -1,1 +1,0 @@
-"""SQS: the retry queue and the dead-letter queue."""
