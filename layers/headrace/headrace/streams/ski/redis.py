@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.core.groups import slices
+from headrace.core.collections import slices
 from headrace.storage.ports import Commands
 from headrace.streams.ski.day_counts import HOURS, MINUTES, CountedRide, Counts, Coverage
 from headrace.streams.ski.stream import ResortDay, day_counts

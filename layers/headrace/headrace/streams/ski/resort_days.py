@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from headrace.core import times
+from headrace.core.collections import slices
 from headrace.core.errors import CacheUnavailable
-from headrace.core.groups import slices
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
