@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.core.groups import groups
+from headrace.core.collections import groups
 from headrace.core.json import encode, encode_object, encoded_list
 
 FRAME_BYTES = 32 * 1024
