@@ -95,7 +95,7 @@ def top_ads(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     from headrace.streams.ads.stream import ADS
 
     clock, cache = SystemClock(), _cache(cache_port)
-    scanner = Scanner(watched_reader(queries), "AdClicks", 8, clock, PARALLEL)
+    scanner = Scanner(watched_reader(queries), "AdClicks", clock, PARALLEL)
     unused: Any = None  # by this route
 
     def ask() -> dict[str, Any]:

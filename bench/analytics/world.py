@@ -51,7 +51,7 @@ class Environment:
         # A long timeout: other work on this machine must not turn a hit into a miss.
         cache = RedisCache(lambda: connect(settings, 5.0))
         reader = DynamoColumns(columns_client(SHARDS))
-        self.analytics = Analytics(CHAT, Scanner(reader, TABLE, SHARDS, clock, SHARDS), cache, clock, SETTLE)
+        self.analytics = Analytics(CHAT, Scanner(reader, TABLE, clock, SHARDS), cache, clock, SETTLE)
         routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
         self.router = http_handler(Api(routes, lambda: self.analytics, SystemClock()))
 

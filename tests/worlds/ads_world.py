@@ -94,7 +94,7 @@ class AdsWorld:
     def reader(self) -> Handler:
         """Another environment of read_ads, with nothing in memory."""
         ranges = MemoryReader(self.store.shown, (ADS.partition_key, ADS.sort_key))
-        scanner = Scanner(MemoryColumns(self.store.shown, page=3), CLICKS.table, 8, self.clock, parallel=1)
+        scanner = Scanner(MemoryColumns(self.store.shown, page=3), CLICKS.table, self.clock, parallel=1)
         services = AdsServices(
             ranges,
             CursorSigner(b"k" * 32),

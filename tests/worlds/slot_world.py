@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from headrace.analytics import responses
@@ -13,6 +14,7 @@ from headrace.analytics.scanner import Deadline, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.params import read
 from headrace.core import keys, times
+from headrace.core.stream import Shards, Stream
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
@@ -60,8 +62,14 @@ class SlotWorld:
 
     def reader(self, shards: int | None = None) -> Analytics:
         """Another reader, with nothing in memory."""
-        scanner = Scanner(self.columns, "Messages", shards or self.shards, self.clock, parallel=1)
-        return Analytics(CHAT, scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance)
+        scanner = Scanner(self.columns, "Messages", self.clock, parallel=1)
+        number = shards or self.shards
+        indexes = [
+            replace(each, shards=Shards(write=number, read=number)) if each.sharded else each for each in CHAT.indexes
+        ]
+        return Analytics(
+            replace(CHAT, indexes=tuple(indexes)), scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance
+        )
 
     def row(self, at: int, user: str = "u0", room: str = "r0", message_id: str = "m0", expires: int = 0) -> Row:
         """A row at ``at`` microseconds."""
@@ -99,7 +107,7 @@ class SlotWorld:
 
     def query(self, reader: Analytics, kind: str, query: dict[str, str]) -> dict[str, Any]:
         """The answer to one query."""
-        return answer(reader, kind, request_of(kind, query), Deadline(1000))
+        return answer(reader, kind, request_of(kind, query, reader.stream), Deadline(1000))
 
     def fitting(self, query: dict[str, str], among: Iterable[tuple[str, str]] | None = None) -> list[Row]:
         """The rows that a full scan finds for ``query``."""
@@ -143,12 +151,12 @@ def answer(reader: Analytics, kind: str, request: WindowRequest, deadline: Deadl
     return {**head, **body(request, found)}
 
 
-def request_of(kind: str, query: dict[str, str]) -> WindowRequest:
+def request_of(kind: str, query: dict[str, str], stream: Stream) -> WindowRequest:
     """The request that a query string of read_analytics describes."""
     model = routes_of("read_analytics")[f"GET /analytics/{kind.replace('_', '-')}"].query
     assert model is not None
     read_query: Any = read(model, query)
-    return cast(WindowRequest, read_query.of(CHAT))
+    return cast(WindowRequest, read_query.of(stream))
 
 
 def expected_window(rows: Sequence[Row], query: dict[str, str]) -> dict[str, Any]:

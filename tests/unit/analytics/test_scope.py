@@ -16,6 +16,6 @@ from headrace.streams.chat.stream import CHAT
 )
 def test_a_scope_is_read_where_all_of_its_rows_are(narrowed: tuple[tuple[str, str], ...], index: str | None) -> None:
     """A sparse index lacks most rows of a room."""
-    queries = list(Scope(CHAT, narrowed).queries("messages", 1, Span(0, 1_000_000)))
+    queries = list(Scope(CHAT, narrowed).queries("messages", Span(0, 1_000_000)))
 
     assert {each.index for each in queries} == {index}

@@ -285,7 +285,7 @@ def test_after_a_timeout_the_next_query_continues_from_what_was_read(
 ) -> None:
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 58)))
     monkeypatch.setattr(build, "LONGEST_CHUNK", 10)
-    request = request_of("window", HOUR_QUERY)
+    request = request_of("window", HOUR_QUERY, world.reader().stream)
 
     def call() -> dict[str, Any] | StoreThrottled:
         ticks = iter(range(1000))

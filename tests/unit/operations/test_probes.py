@@ -195,7 +195,7 @@ def test_no_client_can_send_a_probe() -> None:
         ({"queue": "persist.0"}, "missing_field"),
         (probe("", times.iso(MINUTE)), "empty_key"),
         (probe("persist.0#x", times.iso(MINUTE)), "invalid_key"),
-        (probe("persist.0", NOW), "invalid_key"),
+        (probe("persist.0", "now"), "invalid_key"),
         ({"queue": 7, "minute": times.iso(MINUTE)}, "invalid_event"),
     ],
 )

@@ -126,13 +126,14 @@ class Scope:
         """The attributes whose values are counted: the user's, then each group's."""
         return (self.dimensions.user, *self.dimensions.groups)
 
-    def shards(self, read_shards: int) -> int:
+    @property
+    def shards(self) -> int:
         """The number of partitions with its rows."""
-        return len(self._source(read_shards)[2])
+        return len(self._source()[2])
 
-    def queries(self, table: str, read_shards: int, span: Span) -> Iterator[Query]:
+    def queries(self, table: str, span: Span) -> Iterator[Query]:
         """One query of ``span`` for each partition."""
-        index, attribute, partitions = self._source(read_shards)
+        index, attribute, partitions = self._source()
         for partition in partitions:
             yield Query(
                 table,
@@ -145,7 +146,7 @@ class Scope:
                 attributes=self.attributes,
             )
 
-    def _source(self, read_shards: int) -> tuple[str | None, str, list[str]]:
+    def _source(self) -> tuple[str | None, str, list[str]]:
         for index in (each for each in self.stream.indexes if not each.sparse):
             for name, value in self.narrowed:
                 if name in (index.of, index.partition_key):
@@ -153,6 +154,5 @@ class Scope:
         for name, value in self.narrowed:
             if self.stream.partition_key == name:
                 return None, name, [value]
-        index = next(index for index in self.stream.indexes if index.sharded)
-        shards = index.shards.read if index.shards is not None else read_shards
-        return index.name, index.partition_key, keys.shard_names(shards)
+        index, shards = next((each, each.shards) for each in self.stream.indexes if each.sharded and each.shards)
+        return index.name, index.partition_key, keys.shard_names(shards.read)

@@ -42,14 +42,11 @@ class Deadline:
 class Scanner:
     """Reads ``parallel`` pages at a time. ``units`` is the sum of the read units of all scans."""
 
-    def __init__(
-        self, reader: ColumnReader, table: str, read_shards: int, clock: Clock, parallel: int = PARALLEL_READS
-    ) -> None:
+    def __init__(self, reader: ColumnReader, table: str, clock: Clock, parallel: int = PARALLEL_READS) -> None:
         self._reader = reader
         self._table = table
         self._clock = clock
         self._pool = ThreadPoolExecutor(parallel, "scan")
-        self.read_shards = read_shards
         self.units = 0.0
 
     def start(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> Reading:
@@ -73,7 +70,7 @@ class Scanner:
         reading = [
             self._pool.submit(read, minutes, query)
             for minutes, span in zip(counted, spans, strict=True)
-            for query in scope.queries(self._table, self.read_shards, span)
+            for query in scope.queries(self._table, span)
         ]
         return Reading(counted, reading, stop)
 

@@ -96,13 +96,11 @@ class LocalAggregates:
 class SlotCache:
     """The slots of one scope during one request. After a failure, the request continues without the cache (P10)."""
 
-    def __init__(
-        self, cache: Cache, local: LocalAggregates, scope: Scope, read_shards: int, clock: Clock, settle: float
-    ) -> None:
+    def __init__(self, cache: Cache, local: LocalAggregates, scope: Scope, clock: Clock, settle: float) -> None:
         self._cache = cache
         self._local = local
         self._scope = scope
-        self._shards = scope.shards(read_shards)
+        self._shards = scope.shards
         self._clock = clock
         self._generations = Generations(cache, scope.stream.name, clock, settle)
         self._waiting: dict[str, tuple[bytes, float]] = {}

@@ -115,7 +115,7 @@ class Analytics:
     def _window(self, request: WindowRequest, longest: int = DAY) -> Window:
         now = self.clock.now()
         split = pieces(request.window, int(now / times.SECOND - self.settle), longest)
-        slots = SlotCache(self.cache, self._local, request.scope, self.scanner.read_shards, self.clock, self.settle)
+        slots = SlotCache(self.cache, self._local, request.scope, self.clock, self.settle)
         return Window(request, now, slots, slots.read(split.slots), (split.before, split.after))
 
     def _frame(self, window: Window) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.scanner import PARALLEL_READS, Scanner
 from headrace.analytics.windows import Analytics
 from headrace.bootstrap.shared import cache, clock
-from headrace.core.stream import TIME_SHARDS, Stream
+from headrace.core.stream import Stream
 from headrace.runtime.settings import table_settings
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 
@@ -27,5 +27,5 @@ def analytics_of(stream: Stream) -> Analytics:
     table = table_settings(stream)
     # A client with a connection for each read, for which the shared client's pool is too small.
     reader = DynamoColumns(columns_client(PARALLEL_READS))
-    scanner = Scanner(reader, table.table, TIME_SHARDS.read, clock())
+    scanner = Scanner(reader, table.table, clock())
     return Analytics(stream, scanner, cache(), clock(), SETTLE_SECONDS)

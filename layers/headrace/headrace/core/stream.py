@@ -72,9 +72,9 @@ class TableSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Index:
-    """A secondary index; a ``sharded`` one has a time shard as its partition key.
+    """A secondary index; a ``sharded`` one has one of its time ``shards`` as its partition key.
 
-    Without ``shards``, it has :data:`TIME_SHARDS`. An index ``of`` an attribute spreads the rows of each of its values
+    An index ``of`` an attribute spreads the rows of each of its values
     over its ``shards`` (``keys.shard_of``). A ``sparse`` one has only rows with its ``sort_key``.
     """
 

@@ -6,10 +6,9 @@ room contains ``#``, which no client's id may. Without ``userId`` and ``bucketId
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from headrace.core import keys, times
 from headrace.core.caller import OPS, SenderContext
@@ -24,17 +23,11 @@ EVENT_ID = "probe"
 _SENDER_TAG = keys.sender_tag(EVENT_ID)
 
 
-def _whole_minute(value: str) -> str:
-    if times.micros_of(value) % times.MINUTE:
-        raise PydanticCustomError("invalid_key", "is not a whole minute")
-    return value
-
-
 class StampedProbe(EventModel):
     """A probe in an envelope. Both fields are in its key, so a repeated probe is the same row."""
 
     queue: Id = Field(description="the name of a persist queue")
-    minute: Annotated[CanonicalTime, AfterValidator(_whole_minute)] = Field(description="a whole minute, UTC")
+    minute: CanonicalTime = Field(description="a whole minute, UTC")
 
 
 _stamped = stamped(StampedProbe)

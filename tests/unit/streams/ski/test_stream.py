@@ -98,12 +98,6 @@ def test_a_ride_lies_within_the_bounds_of_its_season_and_day_only(known: Ride) -
         assert not lower <= sk < upper
 
 
-@pytest.mark.parametrize("key", ["", "2025#045#0217", "2025#045#0217#000000007#0021##abcdefghijkl", "a#b#c#d#e#f#g"])
-def test_an_invalid_key_is_not_parsed(key: str) -> None:
-    with pytest.raises(ValueError, match=r"key|invalid literal"):
-        stream.parse_ride_sk(key)
-
-
 def test_a_client_that_sends_again_sends_the_same_ride() -> None:
     """P3."""
     assert SKI.accept(ride(), GATE).event == SKI.accept(ride(), GATE).event

@@ -199,7 +199,7 @@ CHAT = Stream(
     sort_key="timestampSk",
     indexes=(
         Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
-        Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True),
+        Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True, shards=TIME_SHARDS),
         Index(name="LateIndex", partition_key="roomId", sort_key="storedAt", sparse=True),
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),

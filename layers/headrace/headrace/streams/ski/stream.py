@@ -24,7 +24,7 @@ from headrace.core.fields import (
     whole_number,
 )
 from headrace.core.items import Item
-from headrace.core.keys import SEPARATOR, is_sender_tag
+from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
 
 ID_FIELD = "rideID"
@@ -85,16 +85,9 @@ def ride_sk(ride: Ride) -> str:
 
 
 def parse_ride_sk(key: str) -> Ride:
-    """The parts of a ride's sort key.
-
-    Raises:
-        ValueError: not the key of a ride.
-    """
-    parts = key.split(SEPARATOR)
-    if len(parts) != 7 or not parts[5] or not is_sender_tag(parts[6]):
-        raise ValueError("not a ride's key")
-    season, day, time, resort, lift = map(int, parts[:5])
-    return Ride(season, day, time, resort, lift, parts[5], parts[6])
+    """The parts of a ride's sort key."""
+    season, day, time, resort, lift, ride_id, tag = key.split(SEPARATOR)
+    return Ride(int(season), int(day), int(time), int(resort), int(lift), ride_id, tag)
 
 
 def season_bounds(season: int) -> tuple[str, str]:
@@ -120,15 +113,8 @@ def ride_mark(skier: str, sk: str) -> bytes:
 
 
 def parse_resort_day(shard: str) -> ResortDay:
-    """The resort's day that a partition of the index belongs to.
-
-    Raises:
-        ValueError: not a partition of this index.
-    """
-    parts = shard.split(SEPARATOR)
-    if len(parts) != 4:
-        raise ValueError("not a resort's day")
-    return ResortDay(*(int(part) for part in parts[:3]))
+    """The resort's day that a partition of the index belongs to."""
+    return ResortDay(*map(int, shard.split(SEPARATOR)[:3]))
 
 
 def day_counts(day: ResortDay) -> str:

@@ -237,17 +237,14 @@ class History:
         )
         page = pager.page(request)
         if not page.items and user_id != caller.subject and not self._is_user(user_id, rows):
-            raise _no_user(user_id)
+            allowed = "a user with a message or a membership"
+            detail = FieldError("userId", "is not the id of a user", echo(user_id), allowed)
+            raise NotFound("there is no such user", details=[detail])
         return page
 
     def _is_user(self, user_id: str, rows: RangeQuery) -> bool:
         """Whether there is a message of the user, or a membership."""
         return bool(self.reader.read(replace(rows, limit=1)).items) or self.access.is_member_anywhere(user_id)
-
-
-def _no_user(user_id: str) -> NotFound:
-    detail = FieldError("userId", "is not the id of a user", echo(user_id), "a user with a message or a membership")
-    return NotFound("there is no such user", details=[detail])
 
 
 @dataclass(slots=True)
