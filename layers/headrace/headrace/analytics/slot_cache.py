@@ -184,7 +184,8 @@ class SlotCache:
         )
         for (each, key), generation in zip(named, found, strict=False):
             each.generation = generation
-            each.aggregate = self._unexpired(self._local.get(key, generation))
+            held = self._local.get(key, generation)
+            each.aggregate = None if held is None or self._has_expired(held.expires) else held
         # Rarely, an aggregate in memory is of an earlier generation.
         again = [pair for pair in named if self._local.has(pair[1]) and pair[0].aggregate is None and _token(pair[0])]
         values = found[len(named) :] + self._cache.get_many([key for _, key in again])
@@ -197,16 +198,12 @@ class SlotCache:
         if value[:TOKEN_BYTES] != _token(known):
             return False
         try:
-            expires = check(value[TOKEN_BYTES:], len(self._scope.attributes), self._shards)
+            return not self._has_expired(check(value[TOKEN_BYTES:], len(self._scope.attributes), self._shards))
         except UnknownLayout:
             return False
-        return not 0 < expires <= self._clock.now() // times.SECOND
 
-    def _unexpired(self, aggregate: Aggregate | None) -> Aggregate | None:
-        """``aggregate``, unless one of its rows has expired."""
-        if aggregate is not None and 0 < aggregate.expires <= self._clock.now() // times.SECOND:
-            return None
-        return aggregate
+    def _has_expired(self, expires: int) -> bool:
+        return 0 < expires <= self._clock.now() // times.SECOND
 
     def _key(self, slot: Slot) -> str:
         return slot_aggregate(self._scope.stream.name, slot, self._scope.narrowed)

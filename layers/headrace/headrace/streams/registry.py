@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from headrace.core.errors import FollowUpUnavailable, PoisonRecord, StoreUnavailable, echo
@@ -31,14 +32,10 @@ class StreamHooks:
     """Calls the hook of a row's stream, if it has one. ``factories`` build the hooks, by stream name, on first use."""
 
     def __init__(self, factories: Mapping[str, Callable[[], AfterStore]]) -> None:
-        self._factories = factories
-        self._hooks: dict[str, AfterStore] = {}
+        self._hooks = {name: functools.cache(build) for name, build in factories.items()}
 
     def after_store(
         self, stream: Stream, items: Sequence[Item]
     ) -> Sequence[StoreUnavailable | PoisonRecord | FollowUpUnavailable | None]:
-        if stream.name not in self._factories:
-            return [None] * len(items)
-        if stream.name not in self._hooks:
-            self._hooks[stream.name] = self._factories[stream.name]()
-        return self._hooks[stream.name].after_store(stream, items)
+        hook = self._hooks.get(stream.name)
+        return [None] * len(items) if hook is None else hook().after_store(stream, items)

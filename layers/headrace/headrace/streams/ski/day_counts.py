@@ -1,8 +1,6 @@
 """Counts of a resort's day in the cache: a set of rides, and sums that are updated when a ride is added to the set.
 
-All of it is stored under one key, so that the cache loses all or nothing. Adding a ride again changes nothing. Only
-days that were asked for have counts; rides of other days are ignored.
-
+All of it is stored under one key, so that the cache loses all or nothing. Only days that were asked for have counts.
 The stages of counts, as a state diagram: docs/explanation/ski.md.
 """
 

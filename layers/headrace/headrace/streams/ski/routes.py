@@ -81,19 +81,16 @@ class SkierPath(Params):
     skier: SkierID
 
 
-class SkierSeasonPath(Params):
+class SkierSeasonPath(SkierPath):
     """A skier's season."""
 
     season: SeasonID
-    skier: SkierID
 
 
-class SkierDayPath(Params):
+class SkierDayPath(SkierSeasonPath):
     """A skier's day, at any resort."""
 
-    season: SeasonID
     day: DayID
-    skier: SkierID
 
 
 def _split(value: object) -> list[str]:

@@ -1,8 +1,7 @@
 """Conversations: the rooms that a user is or was in, newest activity first, with the last message and the unread count.
 
-State that all members share is in the room's row, and a user's state is in the membership. So a message writes nothing
-per member. A list reads the user's memberships and the rows of their rooms. For each room of the page it also reads the
-last message and, if that is unread, the messages after the read mark.
+A list reads the user's memberships and the rows of their rooms. For each room of the page it also reads the last
+message and, if that is unread, the messages after the read mark. A message writes nothing per member.
 """
 
 from __future__ import annotations

@@ -2,14 +2,10 @@
 
     {"items": […], "position": "p1763719258722861"}   →   GET /rooms/{roomId}/messages?since=p1763719258722861
 
-A position is the server's time of an answer. The messages that were stored since then are found in two places:
-
-- Most are stored at most ``LATE`` after the time that they have. The table, which is ordered by that time, has them
-  from the position less ``OVERLAP``.
-- A message that is stored later (by the retry lane, a redrive, an import) also has the attribute ``storedAt``, the key
-  of the sparse index ``LateIndex``.
-
-So ordinary messages cost nothing more, and pages repeat some messages from shortly before the position.
+A position is the server's time of an answer. Most messages are stored at most ``LATE`` after the time that they have.
+The table is ordered by that time, so they are read from it, beginning ``OVERLAP`` before the position: pages repeat
+some messages. A message that is stored later (by the retry lane, a redrive, an import) also has the attribute
+``storedAt``, the key of the sparse index ``LateIndex``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Memberships: when a user was in a room. One row per user and room, with two string sets, ``joins`` and ``leaves``.
 
-A join or leave is ONE UpdateItem that ADDs ``time#eventId`` to its set. Adding to a set is commutative and idempotent,
-so late, repeated and reordered events give the same sets, and no writer ever writes back what it has read. Intervals
-are computed from the sets on every read.
+A join or leave is one UpdateItem that adds ``time#eventId`` to its set, so late, repeated and reordered events give the
+same sets. Intervals are computed from the sets on every read.
 """
 
 from __future__ import annotations
