@@ -148,8 +148,9 @@ class Stage:
         await start()
 
     async def _start_services(self, draft: StageModel) -> Endpoints:
-        if len(draft.brokers) > 1:
-            raise TemplateError(f"the stage runs one broker, the template has {', '.join(draft.brokers)}")
+        for several in (draft.brokers, draft.http_apis, draft.websocket_apis):
+            if len(several) > 1:
+                raise TemplateError(f"the stage runs one broker and one API of a kind, not {', '.join(several)}")
         broker = next(iter(draft.brokers.values()), None)
         self.services = services = Services(
             self._state_dir,

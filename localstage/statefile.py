@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
+from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import AlreadyRunning, NotRunning, StageError
-from localstage.template.atomic_write import write_atomically
 
 
 @dataclass(frozen=True)
@@ -64,25 +64,28 @@ class StateFile:
             AlreadyRunning: another stage holds it.
         """
         self._state_dir.mkdir(parents=True, exist_ok=True)
-        lock = (self._state_dir / "stage.lock").open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            raise AlreadyRunning(self._who()) from None
-        self._lock = lock
+        self._lock = self._try_lock()
+        if self._lock is None:
+            raise AlreadyRunning(self._who())
         self._path.unlink(missing_ok=True)
 
     def is_held(self) -> bool:
         """Whether a stage holds the folder: it starts, runs or stops."""
         if not (self._state_dir / "stage.lock").exists():
             return False
-        with (self._state_dir / "stage.lock").open("a+", encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-        return False
+        lock = self._try_lock()
+        if lock is not None:
+            lock.close()
+        return lock is None
+
+    def _try_lock(self) -> IO[str] | None:
+        lock = (self._state_dir / "stage.lock").open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            return None
+        return lock
 
     def refuse_second_stage(self) -> None:
         """Raise AlreadyRunning if a stage holds the folder; change nothing."""
@@ -92,9 +95,7 @@ class StateFile:
     def write(self, running: Running, variables: Mapping[str, Mapping[str, str]]) -> None:
         """Write the files, atomically: the stage is ready. ``variables`` are those of each function."""
         write_atomically(self._functions, json.dumps(variables, indent=1))
-        draft = self._path.with_suffix(".draft")
-        draft.write_text(json.dumps(asdict(running), indent=1), encoding="utf-8")
-        draft.replace(self._path)
+        write_atomically(self._path, json.dumps(asdict(running), indent=1))
 
     def release(self) -> None:
         """Remove the files: the stage has stopped."""

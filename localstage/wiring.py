@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from localstage.core.atomic_write import write_atomically
 from localstage.core.model import StageModel
 from localstage.functions import FunctionPool
 from localstage.gateway.issuer import Issuer
 from localstage.services import Endpoints
 from localstage.template import Live
-from localstage.template.atomic_write import write_atomically
 from localstage.template.attributes import ACCOUNT
 from localstage.triggers import Triggers
 

@@ -33,20 +33,17 @@ def _with_filters(command: Command) -> Command:
     options = (
         click.option("--reason", help="Reason, such as not_json; storable: it would be stored now."),
         click.option("--stream", help="Stream of the event, such as chat; unknown: it cannot be determined."),
-        click.option("--from", "from_", help="Failed first at this time or later (ISO-8601 with a zone)."),
+        click.option("--from", help="Failed first at this time or later (ISO-8601 with a zone)."),
         click.option("--to", help="Failed first before this time."),
-        click.option("--id", "id_", help="Only the letter with this id."),
+        click.option("--id", help="Only the letter with this id."),
     )
     for option in options:
         command = option(command)
     return command
 
 
-def _filter(
-    reason: str | None, stream: str | None, from_: str | None, to: str | None, id_: str | None
-) -> dict[str, Any]:
-    given = {"reason": reason, "stream": stream, "from": from_, "to": to, "id": id_}
-    return {name: value for name, value in given.items() if value}
+def _given(wanted: dict[str, str | None]) -> dict[str, Any]:
+    return {name: value for name, value in wanted.items() if value}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,7 +66,7 @@ def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: st
     with errors_as_messages():
         api = find(http_url)
         shown = {"bodies": "true"} if bodies else {}
-        answer = api.get("/dead-letters", {**_filter(**wanted), "limit": str(limit), **shown})
+        answer = api.get("/dead-letters", {**_given(wanted), "limit": str(limit), **shown})
     console = Console()
     console.width = max(console.width, WIDTH)  # a wrapped id cannot be copied
     table = Table(box=None, pad_edge=False)
@@ -100,7 +97,7 @@ def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | N
     """Move letters back to the retry lane. Ctrl-C stops it between two slices; it can be repeated."""
     with errors_as_messages():
         api = find(http_url)
-        counted = api.post("/dead-letters/redrive", {**_filter(**wanted), "dryRun": True})
+        counted = api.post("/dead-letters/redrive", {**_given(wanted), "dryRun": True})
         click.echo(_summary(counted))
         if dry_run or not counted["count"]:
             return
@@ -108,7 +105,7 @@ def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | N
             task = progress.add_task("moved", total=counted["count"] if counted["complete"] else None)
             answer = _slices(
                 lambda body: api.post("/dead-letters/redrive", body),
-                {**_filter(**wanted), "rate": rate},
+                {**_given(wanted), "rate": rate},
                 lambda moved: progress.update(task, completed=moved),
             )
     click.echo(f"moved {answer['moved']}{_not_moved(answer)}")
@@ -147,13 +144,13 @@ def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wante
     """Delete letters permanently, at most 2,000 at a time, after you confirm their number."""
     with errors_as_messages():
         api = find(http_url)
-        counted = api.post("/dead-letters/discard", {**_filter(**wanted), "dryRun": True})
+        counted = api.post("/dead-letters/discard", {**_given(wanted), "dryRun": True})
         click.echo(_summary(counted))
         if dry_run or not counted["count"]:
             return
         if confirm is None:
             confirm = click.prompt("Type the number of letters to discard", type=int)
-        answer = api.post("/dead-letters/discard", {**_filter(**wanted), "confirm": confirm})
+        answer = api.post("/dead-letters/discard", {**_given(wanted), "confirm": confirm})
     click.echo(f"discarded {answer['discarded']}{'' if answer['complete'] else '; run it again for the rest'}")
     sys.exit(1 if answer["failed"] else 0)
 

@@ -134,7 +134,6 @@ class RabbitMqMapping:
     vhost: str
     batch_size: int
     window: int | None
-    enabled: bool = True
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,6 @@ class SqsMapping:
     batch_size: int
     maximum_concurrency: int | None
     partial_response: bool
-    enabled: bool = True
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,6 @@ class Schedule:
     function_id: str
     expression: str
     input: str | None = None
-    enabled: bool = True
 
 
 @dataclass(frozen=True)

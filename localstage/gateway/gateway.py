@@ -1,4 +1,4 @@
-"""API Gateway on this machine: every HTTP API and WebSocket API of a template."""
+"""API Gateway on this machine: the HTTP API and the WebSocket API of a template."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from localstage.gateway.websocket_connection import Limits
 
 
 class Gateway:
-    """Serves the APIs of a stage, each on its own port.
+    """Serves the APIs of a stage, one of each kind, on their own ports.
 
     Args:
         model: what the template declares.
         functions: runs the functions.
-        http_port: port of the first HTTP API, or a socket that listens; ``None`` or 0 for any.
-        websocket_port: the same of the first WebSocket API.
+        http_port: port of the HTTP API, or a socket that listens; ``None`` or 0 for any.
+        websocket_port: the same of the WebSocket API.
         limits: how long WebSocket connections live; tests shorten it.
     """
 
@@ -41,26 +41,26 @@ class Gateway:
         self._integrations = Integrations(functions)
         self._session: aiohttp.ClientSession | None = None
         self._key_sets: dict[str, KeySet] = {}
-        self._http: dict[str, HttpApiServer] = {}
-        self._websocket: dict[str, WebSocketApiServer] = {}
+        self._http: HttpApiServer | None = None
+        self._websocket: WebSocketApiServer | None = None
 
     @property
     def http_url(self) -> str | None:
-        """URL of the first HTTP API, if there is one."""
-        return next((server.url for server in self._http.values()), None)
+        """URL of the HTTP API, if there is one."""
+        return self._http.url if self._http else None
 
     @property
     def websocket_url(self) -> str | None:
-        """URL of the first WebSocket API, if there is one."""
-        return next((server.url for server in self._websocket.values()), None)
+        """URL of the WebSocket API, if there is one."""
+        return self._websocket.url if self._websocket else None
 
     @property
     def management_url(self) -> str | None:
-        """@connections endpoint of the first WebSocket API, if there is one."""
-        return next((server.management_url for server in self._websocket.values()), None)
+        """@connections endpoint of the WebSocket API, if there is one."""
+        return self._websocket.management_url if self._websocket else None
 
     async def start(self) -> None:
-        """Start every API.
+        """Start the APIs.
 
         Raises:
             PortTaken: a port that was asked for by number is in use; nothing is left running.
@@ -68,26 +68,22 @@ class Gateway:
         """
         try:
             self._session = aiohttp.ClientSession()
-            for name, api in self._model.http_apis.items():
-                port: Port = self._http_port if not self._http else 0
-                self._http[name] = HttpApiServer(api, self._integrations, self._key_set, port)
-                await self._http[name].start()
-            for name, websocket_api in self._model.websocket_apis.items():
-                port = self._websocket_port if not self._websocket else 0
-                self._websocket[name] = WebSocketApiServer(websocket_api, self._integrations, port, self._limits)
-                await self._websocket[name].start()
+            for api in self._model.http_apis.values():
+                self._http = HttpApiServer(api, self._integrations, self._key_set, self._http_port)
+                await self._http.start()
+            for socket_api in self._model.websocket_apis.values():
+                self._websocket = WebSocketApiServer(socket_api, self._integrations, self._websocket_port, self._limits)
+                await self._websocket.start()
         except BaseException:
             await self.stop()
             raise
 
     async def stop(self) -> None:
         """Close connections (with $disconnect, in bounded time) and stop listening."""
-        for websocket in self._websocket.values():
-            await websocket.stop()
-        for http in self._http.values():
-            await http.stop()
-        self._websocket.clear()
-        self._http.clear()
+        for server in (self._websocket, self._http):
+            if server is not None:
+                await server.stop()
+        self._websocket = self._http = None
         await self._integrations.finish(0.5)
         if self._session is not None:
             await self._session.close()

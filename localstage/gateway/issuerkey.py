@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
+from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import ServiceError
 
 
@@ -81,18 +81,5 @@ class IssuerKey:
         pem = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and linked into place: concurrent starts use one key, and a full disk leaves no half one.
-        aside = self._path.with_suffix(f".{os.getpid()}")
-        aside.unlink(missing_ok=True)
-        try:
-            with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(pem)
-            os.link(aside, self._path)
-        except FileExistsError:
-            return self._path.read_bytes()
-        except OSError as error:
-            raise ServiceError(f"The token issuer's key {self._path} cannot be written: {error.strerror}.") from None
-        finally:
-            aside.unlink(missing_ok=True)
+        write_atomically(self._path, pem.decode())
         return pem

@@ -200,15 +200,33 @@ async def ensure_environment(folder: Path, lock: Path, title: str, python: Path 
     async with _once(folder, [lock]) as needed:
         if needed:
             log.info("Installing %s from PyPI (once)", title)
-            steps = [
-                ["venv", "--quiet", "--clear", "--python", str(python or sys.executable), str(folder)],
-                ["pip", "install", "--quiet", "--python", str(made), "--require-hashes", "-r", str(lock)],
-            ]
-            for step in steps:
-                code, output = await run([str(Path(sys.prefix) / "bin" / "uv"), *step], dict(os.environ))
-                if code != 0:
-                    raise ServiceError(f"{title[0].upper()}{title[1:]} could not be installed: {last_line(output)}")
+            await _uv(title, "venv", "--clear", "--python", str(python or sys.executable), str(folder))
+            await _uv(title, "pip", "install", "--python", str(made), "--require-hashes", "-r", str(lock))
     return made
+
+
+async def ensure_packages(folder: Path, lock: Path, title: str, *, inside: str, then: Sequence[Sequence[str]]) -> None:
+    """Install the packages of a lock file into ``folder/inside``, and then run some commands.
+
+    A failure of those commands only makes the first import slow.
+
+    Raises:
+        ServiceError: it could not be installed; the message has the installer's last line.
+    """
+    folder = _real(folder)
+    async with _once(folder, [lock]) as needed:
+        if needed:
+            log.info("Installing the packages of %s from PyPI (once)", title)
+            target = ["--python", sys.executable, "--target", str(folder / inside)]
+            await _uv(f"the packages of {title}", "pip", "install", *target, "--require-hashes", "-r", str(lock))
+            for command in then:
+                await run(command, dict(os.environ))
+
+
+async def _uv(title: str, *arguments: str) -> None:
+    code, output = await run([str(Path(sys.prefix) / "bin" / "uv"), *arguments, "--quiet"], dict(os.environ))
+    if code != 0:
+        raise ServiceError(f"{title[0].upper()}{title[1:]} could not be installed: {last_line(output)}")
 
 
 @asynccontextmanager

@@ -8,9 +8,9 @@ import string
 from pathlib import Path
 from typing import Any
 
+from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import TemplateError
 from localstage.core.model import Broker, CustomResource, Queue, Secret, Table
-from localstage.template.atomic_write import write_atomically
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Properties, Stack
 

@@ -15,8 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import TemplateError
-from localstage.template.atomic_write import write_atomically
 
 log = logging.getLogger("localstage.template")
 

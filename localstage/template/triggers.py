@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from localstage.core.errors import TemplateError
 from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping
+from localstage.template.intrinsics import as_text
 from localstage.template.resources import Properties, Stack
 
 _WINDOW = "MaximumBatchingWindowInSeconds"
 
 
 def read_mappings(stack: Stack) -> tuple[dict[str, RabbitMqMapping], dict[str, SqsMapping]]:
-    """Every event source mapping on a RabbitMQ broker, and every one on a queue.
+    """Every event source mapping on a RabbitMQ broker, and every one on a queue, without those that are disabled.
 
     Raises:
         TemplateError: another source, or a setting that Lambda refuses.
@@ -22,9 +23,10 @@ def read_mappings(stack: Stack) -> tuple[dict[str, RabbitMqMapping], dict[str, S
     )
 
 
-def _mapping(stack: Stack, id: str, mapping: Properties) -> RabbitMqMapping | SqsMapping:
+def _mapping(stack: Stack, id: str, mapping: Properties) -> RabbitMqMapping | SqsMapping | None:
     source, function_id = mapping["EventSourceArn"], stack.function_id(mapping["FunctionName"])
-    enabled = str(mapping.get("Enabled", "true")).lower() == "true"
+    if as_text(mapping.get("Enabled", True)) == "false":
+        return None
     if broker_id := stack.id_of("AWS::AmazonMQ::Broker", source):
         access = {one["Type"]: one["URI"] for one in mapping["SourceAccessConfigurations"]}
         secret_id = stack.id_of("AWS::SecretsManager::Secret", access["BASIC_AUTH"], "Ref")
@@ -39,7 +41,6 @@ def _mapping(stack: Stack, id: str, mapping: Properties) -> RabbitMqMapping | Sq
             vhost=access.get("VIRTUAL_HOST", "/"),
             batch_size=int(mapping.get("BatchSize", 100)),
             window=int(mapping[_WINDOW]) if _WINDOW in mapping else None,
-            enabled=enabled,
         )
     if queue_id := stack.id_of("AWS::SQS::Queue", source):
         _check_visibility(stack, queue_id, function_id)
@@ -53,7 +54,6 @@ def _mapping(stack: Stack, id: str, mapping: Properties) -> RabbitMqMapping | Sq
             batch_size=int(mapping.get("BatchSize", 10)),
             maximum_concurrency=None if concurrency is None else int(concurrency),
             partial_response="ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", ()),
-            enabled=enabled,
         )
     raise TemplateError(f"{id}: the local stage reads from queues and RabbitMQ brokers of this template, not {source}")
 
@@ -68,11 +68,12 @@ def _check_visibility(stack: Stack, queue_id: str, function_id: str) -> None:
 
 
 def read_schedules(stack: Stack) -> dict[str, Schedule]:
-    """Every scheduled rule, whose target is a function of the template."""
+    """Every scheduled rule that is enabled; its target is a function of the template."""
 
-    def schedule(id: str, rule: Properties) -> Schedule:
+    def schedule(id: str, rule: Properties) -> Schedule | None:
         (target,) = rule["Targets"]
-        enabled = rule.get("State", "ENABLED") == "ENABLED"
-        return Schedule(id, stack.function_id(target["Arn"]), rule["ScheduleExpression"], target.get("Input"), enabled)
+        if rule.get("State") == "DISABLED":
+            return None
+        return Schedule(id, stack.function_id(target["Arn"]), rule["ScheduleExpression"], target.get("Input"))
 
-    return stack.read("AWS::Events::Rule", schedule)
+    return {id: one for id, one in stack.read("AWS::Events::Rule", schedule).items() if one is not None}

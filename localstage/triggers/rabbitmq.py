@@ -58,7 +58,7 @@ class RabbitMqTrigger:
 
     async def start(self) -> None:
         """Begin to consume in the background; returns at once, also when the broker is unavailable."""
-        if not self._mapping.enabled or self._task is not None:
+        if self._task is not None:
             return
         self._status.state = "starting"
         self._task = asyncio.create_task(self._run(), name=f"trigger {self._mapping.id}")

@@ -55,7 +55,7 @@ def build_event(schedule_id: str, time: datetime, region: str, account: str) -> 
 
 
 class ScheduleTrigger:
-    """Runs one schedule while it is started. A disabled one does nothing.
+    """Runs one schedule while it is started.
 
     Raises:
         TemplateError: the expression cannot be read.
@@ -86,7 +86,7 @@ class ScheduleTrigger:
 
     async def start(self) -> None:
         """Begin to wait for the next time."""
-        if self._schedule.enabled and self._task is None:
+        if self._task is None:
             self._status.state = "running"
             self._task = asyncio.create_task(self._run(), name=f"schedule {self._schedule.id}")
 

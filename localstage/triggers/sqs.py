@@ -59,7 +59,7 @@ class SqsTrigger:
 
     async def start(self) -> None:
         """Begin to poll in the background; returns at once, also when the queue is unavailable."""
-        if not self._mapping.enabled or self._poller is not None:
+        if self._poller is not None:
             return
         self._status.state = "starting"
         self._poller = asyncio.create_task(self._poll(), name=f"trigger {self._mapping.id}")

@@ -52,7 +52,7 @@ class Triggers:
         self._running: list[_Trigger] = []
 
     async def start(self) -> None:
-        """Start every enabled trigger; returns before the sources answer.
+        """Start every trigger; returns before the sources answer.
 
         Raises:
             TemplateError: a schedule cannot be read.

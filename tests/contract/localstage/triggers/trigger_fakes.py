@@ -188,9 +188,8 @@ def new_sqs_trigger(
     batch_size: int = 10,
     maximum_concurrency: int | None = None,
     partial_response: bool = False,
-    enabled: bool = True,
 ) -> SqsTrigger:
-    mapping = SqsMapping("Mapping", "Persist", "RetryQueue", batch_size, maximum_concurrency, partial_response, enabled)
+    mapping = SqsMapping("Mapping", "Persist", "RetryQueue", batch_size, maximum_concurrency, partial_response)
     factory = partial(make_client, endpoint, "us-east-1", CREDENTIALS)
     arn = queue_arn(queue, "us-east-1")
     return SqsTrigger(mapping, functions, queue_url=queue, queue_arn=arn, client_factory=factory)

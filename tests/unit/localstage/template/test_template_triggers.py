@@ -62,10 +62,17 @@ def test_another_kind_of_source_is_refused(project):
 
 
 def test_a_schedule_is_read_with_its_input(project):
-    model = project.load("", function=with_event("Schedule", "Schedule: rate(5 minutes), Input: '{}', Enabled: false"))
+    model = project.load("", function=with_event("Schedule", "Schedule: rate(5 minutes), Input: '{}'"))
 
     found = model.schedules["EchoIt"]
-    assert (found.function_id, found.expression, found.input, found.enabled) == ("Echo", "rate(5 minutes)", "{}", False)
+    assert (found.function_id, found.expression, found.input) == ("Echo", "rate(5 minutes)", "{}")
+
+
+def test_what_the_template_disables_is_not_run(project):
+    disabled = with_event("Schedule", "Schedule: rate(5 minutes), Enabled: false")
+
+    assert not project.load("", function=disabled).schedules
+    assert not project.load(RESOURCES, function=rabbitmq(", Enabled: false")).rabbitmq_mappings
 
 
 def test_a_queue_knows_its_dead_letter_queue(project):

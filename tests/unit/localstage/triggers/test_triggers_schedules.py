@@ -40,8 +40,8 @@ class Functions:
         return answer
 
 
-def schedule(expression: str = "cron(* * * * ? *)", input: str | None = None, *, enabled: bool = True) -> Schedule:
-    return Schedule("HealTopology", "DeclareTopology", expression, input, enabled)
+def schedule(expression: str = "cron(* * * * ? *)", input: str | None = None) -> Schedule:
+    return Schedule("HealTopology", "DeclareTopology", expression, input)
 
 
 async def test_a_schedule_fires_with_the_scheduled_event():
@@ -89,18 +89,6 @@ async def test_a_failed_invocation_is_counted(answer: Invocation | Exception):
     await trigger.stop()
 
     assert (trigger.status().records, trigger.status().failures) == (0, 1)
-
-
-async def test_a_disabled_schedule_does_nothing():
-    functions = Functions()
-    trigger = ScheduleTrigger(schedule(enabled=False), functions, clock=Clock(EVE))
-
-    await trigger.start()
-    await asyncio.sleep(0.2)
-    await trigger.stop()
-
-    assert functions.events.empty()
-    assert trigger.status().state == "stopped"
 
 
 async def test_an_expression_that_cannot_be_read_names_the_schedule():
