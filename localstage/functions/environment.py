@@ -6,6 +6,7 @@ import asyncio
 import enum
 import signal
 import time
+import uuid
 from typing import Protocol
 
 from localstage.core.model import Function
@@ -269,7 +270,7 @@ class Environment:
             note = f"RequestId: {event.request_id} Error: {payloads.exit_reason(status)}\nRuntime.ExitError\n"
             self._done(event, payloads.exited(event.request_id, status), "Unhandled", note)
         elif was is not State.DEAD:
-            request_id = Event.new_id()
+            request_id = str(uuid.uuid4())
             self._log.write(f"RequestId: {request_id} Error: {payloads.exit_reason(status)}\nRuntime.ExitError\n")
             if was is State.STARTING:
                 self._owner.init_failed(self, payloads.exited(request_id, status))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
+import uuid
 
 from localstage.core.invoker import Invocation
 
@@ -17,17 +17,10 @@ class Event:
     def __init__(self, body: bytes, future: asyncio.Future[Invocation]) -> None:
         self.body = body
         self.future = future
-        self.request_id = self.new_id()
+        self.request_id = str(uuid.uuid4())
         self.began = 0.0
         self.seconds = 0.0
         self.cold = False
-
-    @staticmethod
-    def new_id() -> str:
-        """A version 4 UUID; ``uuid.uuid4`` takes longer than everything else here."""
-        digits = os.urandom(16).hex()
-        variant = "89ab"[int(digits[16], 16) & 3]
-        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
     @property
     def trace(self) -> str:

@@ -152,7 +152,8 @@ class FunctionPool:
             for group in groups:
                 group.grow()
             if ids:
-                _log.info("%s", watch.describe(ids, changed))
+                who = ", ".join(sorted(ids)) if len(ids) < 4 else f"{len(ids)} functions"
+                _log.info("%s reloaded (%s)", who, ", ".join(sorted(path.name for path in changed)))
 
 
 async def _cancelled(task: asyncio.Task[None] | None) -> None:

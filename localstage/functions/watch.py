@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,6 @@ _log = logging.getLogger("localstage.functions")
 # Changes that come within STEP of each other are one edit; SLOWEST bounds a long series of them. Milliseconds.
 _STEP = 15
 _SLOWEST = 200
-_NAMED = 3
 
 
 async def edits(directories: Iterable[Path]) -> AsyncIterator[set[Path]]:
@@ -63,17 +61,5 @@ def forget_bytecode(changed: Iterable[Path], state_dir: Path) -> None:
                 bytecode_file(state_dir, path).unlink()
 
 
-def describe(ids: Iterable[str], changed: Iterable[Path]) -> str:
-    """The line to log: ``ReadChat reloaded (functions/read_chat/app.py)``."""
-    names, files = sorted(ids), sorted(_short(path) for path in changed)
-    who = ", ".join(names) if len(names) <= _NAMED else f"{len(names)} functions"
-    what = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-    return f"{who} reloaded ({what})"
-
-
 def _within(path: Path, directories: Iterable[Path]) -> bool:
     return any(path.is_relative_to(each.absolute()) for each in directories)
-
-
-def _short(path: Path) -> str:
-    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)

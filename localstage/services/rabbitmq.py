@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import ServiceError
 from localstage.services.amqp import LoginRefused, log_in
 from localstage.services.guardian import GuardedProcess
 from localstage.services.ports import is_free
-from localstage.services.service import HOST, Service, plain_environment, write_private
+from localstage.services.service import HOST, Service, plain_environment
 
 _START_SECONDS = 60.0
 _NODE = "headrace@localhost"
@@ -93,7 +94,7 @@ class RabbitMq(Service):
 
     async def _start_epmd(self, port: int, environment: Mapping[str, str]) -> None:
         """Start Erlang's name server (epmd) in the foreground: RabbitMQ would start it as a daemon."""
-        program = _find_erlang_program("epmd", environment["PATH"])
+        program = shutil.which("epmd", path=environment["PATH"])
         if program is None:
             return
         self._epmd = await self.guardian.spawn(
@@ -116,10 +117,10 @@ class RabbitMq(Service):
         (self.folder / "enabled_plugins").write_text("[rabbitmq_management].\n")
         (self.folder / "rabbitmq-env.conf").write_text("")
         account = f"{{default_user, {_binary(self.username)}}}, {{default_pass, {_binary(self.password)}}}"
-        write_private(self.folder / "advanced.config", f"[{{rabbit, [{account}]}}].\n")
+        write_atomically(self.folder / "advanced.config", f"[{{rabbit, [{account}]}}].\n")
         cookie = self.folder / ".erlang.cookie"
         if not cookie.exists():
-            write_private(cookie, secrets.token_hex(20), mode=0o400)
+            write_atomically(cookie, secrets.token_hex(20))
 
     def _settings(self, distribution: int, epmd: int) -> dict[str, str]:
         folder = self.folder
@@ -147,12 +148,3 @@ class RabbitMq(Service):
 def _binary(text: str) -> str:
     """Return a text as an Erlang binary; written in bytes, so that no character needs escaping."""
     return f"<<{','.join(str(byte) for byte in text.encode())}>>"
-
-
-def _find_erlang_program(name: str, path: str) -> Path | None:
-    if found := shutil.which(name, path=path):
-        return Path(found)
-    erl = shutil.which("erl", path=path)
-    if erl is None:
-        return None
-    return next(iter(sorted(Path(erl).resolve().parent.parent.glob(f"erts-*/bin/{name}"))), None)

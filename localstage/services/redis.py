@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import ServiceError
-from localstage.services.service import HOST, Service, plain_environment, write_private
+from localstage.services.service import HOST, Service, plain_environment
 
 SLOTS = 16384
 _BUS = 10000
@@ -51,7 +52,7 @@ class Redis(Service):
     def _password(self) -> str:
         file = self.folder / "password"
         if not file.exists():
-            write_private(file, secrets.token_hex(20))
+            write_atomically(file, secrets.token_hex(20))
         return file.read_text()
 
     async def launch(self) -> str:
@@ -60,7 +61,7 @@ class Redis(Service):
         (self.folder / "nodes.conf").unlink(missing_ok=True)
         config = self.folder / "redis.conf"
         # A file, because other users of the machine see the arguments of a process.
-        write_private(config, _CONFIG.format(port=self.port, host=HOST, password=self._password()))
+        write_atomically(config, _CONFIG.format(port=self.port, host=HOST, password=self._password()))
         self.process = await self.guardian.spawn(
             self.name,
             [self.program, config],

@@ -83,12 +83,7 @@ class Service(ABC):
 
     async def healthy(self) -> bool:
         """Return whether its process runs and it answers within two seconds."""
-        if self.process is None or not self.process.alive:
-            return False
-        try:
-            return await asyncio.wait_for(self.answers(), 2)
-        except (TimeoutError, OSError):
-            return False
+        return self.process is not None and self.process.alive and await _quietly(self.answers)
 
     async def stop(self) -> None:
         """Stop it if it runs."""
@@ -115,7 +110,7 @@ class Service(ABC):
 
 async def _quietly(question: Callable[[], Coroutine[Any, Any, bool]]) -> bool:
     try:
-        return await asyncio.wait_for(question(), 3)
+        return await asyncio.wait_for(question(), 2)
     except (OSError, EOFError, aiohttp.ClientError, TimeoutError):
         return False
 
@@ -127,14 +122,6 @@ async def http_answers(url: str, session_token: str = "") -> bool:
         session.get(url, headers={"X-Amz-Security-Token": session_token}) as answer,
     ):
         return answer.ok
-
-
-def write_private(path: Path, text: str, mode: int = 0o600) -> None:
-    """Replace a file by one that only its owner can read."""
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(text)
-    path.chmod(mode)
 
 
 def plain_environment(environ: Mapping[str, str], **extra: str) -> dict[str, str]:

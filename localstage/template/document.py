@@ -19,8 +19,9 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     """
     try:
         document = yaml_parse(text)
-    except yaml.YAMLError as error:
-        raise TemplateError(f"{path}: {error}") from None
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise TemplateError(f"{path}{line}: {error.problem}") from None
     if not isinstance(document, dict) or not document.get("Resources"):
         raise TemplateError(f"{path}: not a template, it has no Resources")
     return document
