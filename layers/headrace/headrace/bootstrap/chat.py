@@ -33,7 +33,6 @@ def rooms() -> CachedRooms:
 
 @functools.cache
 def memberships() -> DynamoMemberships:
-    """The memberships."""
     return DynamoMemberships(dynamodb(), RoomSettings.read().memberships_table)
 
 
@@ -85,7 +84,6 @@ def reading() -> ChatReading:
 
 @functools.cache
 def subscriptions() -> Subscriptions:
-    """Subscriptions of connections to rooms."""
     from headrace.streams.chat.live.subscriptions import Subscriptions
 
     return Subscriptions(connections(), subscriber_hints(), access(), history())

@@ -70,7 +70,6 @@ def dead_letters() -> DeadLetters:
 
 @functools.cache
 def parking_queue() -> ParkingQueue:
-    """The broker's parking queue."""
     from headrace.queues.rabbitmq.parked import ParkingQueue
 
     return ParkingQueue(BrokerSettings.read(), secrets(), retry_lane())

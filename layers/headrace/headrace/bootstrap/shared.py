@@ -30,13 +30,11 @@ if TYPE_CHECKING:
 
 @functools.cache
 def clock() -> Clock:
-    """The system's clock."""
     return SystemClock()
 
 
 @functools.cache
 def cache() -> RedisCache:
-    """The cache."""
     return separate_cache()
 
 
@@ -47,13 +45,11 @@ def separate_cache() -> RedisCache:
 
 @functools.cache
 def secrets() -> Secrets:
-    """The secrets in Secrets Manager."""
     return Secrets()
 
 
 @functools.cache
 def dynamodb() -> AwsClient:
-    """DynamoDB's client."""
     return client("dynamodb")
 
 
@@ -65,7 +61,6 @@ def impatient(service: str) -> AwsClient:
 
 @functools.cache
 def retry_lane() -> SqsRetryLane:
-    """The retry lane."""
     # Imported here: it takes 5 ms of CPU, and few functions send records to it.
     from headrace.queues.sqs import PARALLEL, SqsRetryLane
 

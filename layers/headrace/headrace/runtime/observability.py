@@ -130,10 +130,6 @@ class Meter:
             if id_ and (id_ in known or len(known) < TRACED_LIMIT):
                 known[id_] = known.get(id_, 0) + count
 
-    def total(self, name: str) -> float:
-        """The sum of ``name`` over all dimensions."""
-        return sum(value for (counted, _), value in self.counts.items() if counted == name)
-
     def flush(self) -> None:
         """Write all counts and values, one line per set of dimensions, and reset them."""
         lines: dict[_Dimensions, dict[str, dict[str, Any]]] = {}
