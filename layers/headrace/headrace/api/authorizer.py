@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, build_opener
 
 import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
@@ -78,7 +78,8 @@ def _get(url: str) -> dict[str, Any]:
     if not is_https_or_loopback(url):
         raise IssuerError(f"{echo(url)} is not allowed; it must be https, or http on this machine")
     try:
-        content = json.loads(_read(url))
+        with _opener.open(url, timeout=FETCH_SECONDS) as response:
+            content = json.loads(_read(url, response))
     except HTTPError as error:
         error.close()
         raise IssuerError(f"{url} answered with {error.code}") from None
@@ -89,17 +90,15 @@ def _get(url: str) -> dict[str, Any]:
     return content
 
 
-def _read(url: str) -> bytes:
+def _read(url: str, response: Any) -> bytes:
     deadline = time.monotonic() + FETCH_SECONDS
     body = b""
-    request = Request(url, headers={"accept": "application/json"})  # noqa: S310 - https or loopback
-    with _opener.open(request, timeout=FETCH_SECONDS) as response:
-        while part := response.read1(_CHUNK):
-            body += part
-            if len(body) > FETCH_BYTES:
-                raise IssuerError(f"{url} is larger than {FETCH_BYTES} bytes")
-            if time.monotonic() > deadline:
-                raise IssuerError(f"{url} took longer than {FETCH_SECONDS} s")
+    while part := response.read1(_CHUNK):
+        body += part
+        if len(body) > FETCH_BYTES:
+            raise IssuerError(f"{url} is larger than {FETCH_BYTES} bytes")
+        if time.monotonic() > deadline:
+            raise IssuerError(f"{url} took longer than {FETCH_SECONDS} s")
     return body
 
 

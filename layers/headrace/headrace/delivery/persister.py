@@ -172,7 +172,7 @@ class Persister:
         """Send redelivered records to the retry queue unprocessed, once; returns those that SQS refused."""
         if not raws:
             return []
-        outcomes = self._retry_lane.send([self._unread(raw) for raw in raws])
+        outcomes = self._retry_lane.send([self._unread(raw, REDELIVERED) for raw in raws])
         refused = [raw for raw, outcome in zip(raws, outcomes, strict=True) if outcome is not None]
         sent = len(raws) - len(refused)
         meter.count("HandedOver", sent)
@@ -181,25 +181,23 @@ class Persister:
         report(REDELIVERED, f"{len(raws)} records were redelivered, {sent} of them were sent to the retry queue")
         return refused
 
-    def _unread(self, raw: Raw) -> RetryRecord:
+    def _unread(self, raw: Raw, reason: str) -> RetryRecord:
         """A RabbitMQ record for the retry queue, whatever its bytes are."""
-        request = rabbit_correlation_id(raw)
+        marked = {}
         try:
-            return self._retry_record(rabbit_body(raw), REDELIVERED, request)
+            body = rabbit_body(raw)
         except PoisonRecord as error:
-            return self._retry_record(_data(raw), error.reason, request, {ENCODING: BASE64})
+            body, reason, marked = str(raw.get("data", "")).encode(), error.reason, {ENCODING: BASE64}
+        return self._retry_record(body, reason, rabbit_correlation_id(raw), marked)
 
     def _read(self, raw: Raw, meter: Meter) -> Record | RetryRecord:
         """A RabbitMQ record's rows; or, if it can never be stored, a record for the retry queue."""
-        body, marked = _data(raw), {ENCODING: BASE64}
         try:
-            body, marked = rabbit_body(raw), {}
-            return records.rows_of(body, self._tables)
+            return records.rows_of(rabbit_body(raw), self._tables)
         except PoisonRecord as error:
-            request = rabbit_correlation_id(raw)
             meter.count("Poison", lane="main", reason=error.reason)
-            meter.trace("poison", {request: 1}, lane="main", reason=error.reason)
-            return self._retry_record(body, error.reason, request, marked)
+            meter.trace("poison", {rabbit_correlation_id(raw): 1}, lane="main", reason=error.reason)
+            return self._unread(raw, error.reason)
 
     def _repacked(self, parsed: Mapping[int, Record], failed: Sequence[Failed]) -> Iterable[RetryRecord]:
         """Failed events as new records: one for each poison event, the others of a record together."""
@@ -261,10 +259,6 @@ def _by_record(failures: Sequence[Failed]) -> dict[int, list[Failed]]:
     for each in failures:
         found.setdefault(each.record, []).append(each)
     return found
-
-
-def _data(raw: Raw) -> bytes:
-    return str(raw.get("data", "")).encode()
 
 
 def _name(reason: Reason) -> str:

@@ -134,11 +134,10 @@ def endpoints(
     settings: BrokerSettings, known: Credentials, timeout: float, heartbeat: int
 ) -> list[ConnectionParameters]:
     """Parameters for each of the broker's endpoints, with a timeout and a heartbeat in seconds."""
-    return [parameters(url, known, timeout, heartbeat) for url in settings.broker_endpoints]
+    return [_parameters(url, known, timeout, heartbeat) for url in settings.broker_endpoints]
 
 
-def parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> ConnectionParameters:
-    """Parameters for ``url`` (``amqp://host:port/vhost``; ``amqps`` verifies the host), with a timeout in seconds."""
+def _parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> ConnectionParameters:
     parts = urlsplit(url)
     host = parts.hostname or ""
     tls = SSLOptions(ssl.create_default_context(), host) if parts.scheme == "amqps" else None
