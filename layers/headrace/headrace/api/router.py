@@ -169,10 +169,8 @@ def answer(api: Api, route: Route, call: Call, find_caller: Callable[[], Caller]
     """
     caller = NO_CALLER if route.scopes is None else find_caller()
     now = api.clock.now()
-    if route.scopes:
+    if route.scopes is not None:
         caller.require(*route.scopes, now=now)
-    elif route.scopes is not None:
-        caller.require_unexpired(now)
     path = read(route.path, path_parameters(call.key, call.event))
     limiter = api.limiter() if route.is_limited else None
     if limiter is not None:

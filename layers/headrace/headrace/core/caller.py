@@ -30,28 +30,20 @@ class Caller:
     address: str = field(default="", repr=False, compare=False)
 
     def require(self, *scopes: str, now: int) -> None:
-        """Check that the token is valid at ``now`` (microseconds) and has one of ``scopes``.
+        """Check that the token is valid at ``now`` (microseconds) and has one of ``scopes``, if any are named.
 
         Raises:
             TokenExpired: the token was valid until ``expires_at``.
             Forbidden: it has none of ``scopes``.
         """
-        self.require_unexpired(now)
-        if self.scopes.isdisjoint(scopes):
+        if now >= self.expires_at * SECOND:
+            raise TokenExpired("the token has expired; get a new one and connect again")
+        if scopes and self.scopes.isdisjoint(scopes):
             wanted = " or ".join(scopes)
             raise Forbidden(
                 f"the token does not have the scope {wanted}",
                 details=[FieldError("scope", "a scope is missing", " ".join(sorted(self.scopes))[:256], wanted)],
             )
-
-    def require_unexpired(self, now: int) -> None:
-        """Check that the token is valid at ``now`` (microseconds).
-
-        Raises:
-            TokenExpired: the token was valid until ``expires_at``.
-        """
-        if now >= self.expires_at * SECOND:
-            raise TokenExpired("the token has expired; get a new one and connect again")
 
     def has(self, scope: str) -> bool:
         """Whether the token has ``scope``."""

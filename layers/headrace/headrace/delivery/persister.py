@@ -22,7 +22,7 @@ from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrott
 from headrace.core.stream import AfterStore, BeforeStore, TableSettings
 from headrace.core.times import Clock
 from headrace.delivery import records, retry_schedule
-from headrace.delivery.records import ATTEMPTS, Record
+from headrace.delivery.records import ATTEMPTS, UNKNOWN_STREAM, Record
 from headrace.delivery.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import CORRELATION_ID, RetryLane, RetryRecord, correlation_attribute
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
@@ -36,8 +36,6 @@ FIRST_WAIT = 0.2
 LONGEST_WAIT = 5.0
 REDELIVERED = "Redelivered"
 """The reason of a record that goes to the retry queue because the broker delivered it before."""
-UNKNOWN_STREAM = "unknown"
-"""The stream of a record that cannot be read. Dead letters use the same name."""
 
 Raw = Mapping[str, Any]
 Remaining = Callable[[], float]

@@ -22,6 +22,8 @@ ATTEMPTS = "attempts"
 """The attribute of an SQS record that counts earlier tries, which SQS does not count."""
 THROTTLED_SINCE = "throttledSince"
 """The attribute of an SQS record that waits for a throttling table: when it began to wait."""
+UNKNOWN_STREAM = "unknown"
+"""The stream of a record that cannot be read, in metrics and among dead letters."""
 
 
 @dataclass(frozen=True, slots=True)

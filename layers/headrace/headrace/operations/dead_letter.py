@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.stream import TableSettings
-from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, attempts, rows_of
+from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, UNKNOWN_STREAM, attempts, rows_of
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.ports import CORRELATION_ID, ReceivedLetter, RetryRecord
 from headrace.queues.sqs import BASE64, ENCODING, from_text
@@ -27,7 +27,6 @@ REASONS = {
 }
 """Why a record is dead, as examined now: code to one plain sentence."""
 
-UNKNOWN_STREAM = "unknown"
 SHOWN_CHARACTERS = 2000
 FIRST_FAILED = "firstFailedAt"
 REDRIVEN = "redrivenAt"

@@ -19,7 +19,8 @@ from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.fields import Number, accepts, whole_number
 from headrace.core.json import encode
-from headrace.operations.dead_letter import REASONS, SHOWN_CHARACTERS, UNKNOWN_STREAM, DeadLetterBody, Filter
+from headrace.delivery.records import UNKNOWN_STREAM
+from headrace.operations.dead_letter import REASONS, SHOWN_CHARACTERS, DeadLetterBody, Filter
 from headrace.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
 from headrace.runtime.observability import audit
 from headrace.streams.registry import STREAMS

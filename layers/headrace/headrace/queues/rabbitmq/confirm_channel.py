@@ -13,7 +13,6 @@ from typing import Any, Self
 
 from pika import BasicProperties, DeliveryMode
 from pika.connection import Parameters
-from pika.exceptions import AMQPConnectionError
 from pika.spec import Basic
 
 from headrace.core.errors import BrokerUnavailable, PublisherBlocked, PublishNacked, PublishReturned, PublishUnconfirmed
@@ -49,7 +48,7 @@ class ConfirmChannel:
         Raises:
             pika's exceptions (``PIKA_ERRORS``), the last endpoint's, so that refused credentials are recognized.
         """
-        failure: BaseException = NoAnswerInTime()
+        failure: BaseException = TimeoutError()
         for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints, strict=True):
             now = time.monotonic()
             channel = cls()
@@ -66,7 +65,7 @@ class ConfirmChannel:
         self._connection = BlockingSocketConnection(endpoint, deadline, self._on_open, self._on_closed)
         self._turn_until(lambda: self._ready or self._error is not None, deadline)
         if not self._ready:
-            raise self._error or NoAnswerInTime()
+            raise self._error or TimeoutError()
 
     def _on_open(self, connection: Any) -> None:
         connection.add_on_connection_blocked_callback(self._on_blocked)
@@ -175,10 +174,6 @@ class ConfirmChannel:
             self._connection.receive(deadline)
             self.last_wait += time.monotonic() - now
             self._connection.send()
-
-
-class NoAnswerInTime(AMQPConnectionError):
-    """No endpoint answered within the budget."""
 
 
 def _blocked() -> PublisherBlocked:
