@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any, cast
 from headrace.analytics import responses
 from headrace.analytics.generations import LateEvents
 from headrace.analytics.requests import WindowRequest
-from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.scanner import Scanner
 from headrace.analytics.windows import Analytics
 from headrace.api.params import read
 from headrace.core import keys, times
@@ -107,7 +108,7 @@ class SlotWorld:
 
     def query(self, reader: Analytics, kind: str, query: dict[str, str]) -> dict[str, Any]:
         """The answer to one query."""
-        return answer(reader, kind, request_of(kind, query, reader.stream), Deadline(1000))
+        return answer(reader, kind, request_of(kind, query, reader.stream), time.monotonic() + 1000)
 
     def fitting(self, query: dict[str, str], among: Iterable[tuple[str, str]] | None = None) -> list[Row]:
         """The rows that a full scan finds for ``query``."""
@@ -142,7 +143,7 @@ class SlotWorld:
                 self.busy = False
 
 
-def answer(reader: Analytics, kind: str, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+def answer(reader: Analytics, kind: str, request: WindowRequest, deadline: float) -> dict[str, Any]:
     """The body of the answer of the route ``kind``."""
     if kind == "series":
         return reader.series(request, deadline)

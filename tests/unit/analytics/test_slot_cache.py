@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from headrace.analytics import builder, generations
+from headrace.analytics import builder, generations, scanner
 from headrace.analytics import builder as build
 from headrace.analytics.aggregate import LAYOUT
-from headrace.analytics.scanner import Deadline
 from headrace.analytics.time_slots import HOUR, MINUTE, Slot
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
@@ -288,9 +288,10 @@ def test_after_a_timeout_the_next_query_continues_from_what_was_read(
     request = request_of("window", HOUR_QUERY, world.reader().stream)
 
     def call() -> dict[str, Any] | StoreThrottled:
-        ticks = iter(range(1000))
+        ticks = iter(range(1, 1000))
+        monkeypatch.setattr(scanner, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
         try:
-            return answer(world.reader(), "window", request, Deadline(30, lambda: next(ticks)))
+            return answer(world.reader(), "window", request, 30)
         except StoreThrottled as error:
             return error
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.requests import WindowRequest
-from headrace.analytics.scanner import Deadline, Found, Reading, Scanner
+from headrace.analytics.scanner import Found, Reading, Scanner
 from headrace.analytics.slot_cache import SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
 from headrace.core import times
@@ -59,7 +59,7 @@ class Builder:
         scanner: Scanner,
         window: Window,
         requested: Sequence[SlotState],
-        deadline: Deadline,
+        deadline: float,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._scanner = scanner

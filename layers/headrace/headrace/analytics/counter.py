@@ -67,11 +67,6 @@ class IdCounter:
         """The number of ids: exact, or an estimate within ``STANDARD_ERROR`` in two of three cases."""
         return len(self.counts) if self.distinct is None else self.distinct.estimate()
 
-    @property
-    def exact(self) -> bool:
-        """Whether all counts are exact."""
-        return self.error == 0
-
     def top(self, number: int) -> list[tuple[str, int]]:
         """The ids with the largest counts, largest first, equal ones by id."""
         if number not in self._tops:

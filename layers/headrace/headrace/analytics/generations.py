@@ -72,10 +72,6 @@ class Generations:
         self._clock = clock
         self._settle = settle
 
-    def key(self, slot: Slot) -> str:
-        """The cache key of a slot's generation."""
-        return slot_generation(self._stream, slot)
-
     def begin(self, slots: Sequence[Slot], known: Sequence[bytes | None]) -> list[bytes | None]:
         """A token for each of ``slots``, to keep an aggregate of rows that are read from now on, or ``None``.
 
@@ -89,10 +85,14 @@ class Generations:
         missing = [slot for slot, token in found.items() if token is None]
         for part in slices(missing, SLICE):
             made = {slot: os.urandom(TOKEN_BYTES) for slot in part}
-            added = self._cache.add_many({self.key(slot): (made[slot], KEPT_SECONDS[slot.step]) for slot in part})
+            added = self._cache.add_many(
+                {slot_generation(self._stream, slot): (made[slot], KEPT_SECONDS[slot.step]) for slot in part}
+            )
             found.update({slot: made[slot] for slot, is_new in zip(part, added, strict=True) if is_new})
             others = [slot for slot, is_new in zip(part, added, strict=True) if not is_new]
-            found.update(zip(others, self._cache.get_many([self.key(slot) for slot in others]), strict=True))
+            found.update(
+                zip(others, self._cache.get_many([slot_generation(self._stream, slot) for slot in others]), strict=True)
+            )
         return [
             found[slot] if found[slot] != CHANGED and slot_group_of(self._stream, slot) in settled else None
             for slot in slots

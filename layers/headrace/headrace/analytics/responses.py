@@ -126,7 +126,9 @@ def window_body(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
         "uniqueUsers": users.unique(),
         "topUsers": [{user: name, "messages": count} for name, count in users.top(request.top)],
         **{
-            f"top{_plural(name)}": [{name: key, "messages": count} for key, count in tally.top(request.top)]
+            f"top{name.removesuffix('Id').capitalize()}s": [
+                {name: key, "messages": count} for key, count in tally.top(request.top)
+            ]
             for name, tally in zip(group_names, groups, strict=True)
         },
         "accuracy": accuracy(request, found),
@@ -140,11 +142,11 @@ def active_users_body(request: WindowRequest, found: Aggregate) -> dict[str, Any
 
 def accuracy(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
     """``{"exact": true}``, or the errors of each attribute whose numbers are estimates."""
-    if all(tally.exact for tally in found.tallies):
+    if not any(tally.error for tally in found.tallies):
         return {"exact": True}
     body: dict[str, Any] = {"exact": False}
     for name, tally in zip(request.scope.attributes, found.tallies, strict=True):
-        if not tally.exact:
+        if tally.error:
             body[name] = {"uniqueWithin": round(STANDARD_ERROR, 4), "countsTooLowByAtMost": tally.error}
     return body
 
@@ -199,9 +201,3 @@ def _active(found: Aggregate) -> float:
 
 def _rate(total: int, seconds: float) -> float:
     return round(total / seconds, 6)
-
-
-def _plural(attribute: str) -> str:
-    """``roomId`` as ``Rooms``."""
-    name = attribute.removesuffix("Id")
-    return f"{name[0].upper()}{name[1:]}s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
@@ -16,27 +16,12 @@ from headrace.core.errors import StoreThrottled
 from headrace.core.times import Clock
 from headrace.storage.ports import ColumnReader, Query
 
+_TOO_MANY = "the window has more events than one request can read; try again, and it continues where it stopped"
 PARALLEL_READS = 8
 """Pages that one environment reads at the same time."""
 
 Found = dict[int, Aggregate]
 """Aggregates by the start of the minute (epoch seconds)."""
-
-
-class Deadline:
-    """The time after which no further page is read."""
-
-    def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._at = monotonic() + seconds
-        self._monotonic = monotonic
-
-    def check(self) -> None:
-        """Raise StoreThrottled after that time."""
-        if self._monotonic() >= self._at:
-            raise StoreThrottled(
-                "the window has more events than one request can read; try again, and it continues where it stopped",
-                retry_after=1,
-            )
 
 
 class Scanner:
@@ -49,8 +34,8 @@ class Scanner:
         self._pool = ThreadPoolExecutor(parallel, "scan")
         self.units = 0.0
 
-    def start(self, scope: Scope, spans: Sequence[Span], deadline: Deadline) -> Reading:
-        """Start to read the rows of each of ``spans``."""
+    def start(self, scope: Scope, spans: Sequence[Span], deadline: float) -> Reading:
+        """Start to read the rows of each of ``spans``. After ``deadline`` (monotonic seconds) no page is read."""
         now = self._clock.now() // times.SECOND
         counted = [MinuteCounter(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
         stop = threading.Event()
@@ -58,7 +43,8 @@ class Scanner:
 
         def read(minutes: MinuteCounter, query: Query) -> None:
             while not stop.is_set():
-                deadline.check()
+                if time.monotonic() >= deadline:
+                    raise StoreThrottled(_TOO_MANY, retry_after=1)
                 page = self._reader.read(query)
                 with lock:
                     self.units += page.units

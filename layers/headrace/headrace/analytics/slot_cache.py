@@ -16,6 +16,7 @@ from headrace.analytics.generations import (
     TOKEN_BYTES,
     Generations,
     slot_aggregate,
+    slot_generation,
 )
 from headrace.analytics.requests import Scope
 from headrace.analytics.time_slots import HOUR, Slot
@@ -180,7 +181,7 @@ class SlotCache:
         named = [(each, self._key(each.slot)) for each in known]
         unheld = [(each, key) for each, key in named if not self._local.has(key)]
         found = self._cache.get_many(
-            [self._generations.key(each.slot) for each, _ in named] + [key for _, key in unheld]
+            [slot_generation(self._scope.stream.name, each.slot) for each, _ in named] + [key for _, key in unheld]
         )
         for (each, key), generation in zip(named, found, strict=False):
             each.generation = generation

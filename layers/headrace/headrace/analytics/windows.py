@@ -14,7 +14,7 @@ from headrace.analytics.aggregate import Aggregate
 from headrace.analytics.builder import Builder, Window
 from headrace.analytics.requests import Scope, StepQuery, TopQuery, WindowQuery, WindowRequest
 from headrace.analytics.responses import active_users_body, window_body
-from headrace.analytics.scanner import Deadline, Scanner
+from headrace.analytics.scanner import Scanner
 from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
 from headrace.analytics.time_slots import DAY, MINUTE, Slot, pieces
 from headrace.api.router import Request
@@ -50,15 +50,15 @@ class Analytics:
     _local: LocalAggregates = field(default_factory=LocalAggregates)
     _merged: BoundedDict[Key, Aggregate] = field(default_factory=lambda: BoundedDict(MERGED_LIMIT))
 
-    def series(self, request: WindowRequest, deadline: Deadline) -> dict[str, Any]:
+    def series(self, request: WindowRequest, deadline: float) -> dict[str, Any]:
         """Counts and unique users per step of the window."""
         window = self._window(request)
         with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
             points = responses.series_points(request, chain(builder.before(), builder.slots(), builder.after()))
-        return {**self._frame(window), "step": request.step, "points": points}
+        return {**responses.frame(request, window.now, self.settle), "step": request.step, "points": points}
 
     def steps(
-        self, request: WindowRequest, deadline: Deadline, shape: Callable[[Aggregate], T]
+        self, request: WindowRequest, deadline: float, shape: Callable[[Aggregate], T]
     ) -> tuple[dict[str, Any], Aggregate, list[tuple[int, T]]]:
         """As :meth:`whole`, and for each step its start (microseconds) and ``shape`` of its aggregate."""
         window = self._window(request, request.step)
@@ -69,9 +69,9 @@ class Analytics:
             for start, found in responses.by_step(request, parts):
                 whole.merge(found)
                 shaped.append((start, shape(found)))
-        return self._frame(window), whole, shaped
+        return responses.frame(request, window.now, self.settle), whole, shaped
 
-    def whole(self, request: WindowRequest, deadline: Deadline) -> tuple[dict[str, Any], Aggregate]:
+    def whole(self, request: WindowRequest, deadline: float) -> tuple[dict[str, Any], Aggregate]:
         """The first fields of the answer, and the aggregate of the whole window."""
         window = self._window(request)
         known = window.known
@@ -97,7 +97,7 @@ class Analytics:
                 ordered = sorted(merged, key=lambda each: -each.total)
                 whole = self._remember(key, _merge(request, ordered))
             edges = [part for _, part in chain(before, builder.after())]
-        return self._frame(window), _merge(request, [whole, *edges]) if edges else whole
+        return responses.frame(request, window.now, self.settle), _merge(request, [whole, *edges]) if edges else whole
 
     def _held(self, request: WindowRequest, known: list[SlotState]) -> Aggregate | None:
         """The merged aggregate of these slots, if their generations are unchanged."""
@@ -118,13 +118,10 @@ class Analytics:
         slots = SlotCache(self.cache, self._local, request.scope, self.clock, self.settle)
         return Window(request, now, slots, slots.read(split.slots), (split.before, split.after))
 
-    def _frame(self, window: Window) -> dict[str, Any]:
-        return responses.frame(window.request, window.now, self.settle)
 
-
-def deadline(request: Request[Any, Any, Any]) -> Deadline:
-    """The time to stop reading for ``request``."""
-    return Deadline(request.seconds_left - MARGIN_SECONDS)
+def deadline(request: Request[Any, Any, Any]) -> float:
+    """The time to stop reading for ``request``, by the monotonic clock."""
+    return time.monotonic() + request.seconds_left - MARGIN_SECONDS
 
 
 def window(analytics: Analytics, request: Request[None, TopQuery, None]) -> dict[str, Any]:

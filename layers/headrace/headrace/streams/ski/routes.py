@@ -19,7 +19,7 @@ from headrace.core.fields import Number, Text, accepts, whole_number
 from headrace.storage.ports import RangeQuery, RangeReader
 from headrace.streams.ski import answers
 from headrace.streams.ski.resort_days import ResortDays
-from headrace.streams.ski.resorts import Resort, Resorts, unknown_season
+from headrace.streams.ski.resorts import Resorts, unknown_season
 from headrace.streams.ski.stream import (
     RESORTS,
     SEASONS,
@@ -215,7 +215,8 @@ def hours(services: SkiServices, request: Request[ResortDayPath, None, None]) ->
 
 def resorts(services: SkiServices, _request: Request[None, None, None]) -> answers.Resorts:
     """List the resorts that have a season."""
-    return {"resorts": [_resort_body(each) for each in services.resorts.every()]}
+    every = [(each.resort_id, each.name) for each in services.resorts.every()]
+    return {"resorts": [{"resortID": resort, "resortName": name or f"Resort {resort}"} for resort, name in every]}
 
 
 def seasons(services: SkiServices, request: Request[ResortPath, None, None]) -> answers.Seasons:
@@ -279,7 +280,3 @@ def _day(day: int, rides: Sequence[Ride]) -> answers.SkiedDay:
 
 def _vertical(rides: Iterable[Ride]) -> int:
     return sum(VERTICAL_PER_LIFT * ride.lift for ride in rides)
-
-
-def _resort_body(resort: Resort) -> answers.ResortItem:
-    return {"resortID": resort.resort_id, "resortName": resort.name or f"Resort {resort.resort_id}"}
