@@ -1,6 +1,6 @@
 """Reads the logs of the local stage's functions: new lines, and the metrics and durations in them.
 
-A metric line (EMF) names its namespace and dimensions. A REPORT line has the duration of an invocation.
+A metric line (EMF) names its dimensions. A REPORT line has the duration of an invocation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ class Metric:
     """The values of one metric in a line; ``at`` is in epoch seconds, ``dimensions`` are sorted."""
 
     at: float
-    namespace: str
     name: str
     unit: str
     dimensions: tuple[tuple[str, str], ...]
@@ -56,7 +55,6 @@ def metrics(text: str) -> list[Metric]:
         return [
             Metric(
                 found["Timestamp"] / 1000,
-                directive["Namespace"],
                 each["Name"],
                 each.get("Unit", "None"),
                 tuple(sorted((name, str(content[name])) for name in names)),

@@ -65,7 +65,7 @@ class Issuer:
         Raises:
             ServiceError: the key file cannot be used.
         """
-        self._key.load()
+        _ = self._key.private  # a wrong file is noticed now, before services start
         self._listener = TcpListener(self._handle, self._ports.take("issuer"), max_body=16 * 1024)
         await self._listener.start()
         self._url = f"http://{self._listener.address}/{USER_POOL}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +22,20 @@ class IssuerKey:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._private: rsa.RSAPrivateKey | None = None
 
-    def load(self) -> None:
-        """Read the key, or make it.
+    @cached_property
+    def private(self) -> rsa.RSAPrivateKey:
+        """The private key, read or made.
 
         Raises:
             ServiceError: the file is not a readable RSA key.
         """
         try:
-            pem = self._path.read_bytes()
+            return self._parse(self._path.read_bytes())
         except FileNotFoundError:
-            pem = self._make()
+            return self._parse(self._make())
         except OSError as error:
             raise ServiceError(f"The token issuer's key {self._path} cannot be read: {error.strerror}.") from None
-        self._private = self._parse(pem)
-
-    @property
-    def private(self) -> rsa.RSAPrivateKey:
-        """The private key."""
-        if self._private is None:
-            self.load()
-        assert self._private is not None  # noqa: S101 - load() sets it or raises
-        return self._private
 
     @property
     def id(self) -> str:
