@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets as random
 import string
@@ -60,21 +61,24 @@ def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:
     """
     path = state_dir / "secrets.json"
     try:
-        kept: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
+        kept: dict[str, dict[str, str]] = json.loads(path.read_bytes()) if path.exists() else {}
     except (OSError, ValueError):
         raise TemplateError(f"{path} is damaged; delete it and its data: make reset") from None
-    known = set(kept)
+    known = dict(kept)
 
     def secret(id: str, properties: Properties) -> Secret:
         value = properties.get("SecretString", "")
         if wanted := properties.get("GenerateSecretString"):
-            value = kept.setdefault(f"{id} {json.dumps(wanted, sort_keys=True)}", _generate(wanted))
+            made_from = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
+            if kept.get(id, {}).get("madeFrom") != made_from:
+                kept[id] = {"madeFrom": made_from, "value": _generate(wanted)}
+            value = kept[id]["value"]
         arn = stack.value(id)
         stack.resolver.secrets[arn] = value
         return Secret(id, arn.rpartition(":secret:")[2], arn, value)
 
     found = stack.read("AWS::SecretsManager::Secret", secret)
-    if kept.keys() != known:
+    if kept != known:
         write_atomically(path, json.dumps(kept, indent=1))
     return found
 
