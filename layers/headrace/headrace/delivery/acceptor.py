@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -45,6 +45,7 @@ class Gate(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class Acceptor:
     """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
 
@@ -52,23 +53,13 @@ class Acceptor:
     ``rate_limiter`` limits how many. ``hash_address`` makes the keyed hashes of clients' addresses.
     """
 
-    def __init__(
-        self,
-        publisher: Publisher,
-        retry_lane: RetryLane,
-        queues: int,
-        clock: Clock,
-        gates: Mapping[str, Gate] = MappingProxyType({}),
-        rate_limiter: RateLimiter | None = None,
-        hash_address: HashAddress = without_hash,
-    ) -> None:
-        self._hash_address = hash_address
-        self._gates = gates
-        self._rate_limiter = rate_limiter
-        self._publisher = publisher
-        self._retry_lane = retry_lane
-        self._queues = queues
-        self._clock = clock
+    publisher: Publisher
+    retry_lane: RetryLane
+    queues: int
+    clock: Clock
+    gates: Mapping[str, Gate] = field(default_factory=dict)
+    rate_limiter: RateLimiter | None = None
+    hash_address: HashAddress = without_hash
 
     def accept(
         self, stream: Stream, caller: Caller, raws: Sequence[object], correlation_id: str, meter: Meter
@@ -77,16 +68,16 @@ class Acceptor:
 
         The caller may write: the router has checked its scope.
         """
-        now = self._clock.now()
+        now = self.clock.now()
         is_trusted = caller.has(EVENTS_WRITE)
-        sender = SenderContext(caller.subject, caller.username, is_trusted, now, caller.address, self._hash_address)
+        sender = SenderContext(caller.subject, caller.username, is_trusted, now, caller.address, self.hash_address)
         stamped, results = _validate(stream, sender, raws)
         # Events with equal keys are one event: it is published once, and all of them have its result.
         unique = {each.key: each for each in stamped if each is not None}
         # Before the gates, so that a sender over its limit causes no reads of their tables.
         passed, too_many = len(unique), None
-        if unique and self._rate_limiter is not None:
-            passed, too_many = self._rate_limiter.admit(caller, passed, meter)
+        if unique and self.rate_limiter is not None:
+            passed, too_many = self.rate_limiter.admit(caller, passed, meter)
         outcomes: dict[Key, Outcome] = dict.fromkeys(list(unique)[passed:], (None, too_many))
         outcomes |= self._refused(stream, caller, dict(list(unique.items())[:passed]), now)
         admitted = [each for key, each in unique.items() if key not in outcomes]
@@ -103,12 +94,12 @@ class Acceptor:
 
     def rate_headers(self, caller: Caller) -> dict[str, str]:
         """The headers that say how many events ``caller`` may send now."""
-        return self._rate_limiter.headers(caller) if self._rate_limiter is not None else {}
+        return self.rate_limiter.headers(caller) if self.rate_limiter is not None else {}
 
     def _refused(
         self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int
     ) -> dict[Key, Outcome]:
-        gate = self._gates.get(stream.name)
+        gate = self.gates.get(stream.name)
         if gate is None or not events:
             return {}
         errors = gate.admit(caller, list(events.values()), now)
@@ -118,13 +109,13 @@ class Acceptor:
         """Publish the envelope's events, or send them to the retry lane: the lane or the error of each, in order."""
         packed = pack(envelope)
         outgoing = [
-            Outgoing(names.queue_name(events[part.indexes[0]].id, self._queues), part.body, envelope.correlation_id)
+            Outgoing(names.queue_name(events[part.indexes[0]].id, self.queues), part.body, envelope.correlation_id)
             for part in packed
         ]
-        began, confirms_before = time.perf_counter(), self._publisher.confirm_seconds
-        published = list(zip(packed, self._publisher.publish(outgoing), strict=True))
+        began, confirms_before = time.perf_counter(), self.publisher.confirm_seconds
+        published = list(zip(packed, self.publisher.publish(outgoing), strict=True))
         taken = round(time.perf_counter() - began, 6)
-        waited = round(self._publisher.confirm_seconds - confirms_before, 6)
+        waited = round(self.publisher.confirm_seconds - confirms_before, 6)
         meter.measure("PublishSeconds", taken, MetricUnit.Seconds, stream=envelope.stream, lane="main")
         meter.measure("ConfirmSeconds", waited, MetricUnit.Seconds, stream=envelope.stream, lane="main")
         unpublished = [(part, failure) for part, failure in published if failure is not None]
@@ -146,7 +137,7 @@ class Acceptor:
             RetryRecord(part.body, {"reason": type(failure).__name__, **correlation_attribute(correlation_id)})
             for part, failure in parts
         ]
-        for refusal in self._retry_lane.send(records):
+        for refusal in self.retry_lane.send(records):
             if refusal is None:
                 outcomes.append(("retry", None))
             else:

@@ -32,23 +32,17 @@ class Failed:
     reason: Reason
 
 
+@dataclass(frozen=True)
 class RowWriter:
     """Writes the rows of records.
 
     ``tables``, and the hooks ``before`` a write, are by stream name; the hooks ``after`` a write run in this order.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        tables: Mapping[str, TableSettings],
-        after: Sequence[AfterStore],
-        before: Mapping[str, BeforeStore],
-    ) -> None:
-        self._store = store
-        self._tables = tables
-        self._after = after
-        self._before = before
+    store: Store
+    tables: Mapping[str, TableSettings]
+    after: Sequence[AfterStore]
+    before: Mapping[str, BeforeStore]
 
     def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
         """Store every row of all records, one call per stream; returns the events to retry."""
@@ -82,7 +76,7 @@ class RowWriter:
         good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
         if good:
             key = (stream.partition_key, stream.sort_key)
-            table = Table(self._tables[stream.name].table, key, stream.insert_only)
+            table = Table(self.tables[stream.name].table, key, stream.insert_only)
             began = time.perf_counter()
             put = self._put(stream, table, [item for _, _, item in good])
             taken = round(time.perf_counter() - began, 6)
@@ -94,11 +88,11 @@ class RowWriter:
         return failed
 
     def _put(self, stream: Stream, table: Table, items: Sequence[Item]) -> Sequence[Failure | None]:
-        hook = self._before.get(stream.name)
+        hook = self.before.get(stream.name)
         if hook is None:
-            return self._store.put_many(table, items)
+            return self.store.put_many(table, items)
         allowed, refused = hook.before_store(items)
-        outcomes = self._store.put_many(table, allowed) if allowed else []
+        outcomes = self.store.put_many(table, allowed) if allowed else []
         if not refused:
             return outcomes
         stored = iter(outcomes)
@@ -109,7 +103,7 @@ class RowWriter:
     ) -> Sequence[Reason | None]:
         """The ``outcomes`` of storing, and the failures of hooks."""
         reasons: list[Reason | None] = list(outcomes)
-        for hook in self._after:
+        for hook in self.after:
             stored = [at for at, reason in enumerate(reasons) if reason is None]
             if not stored:
                 break

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 
-Partitions = Callable[[str], Sequence[str]]
-StartKey = Callable[[str], Mapping[str, str]]
 
-
+@dataclass(frozen=True)
 class MergedReader:
     """A :class:`~headrace.storage.ports.RangeReader` over ``partitions(value)`` of the value that a query names.
 
@@ -20,28 +18,27 @@ class MergedReader:
     the query's whole limit, because all of the first rows may be in one of them.
     """
 
-    def __init__(self, reader: RangeReader, partitions: Partitions, start_key: StartKey) -> None:
-        self._reader = reader
-        self._partitions = partitions
-        self._start_key = start_key
+    reader: RangeReader
+    partitions: Callable[[str], Sequence[str]]
+    start_key: Callable[[str], Mapping[str, str]]
 
     def read(self, query: RangeQuery) -> Rows:
         return self.read_many([query])[0]
 
     def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
         parts = [self._parts(query) for query in queries]
-        found = iter(self._reader.read_many([part for each in parts for part in each]))
+        found = iter(self.reader.read_many([part for each in parts for part in each]))
         return [merged(query, [next(found) for _ in each]) for query, each in zip(queries, parts, strict=True)]
 
     def _parts(self, query: RangeQuery) -> list[RangeQuery]:
-        place = self._start_key(query.start[query.sort_attribute]) if query.start is not None else None
+        place = self.start_key(query.start[query.sort_attribute]) if query.start is not None else None
         return [
             replace(
                 query,
                 partition=partition,
                 start={query.partition_attribute: partition, **place} if place is not None else None,
             )
-            for partition in self._partitions(query.partition)
+            for partition in self.partitions(query.partition)
         ]
 
 

@@ -41,13 +41,13 @@ class RequeueResult:
     failure: str = ""
 
 
+@dataclass(frozen=True)
 class ParkingQueue:
     """The queue ``parked`` of one broker."""
 
-    def __init__(self, settings: BrokerSettings, secrets: Secrets, retry_lane: RetryLane) -> None:
-        self._settings = settings
-        self._secrets = secrets
-        self._retry_lane = retry_lane
+    settings: BrokerSettings
+    secrets: Secrets
+    retry_lane: RetryLane
 
     def depth(self) -> int:
         """How many messages are parked.
@@ -95,7 +95,7 @@ class ParkingQueue:
         return failure
 
     def _publish(self, channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
-        queue = origin_queue(properties.headers or {}, body, self._settings.persist_queues)
+        queue = origin_queue(properties.headers or {}, body, self.settings.persist_queues)
         try:
             channel.basic_publish(PERSIST_EXCHANGE, queue, body, _as_new(properties), mandatory=True)
         except UnroutableError:
@@ -110,12 +110,12 @@ class ParkingQueue:
         parked_at = _parked_at(properties.headers or {})
         if parked_at is not None:
             attributes["firstFailedAt"] = parked_at
-        (outcome,) = self._retry_lane.send([RetryRecord(body, attributes)])
+        (outcome,) = self.retry_lane.send([RetryRecord(body, attributes)])
         return None if outcome is None else outcome.message
 
     @contextlib.contextmanager
     def _channel(self) -> Iterator[BlockingChannel]:
-        with blocking_connection(self._settings, self._secrets, CONNECT_SECONDS, HEARTBEAT) as connection:
+        with blocking_connection(self.settings, self.secrets, CONNECT_SECONDS, HEARTBEAT) as connection:
             yield connection.channel()
 
 
