@@ -6,7 +6,7 @@ from headrace.analytics.requests import StepQuery, TopQuery
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
 from headrace.api.router import Route
-from headrace.bootstrap.ads import ads_services
+from headrace.bootstrap.analytics import ads_services
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import ANALYTICS_READ, CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound, StoreUnavailable

@@ -135,10 +135,9 @@ def query_time(value: object) -> str:
         PydanticCustomError: not a time.
     """
     try:
-        return times.parse_query(value) if isinstance(value, str) else times.parse(value)
+        return times.parse_query(value)
     except ValueError:
-        allowed = {"allowed": times.ACCEPTED_FORM}
-        raise PydanticCustomError("time", "is not a time with a zone", allowed) from None
+        raise PydanticCustomError("time", "is not a time with a zone", {"allowed": times.ACCEPTED_FORM}) from None
 
 
 QueryTime = Annotated[str, BeforeValidator(query_time), accepts(**TIME_SCHEMA)]

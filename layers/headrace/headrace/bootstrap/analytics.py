@@ -1,16 +1,20 @@
-"""Builds the analytics of any stream, and the services of read_analytics."""
+"""Builds the analytics of any stream, and the services of read_analytics and read_ads."""
 
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from headrace.analytics.generations import SETTLE_SECONDS
 from headrace.analytics.scanner import PARALLEL_READS, Scanner
 from headrace.analytics.windows import Analytics
-from headrace.bootstrap.shared import cache, clock
+from headrace.bootstrap.shared import cache, clock, cursors, range_reader
 from headrace.core.stream import Stream
 from headrace.runtime.settings import table_settings
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
+
+if TYPE_CHECKING:
+    from headrace.streams.ads.routes import AdsServices
 
 
 @functools.cache
@@ -20,6 +24,15 @@ def chat_analytics() -> Analytics:
     from headrace.streams.chat.stream import CHAT
 
     return analytics_of(CHAT)
+
+
+@functools.cache
+def ads_services() -> AdsServices:
+    """The history and the counts of clicks."""
+    from headrace.streams.ads.routes import AdsServices
+    from headrace.streams.ads.stream import ADS
+
+    return AdsServices(range_reader(), cursors(), table_settings(ADS).table, analytics_of(ADS))
 
 
 def analytics_of(stream: Stream) -> Analytics:

@@ -15,7 +15,7 @@ import unicodedata
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 
-from headrace.core.times import is_canonical, parse, parse_query
+from headrace.core.times import is_canonical, parse_query
 
 SEPARATOR = "#"
 ID_LIMIT = 128
@@ -177,9 +177,7 @@ def parse_read_mark(value: object) -> str:
     Raises:
         ValueError: neither.
     """
-    if not isinstance(value, str):
-        return after_time(parse(value))
-    if SEPARATOR not in value:
+    if not isinstance(value, str) or SEPARATOR not in value:
         return after_time(parse_query(value))
     key = parse_message_key(value)
     if key.sender_tag is not None:

@@ -95,13 +95,14 @@ def parse(value: object) -> str:
     raise ValueError(f"the time must be {ACCEPTED_FORM}")
 
 
-def parse_query(value: str) -> str:
-    """As :func:`parse`, for query strings, where epoch milliseconds are digits in a text.
+def parse_query(value: object) -> str:
+    """As :func:`parse`, for query strings, where epoch milliseconds may be digits in a text.
 
     Raises:
         ValueError: not of ``ACCEPTED_FORM``.
     """
-    return parse(int(value)) if value.isascii() and value.isdigit() and len(value) <= 15 else parse(value)
+    is_digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 15
+    return parse(int(str(value)) if is_digits else value)
 
 
 def micros_of(canonical: str) -> int:

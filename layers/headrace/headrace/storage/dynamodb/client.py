@@ -29,12 +29,7 @@ class DynamoClient:
     asked for too often".
     """
 
-    def __init__(
-        self,
-        client: AwsClient,
-        unavailable: str = "the table cannot be reached",
-        throttled: str = "the table is too busy",
-    ) -> None:
+    def __init__(self, client: AwsClient, unavailable: str, throttled: str) -> None:
         self.client = client
         self._unavailable = f"{unavailable} right now; try again shortly"
         self._throttled = f"{throttled} right now; try again shortly"
