@@ -92,8 +92,15 @@ def blocking_connection(
         BrokerUnavailable: the broker could not be reached, refused a command, or the connection was lost.
         SecretsUnavailable: the credentials could not be read.
     """
+
+    def connect(known: Credentials) -> BlockingConnection:
+        hosts = endpoints(settings, known, timeout, heartbeat)
+        for host in hosts:
+            host.blocked_connection_timeout = BLOCKED_SECONDS
+        return BlockingConnection(hosts)
+
     try:
-        connection = _connect(settings, secrets, timeout, heartbeat)
+        connection = with_credentials(settings, secrets, connect)
         try:
             yield connection
         finally:
@@ -103,13 +110,8 @@ def blocking_connection(
         raise broker_error(error) from error
 
 
-def _connect(settings: BrokerSettings, secrets: Secrets, timeout: float, heartbeat: int) -> BlockingConnection:
-    def connect(known: Credentials) -> BlockingConnection:
-        hosts = endpoints(settings, known, timeout, heartbeat)
-        for host in hosts:
-            host.blocked_connection_timeout = BLOCKED_SECONDS
-        return BlockingConnection(hosts)
-
+def with_credentials(settings: BrokerSettings, secrets: Secrets, connect: Callable[[Credentials], T]) -> T:
+    """What ``connect`` returns; credentials that the broker refuses are read again, once. Raises pika's exceptions."""
     try:
         return connect(credentials(secrets, settings.broker_secret_arn))
     except PIKA_ERRORS as error:

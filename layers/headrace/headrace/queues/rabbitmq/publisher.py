@@ -7,6 +7,7 @@ messages are settled, and are not sent again. The first publish also reads the s
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -24,7 +25,7 @@ from headrace.core.errors import (
 from headrace.queues.names import LIVE_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
-from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, endpoints, is_authentication
+from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, endpoints, with_credentials
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
@@ -57,19 +58,16 @@ class ChannelKeeper(Generic[C]):
             return self.channel
         self.close()
         try:
-            try:
-                self.channel = self._open(self.credentials(), deadline)
-            except PIKA_ERRORS as error:
-                if not is_authentication(error):
-                    raise
-                self.channel = self._open(self.credentials(fresh=True), deadline)
+            connect = functools.partial(self._open, deadline=deadline)
+            self.channel = with_credentials(self._settings, self._secrets, connect)
         except PIKA_ERRORS as error:
             raise broker_error(error) from error
         return self.channel
 
-    def credentials(self, *, fresh: bool = False) -> Credentials:
-        """The broker's credentials; ``fresh`` reads them again."""
-        return credentials(self._secrets, self._settings.broker_secret_arn, fresh=fresh)
+    def read_credentials(self) -> None:
+        """Read the broker's credentials, unless a channel is open: the budget of a publish is the broker's."""
+        if self.channel is None:
+            credentials(self._secrets, self._settings.broker_secret_arn)
 
     def _open(self, known: Credentials, deadline: float) -> C:
         share = max(0.1, (deadline - time.monotonic()) / len(self._settings.broker_endpoints))
@@ -95,8 +93,7 @@ class RabbitPublisher:
         outcomes: list[Outcome] = [_NOT_SENT] * len(messages)
         pending = list(range(len(messages)))
         try:
-            if self._keeper.channel is None:
-                self._keeper.credentials()  # read before the clock starts: the budget is the broker's
+            self._keeper.read_credentials()
             start = time.monotonic()
             for share in (FIRST_TRY, 1.0):
                 channel = self._keeper.ready(start + self._budget)
@@ -147,8 +144,7 @@ class RabbitLivePublisher:
         if self._cooldown.is_active:
             return ConnectionLost("the broker was unavailable a moment ago")
         try:
-            if self._keeper.channel is None:
-                self._keeper.credentials()  # reading the secret takes none of the time to connect
+            self._keeper.read_credentials()
             channel = self._keeper.ready(time.monotonic() + CONNECT_SECONDS)
             channel.cast(messages, time.monotonic() + SEND_SECONDS)
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
