@@ -25,6 +25,12 @@ from localstage.services.dynamodb import node_command
 from localstage.template.document import parse
 
 STATE = ROOT / ".local" / "bench"
+AWS = {
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "000000000000",
+    "AWS_SECRET_ACCESS_KEY": "bench",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 
 
 @asynccontextmanager
@@ -36,10 +42,7 @@ async def running() -> AsyncIterator[Endpoints]:
     services = Services(STATE, broker_username="bench", broker_password="bench", environ=environ)
     endpoints = await services.start()
     os.environ.update(
-        AWS_DEFAULT_REGION="us-east-1",
-        AWS_ACCESS_KEY_ID="000000000000",
-        AWS_SECRET_ACCESS_KEY="bench",
-        AWS_EC2_METADATA_DISABLED="true",
+        AWS,
         AWS_ENDPOINT_URL_DYNAMODB=endpoints.dynamodb_url,
         AWS_ENDPOINT_URL_SQS=endpoints.sqs_url,
         AWS_ENDPOINT_URL_SECRETS_MANAGER=endpoints.secrets_manager_url,
@@ -64,14 +67,8 @@ class Database:
 
     def client(self) -> Any:
         """boto3's client of DynamoDB for it."""
-        return boto3.client(
-            "dynamodb",
-            endpoint_url=self.url,
-            region_name="us-east-1",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-            config=Config(retries={"total_max_attempts": 1}, read_timeout=60, max_pool_connections=8),
-        )
+        config = Config(retries={"total_max_attempts": 1}, read_timeout=60, max_pool_connections=8)
+        return boto3.client("dynamodb", endpoint_url=self.url, config=config)
 
 
 def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = None) -> str:
@@ -103,14 +100,7 @@ def database(*, of_the_stage: bool = False, **variables: str) -> Iterator[Databa
     packages = asyncio.run(install.ensure_node_packages(ROOT / ".local"))
     program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
     port, cache_port = _free_port(), _free_port()
-    os.environ.update(
-        AWS_DEFAULT_REGION="us-east-1",
-        AWS_ACCESS_KEY_ID="bench",
-        AWS_SECRET_ACCESS_KEY="bench",
-        AWS_EC2_METADATA_DISABLED="true",
-        AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}",
-        **variables,
-    )
+    os.environ.update(AWS, AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}", **variables)
     with tempfile.TemporaryDirectory() as folder:
         node, environment = node_command(packages) if of_the_stage else ([install.node_program()], {})
         place = ["--path", f"{folder}/data"] if of_the_stage else []

@@ -4,7 +4,7 @@
 ``client``   target, tokens, WebSocket, a stage as a child process, chat events and frames
 ``measured`` HDR histograms of latencies, in total and per second
 ``checker``  compares what was accepted with what can be read back; verdict, latencies
-``sending``  delivery by the Python client over HTTP and WebSocket, arrivals, queue depths, progress
+``sending``  delivery by the Python client over HTTP and WebSocket, arrivals, queue depths
 ``samples``  what happens on the stage during a run: queues, processes, metrics of functions
 ``chat``     generated conversations, IRC logs and memberships, their replay
 ``ski``      lift rides and the queries about them

@@ -7,14 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 UNSET = "unset"
-FORMS = {
-    "batches": "whole numbers from 1 to 10000",
-    "windows": f"whole seconds from 0 to 300, or {UNSET}",
-    "queues": "whole numbers from 1 to 4",
-    "writers": "whole numbers from 1 to 64",
-}
-"""What each list of a sweep holds, in the words of an error."""
 LIMITS = {"batches": (1, 10_000), "windows": (0, 300), "queues": (1, 4), "writers": (1, 64)}
+FORMS = {name: f"whole numbers from {low} to {high}" for name, (low, high) in LIMITS.items()}
+FORMS["windows"] += f", or {UNSET}"
+"""What each list of a sweep holds, in the words of an error."""
 WIDE = {"batches": "50,200", "windows": f"{UNSET},0,1", "queues": "1,4", "writers": "2,8"}
 """The grid of a sweep without options."""
 _BATCHING = "            BatchSize: 200\n            MaximumBatchingWindowInSeconds: 0\n"

@@ -19,12 +19,9 @@ PLACES = ("by the gate", "in Lyon", "at Ōsaka station", "behind the shed", "in 
 TIMES = ("tonight", "at half past six", "on Thursday", "after lunch", "in ten minutes", "before the rain")
 
 OPENERS = (
-    "morning all, has anyone looked at {thing} yet?",
     "quick question about {thing}: who had it last?",
     "I'm going to check {thing} {time}. Want to come, {other}?",
     "{other}: did you ever sort out {thing}?",
-    "does anybody know why {thing} is making that noise",
-    "photo of {thing} {place} 📷 (it looks worse than it is)",
     "ok so. {thing}. we need to talk 😅",
     "reminder: {thing}, {time}, {place}. Bring gloves.",
     "Можно ли перенести {thing}? {time} не получится",
@@ -33,33 +30,19 @@ OPENERS = (
 
 REPLIES = (
     "yes, looked fine when I left",
-    "not me! I was {place} all day",
     "{other} knows more about that than I do",
-    "I can do it {time}",
     "+1",
     "haha no 😂",
     "thanks {other}, that's exactly what I needed",
-    "hm. are you sure it was {thing} and not {thing2}?",
-    "same here, only worse",
-    "we had that last year too: turn it off, count to ten, turn it on",
     "👍🏽",
-    "ja, klar, mach ich",
     "d'accord, à tout à l'heure",
     "شكرا جزيلا",
     "ありがとう！助かりました",
     "좋아요, 그때 봐요",
     "תודה רבה!",
     "ขอบคุณค่ะ",
-    "it's {place}, under the blue box. No, the other blue box.",
     'who wrote this label? it says "do not" and then nothing',
-    "I'd rather wait {time}, the light is better",
-    "fixed it. don't ask how.",
-    "measured it again: 41.6 cm, so 2 mm more than on Monday",
-    "can confirm {thing} is back to normal",
     "see you there {other} 🙌",
-    "lol",
-    "right, putting the kettle on",
-    "could somebody take a picture of {thing2} as well?",
 )
 
 ODD = (

@@ -27,7 +27,6 @@ from loadtest.client.chat_events import ChatEvent
 from loadtest.client.command import count
 from loadtest.client.target import Target
 from loadtest.measured.histogram import Histogram
-from loadtest.sending.progress import progress_bar
 from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
@@ -105,9 +104,11 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
     choice = choose(plan.channels, nicks)
     if plan.channels:
-        with progress_bar(console, "joins, leaves", sum(len(each.changes) for each in plan.channels)) as advance:
+        with display.progress_bar(
+            console, "joins, leaves", sum(len(each.changes) for each in plan.channels)
+        ) as advance:
             import_channels(plan.channels, stage, advance)
-    with progress_bar(console, "sent", plan.messages) as advance:
+    with display.progress_bar(console, "sent", plan.messages) as advance:
         seconds, problems = send(plan, stage, checker, advance)
     probe.finish()
     read_back(checker, reader, console, plan)
@@ -132,7 +133,7 @@ def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -
     console.print(f"\nreading as {choice.describe()} in {rooms}: {choice.requests:,} pages")
     sent = frozenset(event.message_id for stream in plan.streams for event in stream.events)
     verification = Verification(stage, sent)
-    with progress_bar(console, "as nicks", len(choice.nicks)) as advance:
+    with display.progress_bar(console, "as nicks", len(choice.nicks)) as advance:
         verification.run(choice.nicks, advance)
     wrong = verification.wrong
     for problem in wrong[:EXAMPLES]:
@@ -143,7 +144,7 @@ def read_as_nicks(plan: Plan, choice: Choice, stage: Target, console: Console) -
 
 def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -> None:
     """Wait until everything is stored, then read all rooms with a progress bar."""
-    with progress_bar(console, "read back", plan.messages) as advance:
+    with display.progress_bar(console, "read back", plan.messages) as advance:
         read = 0
 
         def progress(now: int) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 WIDTH, HEIGHT = 5.6, 3.5
 """Inches of a chart."""
@@ -22,10 +21,6 @@ COLUMNS = 2
 """Charts beside each other in a picture."""
 ENTRIES = 6
 """Entries of a legend; beyond, the largest lines are named and the others counted."""
-LONGEST = 25
-"""Characters of an entry."""
-MOST_BARS, LABELS = 64, 10
-"""Groups of bars, and names at the axis."""
 
 DARK = {
     (INK := "#1f2328"): "#f0f6fc",
@@ -50,7 +45,31 @@ STYLE = (
     f"svg text {{ font-family: {FONTS} !important }}"
 )
 """The colors and fonts that every SVG of this module needs, as CSS."""
-SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "headrace", "font.size": 10, "text.color": FAINT}
+SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "headrace",
+    "text.color": FAINT,
+    "axes.titlelocation": "left",
+    "axes.titlecolor": INK,
+    "axes.titleweight": 600,
+    "axes.labelcolor": FAINT,
+    "axes.facecolor": "none",
+    "axes.edgecolor": GRID,
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "ytick.minor.size": 0,
+    "xtick.labelcolor": FAINT,
+    "ytick.labelcolor": FAINT,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+}
 
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it reports fonts that only the reader needs
 
@@ -95,34 +114,18 @@ class LineChart:
         named = len(self.lines) if len(self.lines) <= ENTRIES else ENTRIES - 1
         for at, line in enumerate(self.shown):
             seconds, values = zip(*((second, math.nan if v is None else v) for second, v in line.points), strict=True)
-            axes.plot(
-                seconds,
-                values,
-                color=LINES[at] if at < named else REST,
-                label=_shortened(line.label) if at < named else "_",
-                linewidth=1.3,
-                marker=".",
-                markersize=2,
-                zorder=3 - at / 100,  # the first is in front
-            )
+            color, label = (LINES[at], line.label) if at < named else (REST, "_")
+            axes.plot(seconds, values, ".-", color=color, label=label, linewidth=1.3, markersize=2, zorder=3 - at / 100)
         if len(self.lines) > named:
             axes.plot([], [], color=REST, label=f"{len(self.lines) - named} more")
         for mark in self.marks:
             axes.axvline(mark, color=GRID, linewidth=0.9, linestyle="--", zorder=1)
         axes.set_xlim(0, max(1.0, self.last))
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f} s"))
-        largest = max((line.largest for line in self.lines), default=0.0)
+        axes.xaxis.set_major_formatter("{x:,.0f} s")
         if self.log:
-            least = min((value for line in self.lines for _, value in line.points if value), default=1.0)
-            lowest = math.floor(math.log10(least))
             axes.set_yscale("log")
-            axes.set_ylim(10.0**lowest, 10.0 ** max(lowest + 1, math.ceil(math.log10(largest or 1.0))))
-            axes.yaxis.set_major_locator(LogLocator(numticks=8))
-            axes.yaxis.set_minor_locator(NullLocator())
         else:
-            axes.set_ylim(0, largest * 1.05 or 1.0)
-            axes.yaxis.set_major_locator(MaxNLocator(4))
+            axes.set_ylim(bottom=0)
 
 
 @dataclass(frozen=True)
@@ -136,14 +139,11 @@ class BarChart:
 
     def draw(self, axes: Axes) -> None:
         """Draw the bars."""
-        shown = list(self.groups.items())[:MOST_BARS]
         width = 0.8 / len(self.names)
         for at, name in enumerate(self.names):
-            places = [group + (at - (len(self.names) - 1) / 2) * width for group in range(len(shown))]
-            axes.bar(places, [values[at] for _, values in shown], width, color=LINES[at], label=name, zorder=3)
-        step = -(-len(shown) // LABELS)
-        axes.set_xticks(range(0, len(shown), step), [name for name, _ in shown][::step])
-        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+            places = [group + (at - (len(self.names) - 1) / 2) * width for group in range(len(self.groups))]
+            axes.bar(places, [values[at] for values in self.groups.values()], width, color=LINES[at], label=name)
+        axes.set_xticks(range(len(self.groups)), self.groups)
 
 
 Chart = LineChart | BarChart
@@ -169,25 +169,12 @@ def picture(title: str, charts: Sequence[Chart]) -> str:
 
 
 def _draw(figure: FigureBase, chart: Chart) -> None:
-    figure.text(0.035, 0.91, chart.title, fontsize=12, fontweight=600, color=INK)
-    figure.text(0.035, 0.84, chart.unit)
-    axes = figure.add_axes((0.115, 0.285, 0.845, 0.505), facecolor="none")
+    axes = figure.subplots()
+    axes.set_title(chart.title)
+    axes.set_ylabel(chart.unit)
     chart.draw(axes)
-    for side in ("left", "right", "top"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(GRID)
-    axes.grid(axis="y", color=GRID, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(length=0, labelcolor=FAINT)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(float(f"{value:.6g}"))))
-    figure.legend(
-        loc="upper left",
-        bbox_to_anchor=(0.015, 0.215),
-        ncols=2,
-        frameon=False,
-        handlelength=1.2,
-        labelspacing=0.3,
-    )
+    axes.yaxis.set_major_formatter("{x:,g}")
+    figure.legend(loc="outside lower left", ncols=2)
 
 
 def _element(figure: Figure, title: str) -> str:
@@ -198,14 +185,3 @@ def _element(figure: Figure, title: str) -> str:
     text = re.sub(r"#[0-9a-f]{6}", lambda found: f"var(--{found[0][1:]})" if found[0] in DARK else found[0], text)
     start = f'<svg role="img" aria-label="{escape(title)}" '
     return start + text[text.index("<svg ") + len("<svg ") :].rstrip()
-
-
-def _shortened(label: str) -> str:
-    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
-
-
-def number(value: float) -> str:
-    """A value at an axis, in at most five characters: 0.05, 1,000, 20k or 2M."""
-    if value >= 1_000_000:
-        return f"{value / 1_000_000:g}M"
-    return f"{value / 1000:g}k" if value >= 10_000 else f"{value:,.10g}"

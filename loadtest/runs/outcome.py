@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from loadtest.checker.verdict import Latency, last_line, milliseconds
@@ -173,7 +174,7 @@ class Outcome:
     def document(self) -> dict[str, Any]:
         """The result as JSON; seconds and counts. ``histogram`` is HDR's compressed format."""
         return {
-            "phase": self.phase.message(),
+            "phase": asdict(self.phase),
             "whole": self.whole,
             "partial": self.partial,
             "problems": self.problems,

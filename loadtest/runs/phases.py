@@ -89,7 +89,7 @@ class Phases(LoadTestShape):
         with self._changed:
             self._parts, self._playing = {}, (place, phase)
         self._say(f"{phase.name}: sending")
-        self._send(PHASE, {"phase": phase.message(), "place": asdict(place)})
+        self._send(PHASE, {"phase": asdict(phase), "place": asdict(place)})
         return phase.users, float(phase.users), list(self._classes[number])
 
     def _wait(self, place: Place, phase: Phase) -> None:

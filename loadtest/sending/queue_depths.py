@@ -49,20 +49,12 @@ class Lanes:
 def depths_of(status: Mapping[str, Any]) -> dict[str, int | None]:
     """The depth of each of ``LANES`` in the answer of ``GET /status``; None if it is not known."""
     lanes = status["lanes"]
-    parked = lanes["parked"].get("ready")
+    queues = lanes["main"].get("queues")
     return {
-        "main": _main(lanes["main"]),
-        "retry": _sqs(lanes["retry"]),
-        "dead": _sqs(lanes["dead"]),
-        "parking": None if parked is None else int(parked),
+        "main": None if queues is None else sum(int(each["ready"]) for each in queues.values()),
+        **{name: _sqs(lanes[name]) for name in ("retry", "dead")},
+        "parking": lanes["parked"].get("ready"),
     }
-
-
-def _main(lane: Mapping[str, Any]) -> int | None:
-    try:
-        return sum(int(each["ready"]) for each in lane["queues"].values())
-    except (KeyError, TypeError):
-        return None
 
 
 def _sqs(lane: Mapping[str, Any]) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 FEWEST_USERS = 4
@@ -45,13 +45,9 @@ class Phase:
     leaves: float = 0.0
     repeated: float = 0.0
 
-    def message(self) -> dict[str, Any]:
-        """The phase as simple values."""
-        return asdict(self)
-
     @classmethod
     def of_message(cls, message: Mapping[str, Any]) -> Phase:
-        """The phase of a :meth:`message`."""
+        """The phase of simple values, which ``asdict`` made of one."""
         return cls(**{**message, "loads": tuple(Load(**each) for each in message["loads"])})
 
     @property

@@ -71,7 +71,7 @@ def test_given_lists_are_combined_and_the_others_stay_as_they_are() -> None:
     [
         ({"queues": "1,9"}, "QUEUES has whole numbers from 1 to 4, not '9'"),
         ({"batches": "0"}, "BATCHES has whole numbers from 1 to 10000, not '0'"),
-        ({"windows": "none"}, "WINDOWS has whole seconds from 0 to 300, or unset, not 'none'"),
+        ({"windows": "none"}, "WINDOWS has whole numbers from 0 to 300, or unset, not 'none'"),
         ({"writers": "8,"}, "WRITERS has whole numbers from 1 to 64, not ''"),
     ],
 )
