@@ -121,17 +121,13 @@ def _free_port() -> int:
 
 @contextmanager
 def _process(command: list[str | Path], variables: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [str(part) for part in command],
-        env=os.environ | variables,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+    words = [str(part) for part in command]
+    silent = subprocess.DEVNULL
+    with subprocess.Popen(words, env=os.environ | variables, stdout=silent, stderr=silent) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _wait(found: Database, process: subprocess.Popen[bytes]) -> None:

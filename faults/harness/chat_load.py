@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +16,6 @@ from loadtest.checker.checker import Checker
 from loadtest.checker.readback import drain_and_read
 from loadtest.client.chat_events import ChatEvent, iso, post_messages, uuid7
 from loadtest.client.target import Target
-from loadtest.client.websocket import WebSocket
 from loadtest.sending.delivery import Delivery
 from loadtest.sending.transports import FrameTransport, HttpTransport
 from localstage.client.errors import ClientError
@@ -125,11 +125,8 @@ class Load:
         user = f"{self.scenario}-single"
         (event,) = EventGenerator(self.scenario, user, 0).events(1)
         event = replace(event, message=text)
-        api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
-        try:
+        with closing(self.target.http(user, "chat:write")) as api:
             self.post(api, [event])
-        finally:
-            api.close()
         return event
 
     def row(self, scenario: str, *, patience: float | None = None, **given: Any) -> Row:
@@ -149,14 +146,11 @@ class Load:
             self.problems.append(f"{user}: {error}")
 
     def _send_frames(self, user: str) -> None:
-        socket = WebSocket(self.target.websocket_url, self.target.token_for(user, "chat:write"), timeout=10.0)
-        delivery = Delivery(FrameTransport(socket, self.checker.retried), self.checker, TRIES)
         generator = EventGenerator(self.scenario, user, 0, self._rooms)
-        try:
+        with closing(self.target.websocket(user, "chat:write")) as socket:
+            delivery = Delivery(FrameTransport(socket, self.checker.retried), self.checker, TRIES)
             for _ in self._turns(user):
                 delivery.send(generator.events(self._size))
-        finally:
-            socket.close()
 
     def _turns(self, user: str) -> Iterator[None]:
         """Yields once per frame or request, at the load's rate.
@@ -176,13 +170,10 @@ class Load:
         self._sending.discard(user)
 
     def _send_posts(self, user: str) -> None:
-        api = HttpApi(self.target.http_url, self.target.token_for(user, "chat:write"))
         generator = EventGenerator(self.scenario, user, 0, self._rooms)
-        try:
+        with closing(self.target.http(user, "chat:write")) as api:
             for _ in self._turns(user):
                 self.post(api, generator.events(self._size))
-        finally:
-            api.close()
 
     def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
         """Send ``events`` in one request, and retry refused events under the same ids."""

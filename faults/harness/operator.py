@@ -8,17 +8,13 @@ from typing import Any
 
 from loadtest.client.target import Target
 from localstage.client.errors import HttpError
-from localstage.client.http_api import HttpApi
-
-SCOPE = "ops"
-TIMEOUT = 40.0
 
 
 class Operator:
     """A client with the scope ``ops``."""
 
     def __init__(self, target: Target) -> None:
-        self._api = HttpApi(target.http_url, target.token_for("operator", SCOPE), timeout=TIMEOUT)
+        self._api = target.http("operator", "ops", timeout=40.0)
 
     def status(self) -> dict[str, Any]:
         """GET /status."""

@@ -101,11 +101,9 @@ class StreamLoad:
         for thread in (*self._threads, self._querying):
             thread.start()
 
-    def finish(self, patience: float) -> None:
-        """Wait until everything is sent, or for ``patience`` seconds."""
-        deadline = time.monotonic() + patience
-        for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+    def is_done(self) -> bool:
+        """Whether everything is sent."""
+        return not any(thread.is_alive() for thread in self._threads)
 
     def stop(self) -> None:
         """Stop sending, and wait for outstanding answers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -153,13 +154,9 @@ def three_times(harness: Harness) -> Row:
     with harness.scenario("three-times", sockets=0, posts=0) as run:
         user = "three-times-user"
         events = EventGenerator("three-times", user, 0).events(REPEATED)
-        socket = harness.target.websocket(user, "chat:write", timeout=30.0)
-        socket.open()
-        try:
+        with closing(harness.target.websocket(user, "chat:write", timeout=30.0)) as socket:
             for _ in range(3):
                 Delivery(FrameTransport(socket, run.load.checker.retried), run.load.checker).send(events)
-        finally:
-            socket.close()
         accepted = run.load.accepted
         run.expect(accepted == REPEATED, f"{accepted} of {REPEATED} were accepted")
         return run.finish("3 x 10,000")

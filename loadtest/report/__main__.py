@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadtest.client.command import exit_code_of
+from loadtest.report.charts import charts
 from loadtest.report.document import WrongDocument, newest, read
-from loadtest.report.page import comparison_page, draw, write
+from loadtest.report.page import comparison_page, write
+from loadtest.report.plots import picture
 from loadtest.shapes.options import RESULTS
 
 
@@ -42,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = parsed.b or parsed.run or newest(Path(RESULTS))
         print(f"report: {compare(parsed.a, path) if parsed.a else write(path)}")
         if parsed.picture:
-            draw(path, parsed.picture)
+            result = read(path)
+            title = f"Load run: {result['shape']['name']}, {result['began'][:10]}"
+            parsed.picture.write_text(picture(title, charts(result)), encoding="utf-8")
             print(f"picture: {parsed.picture}")
         return 0
 

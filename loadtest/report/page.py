@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from loadtest.report.charts import charts
 from loadtest.report.document import Document, read
-from loadtest.report.plots import STYLE, picture, svg
+from loadtest.report.plots import STYLE, svg
 from loadtest.report.tables import Table, comparison, failed, tables
 from loadtest.runs.work import FAULTS
 
@@ -29,17 +29,6 @@ def write(path: Path) -> Path:
     page = path.with_suffix(".html")
     page.write_text(page_of(read(path)), encoding="utf-8")
     return page
-
-
-def draw(path: Path, picture_path: Path) -> None:
-    """Draw all charts of the run whose JSON is ``path`` as one SVG, for the documentation.
-
-    Raises:
-        loadtest.report.document.WrongDocument: it is no result of a run.
-    """
-    run = read(path)
-    title = f"Load run: {run['shape']['name']}, {run['began'][:10]}"
-    picture_path.write_text(picture(title, charts(run)), encoding="utf-8")
 
 
 def page_of(run: Document) -> str:
