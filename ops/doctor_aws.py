@@ -3,53 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
-import boto3
-from botocore.exceptions import BotoCoreError, ClientError
-
+from ops.aws import Stack, call
 from ops.doctor import CannotTell, Failed, Finding, run
-
-Resources = dict[str, dict[str, str]]
-"""By type: the logical and the physical ids of the stack's resources, of nested stacks too."""
-NESTED = "AWS::CloudFormation::Stack"
-
-
-class Stack:
-    """A deployed stack, read with the credentials of the environment."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._resources: Resources = {}
-
-    def call(self, service: str, operation: str, **arguments: Any) -> Any:
-        """Call AWS. Raises CannotTell when credentials, a right or the service are missing."""
-        try:
-            return getattr(_client(service), operation)(**arguments)
-        except ClientError as error:
-            found = error.response.get("Error", {})
-            raise CannotTell(f"{service} {operation}: {found.get('Code')}: {found.get('Message')}"[:300]) from None
-        except BotoCoreError as error:
-            raise CannotTell(f"{service} {operation}: {error}") from None
-
-    def ids(self, kind: str) -> dict[str, str]:
-        """The physical ids of the stack's resources of type ``kind``, by logical id."""
-        if not self._resources:
-            self._read(self._name)
-        return self._resources.get(kind, {})
-
-    def _read(self, name: str) -> None:
-        token: dict[str, str] = {}
-        while True:
-            answer = self.call("cloudformation", "list_stack_resources", StackName=name, **token)
-            for each in answer["StackResourceSummaries"]:
-                physical = each.get("PhysicalResourceId", "")
-                self._resources.setdefault(each["ResourceType"], {})[each["LogicalResourceId"]] = physical
-                if each["ResourceType"] == NESTED and physical:
-                    self._read(physical)
-            if not answer.get("NextToken"):
-                return
-            token = {"NextToken": answer["NextToken"]}
 
 
 def addresses(name: str) -> tuple[str, str]:
@@ -58,7 +14,9 @@ def addresses(name: str) -> tuple[str, str]:
     Raises:
         CannotTell: no such stack, or credentials that may not read it.
     """
-    (found,) = Stack(name).call("cloudformation", "describe_stacks", StackName=name)["Stacks"]
+    found = Stack(name).described()
+    if found is None:
+        raise CannotTell(f"there is no stack {name} in this account and Region")
     outputs = {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", ())}
     if missing := {"HttpUrl", "WebSocketUrl"} - outputs.keys():
         raise CannotTell(f"the stack {name} has no output {', '.join(sorted(missing))}")
@@ -72,17 +30,12 @@ def examine_stack(name: str) -> Iterator[Finding]:
         yield run(title, lambda check=check: check(stack))  # type: ignore[misc]
 
 
-def _client(service: str) -> Any:
-    make: Any = boto3.client
-    return make(service)
-
-
 def mappings(stack: Stack) -> str:
     """Every event source mapping is enabled, and had no problem when it was last polled."""
     found = _needed(stack.ids("AWS::Lambda::EventSourceMapping"), "event source mappings")
     wrong = []
     for logical, uuid in found.items():
-        mapping = stack.call("lambda", "get_event_source_mapping", UUID=uuid)
+        mapping = call("lambda", "get_event_source_mapping", UUID=uuid)
         result = mapping.get("LastProcessingResult") or ""
         if mapping.get("State") != "Enabled" or result.startswith("PROBLEM"):
             reason = mapping.get("StateTransitionReason") or ""
@@ -97,7 +50,7 @@ def deployments(stack: Stack) -> str:
     apis = _needed(stack.ids("AWS::ApiGatewayV2::Api"), "APIs")
     wrong, count = [], 0
     for logical, api in apis.items():
-        for stage in stack.call("apigatewayv2", "get_stages", ApiId=api).get("Items", ()):
+        for stage in call("apigatewayv2", "get_stages", ApiId=api).get("Items", ()):
             count += 1
             text = str(stage.get("LastDeploymentStatusMessage") or "")
             if text and not text.startswith("Successfully deployed"):
@@ -112,11 +65,11 @@ def releases(stack: Stack) -> str:
     wrong, names = [], set()
     for logical, alias in _needed(stack.ids("AWS::Lambda::Alias"), "aliases").items():
         function, _, name = alias.rpartition(":")
-        weights = stack.call("lambda", "get_alias", FunctionName=function, Name=name).get("RoutingConfig") or {}
+        weights = call("lambda", "get_alias", FunctionName=function, Name=name).get("RoutingConfig") or {}
         if weights.get("AdditionalVersionWeights"):
             wrong.append(f"{logical}: a part of the requests has another version; a deployment is not finished")
         serving, latest = (
-            stack.call("lambda", "get_function_configuration", FunctionName=each) for each in (alias, function)
+            call("lambda", "get_function_configuration", FunctionName=each) for each in (alias, function)
         )
         names.add(str(serving.get("Description")))
         if any(
@@ -134,7 +87,7 @@ def alarms(stack: Stack) -> str:
     ringing = []
     for start in range(0, len(names), 100):
         part = names[start : start + 100]
-        answer = stack.call("cloudwatch", "describe_alarms", AlarmNames=part)
+        answer = call("cloudwatch", "describe_alarms", AlarmNames=part)
         on = [each for each in answer["MetricAlarms"] if each["StateValue"] == "ALARM"]
         ringing += [f"{each['AlarmName']}: {each.get('StateReason', '')}"[:200] for each in on]
     if ringing:
@@ -144,15 +97,25 @@ def alarms(stack: Stack) -> str:
 
 def queues(stack: Stack) -> str:
     """The dead-letter queue is empty; the detail has the depth of every queue."""
-    depths = {}
-    for logical, url in _needed(stack.ids("AWS::SQS::Queue"), "queues").items():
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = stack.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=names)["Attributes"]
-        depths[logical] = sum(int(found.get(name, 0)) for name in names)
-    detail = ", ".join(f"{name} {depth}" for name, depth in sorted(depths.items()))
-    if depths.get("DeadLetterQueue"):
+    found = depths(stack)
+    detail = ", ".join(f"{name} {depth}" for name, depth in sorted(found.items()))
+    if found.get("DeadLetterQueue"):
         raise Failed(f"{detail}; see make dead-letters")
     return detail
+
+
+def depths(stack: Stack) -> dict[str, int]:
+    """The messages of each queue, by its logical id.
+
+    Raises:
+        CannotTell: the stack has no queues, or credentials that may not read them.
+    """
+    found = {}
+    for logical, url in _needed(stack.ids("AWS::SQS::Queue"), "queues").items():
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        attributes = call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=names)["Attributes"]
+        found[logical] = sum(int(attributes.get(name, 0)) for name in names)
+    return found
 
 
 CHECKS: dict[str, Callable[[Stack], str]] = {

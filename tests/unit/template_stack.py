@@ -71,6 +71,12 @@ class TemplateStack:
         """The value of an environment variable of a function."""
         return self.resources[function]["Properties"]["Environment"]["Variables"][variable]
 
+    def reserved(self, function: str) -> Any:
+        """The environments that a function reserves, unless ReserveConcurrency is false."""
+        condition, number, otherwise = self.resources[function]["Properties"]["ReservedConcurrentExecutions"]["Fn::If"]
+        assert (condition, otherwise) == ("ReservesConcurrency", {"Ref": "AWS::NoValue"})
+        return number
+
     def role_of(self, function: str) -> str:
         """The logical id of a function's role."""
         return str(self.resources[function]["Properties"]["Role"]["Fn::GetAtt"][0])

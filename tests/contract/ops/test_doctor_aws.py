@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import boto3
 import pytest
 
+from ops.aws import Stack
 from ops.doctor import Finding, run
-from ops.doctor_aws import Stack, addresses, alarms, examine_stack, releases
+from ops.doctor_aws import addresses, alarms, examine_stack, releases
 
 STACK = {
     "Resources": {
@@ -26,9 +28,8 @@ def found(name: str) -> dict[str, Finding]:
 
 
 @pytest.fixture
-def stack(aws: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def stack(account: str) -> dict[str, str]:
     """A stack with queues; its physical ids by logical id."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
     name = f"headrace-{uuid.uuid4().hex[:8]}"
     client = boto3.client("cloudformation")
     client.create_stack(StackName=name, TemplateBody=json.dumps(STACK))
@@ -88,16 +89,16 @@ def test_what_a_stack_does_not_have_is_unknown(stack: dict[str, str]) -> None:
     ],
 )
 def test_a_mapping_is_well_while_it_is_enabled_and_polls(
-    state: str, result: str, verdict: str, monkeypatch: pytest.MonkeyPatch
+    state: str, result: str, verdict: str, plays: Callable[..., None]
 ) -> None:
     """moto has no RabbitMQ mappings, so AWS's answers are played."""
-    answers: dict[str, Any] = {
-        "list_stack_resources": {
+    plays(
+        ListStackResources={
             "StackResourceSummaries": [
                 {
                     "ResourceType": "AWS::Lambda::EventSourceMapping",
                     "LogicalResourceId": "Persist0",
-                    "PhysicalResourceId": "uuid-0",
+                    "PhysicalResourceId": str(uuid.uuid4()),
                 },
                 {
                     "ResourceType": "AWS::ApiGatewayV2::Api",
@@ -106,15 +107,9 @@ def test_a_mapping_is_well_while_it_is_enabled_and_polls(
                 },
             ]
         },
-        "get_event_source_mapping": {"State": state, "LastProcessingResult": result},
-        "get_stages": {"Items": [{"StageName": "dev", "LastDeploymentStatusMessage": "Successfully deployed stage"}]},
-    }
-
-    class Played:
-        def __getattr__(self, operation: str) -> Any:
-            return lambda **_: answers[operation]
-
-    monkeypatch.setattr("ops.doctor_aws._client", lambda _: Played())
+        GetEventSourceMapping={"State": state, "LastProcessingResult": result},
+        GetStages={"Items": [{"StageName": "dev", "LastDeploymentStatusMessage": "Successfully deployed stage"}]},
+    )
 
     findings = found("headrace-dev")
 
@@ -134,7 +129,7 @@ def configuration(release: str) -> dict[str, Any]:
     ],
 )
 def test_an_alias_that_serves_an_older_release_fails(
-    serving: str, weights: dict[str, float], verdict: str, detail: str, monkeypatch: pytest.MonkeyPatch
+    serving: str, weights: dict[str, float], verdict: str, detail: str, plays: Callable[..., None]
 ) -> None:
     alias = "arn:aws:lambda:us-east-1:123456789012:function:read-room:live"
     resource = {
@@ -143,17 +138,11 @@ def test_an_alias_that_serves_an_older_release_fails(
         "PhysicalResourceId": alias,
     }
 
-    class Played:
-        def list_stack_resources(self, **_: Any) -> Any:
-            return {"StackResourceSummaries": [resource]}
-
-        def get_alias(self, **_: Any) -> Any:
-            return {"RoutingConfig": {"AdditionalVersionWeights": weights}}
-
-        def get_function_configuration(self, **named: Any) -> Any:
-            return configuration(serving if named["FunctionName"] == alias else "new")
-
-    monkeypatch.setattr("ops.doctor_aws._client", lambda _: Played())
+    plays(
+        ListStackResources={"StackResourceSummaries": [resource]},
+        GetAlias={"RoutingConfig": {"AdditionalVersionWeights": weights}},
+        GetFunctionConfiguration=lambda path: configuration(serving if "live" in path else "new"),
+    )
 
     finding = run("releases", lambda: releases(Stack("headrace-dev")))
 
@@ -161,8 +150,7 @@ def test_an_alias_that_serves_an_older_release_fails(
     assert detail in finding.detail
 
 
-def test_the_addresses_of_a_stage_are_the_outputs_of_its_stack(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
+def test_the_addresses_of_a_stage_are_the_outputs_of_its_stack(account: str) -> None:
     name = f"headrace-{uuid.uuid4().hex[:8]}"
     outputs = {"HttpUrl": {"Value": "https://abc"}, "WebSocketUrl": {"Value": "wss://def/dev"}}
     client = boto3.client("cloudformation")

@@ -132,11 +132,10 @@ def test_every_route_that_takes_batches_has_the_limits_of_batches(template_stack
 
 def test_callers_without_a_token_cannot_use_up_the_health_route(template_stack: TemplateStack) -> None:
     settings = template_stack.resources["HttpApiApiGatewayDefaultStage"]["Properties"]["RouteSettings"]
-    health = template_stack.resources["CheckHealth"]["Properties"]
 
     assert settings["GET /health"] == {"ThrottlingRateLimit": 100, "ThrottlingBurstLimit": 50}
-    assert health["ReservedConcurrentExecutions"] == 5
+    assert template_stack.reserved("CheckHealth") == 5
 
 
 def test_six_slow_requests_of_one_user_do_not_use_up_room_management(template_stack: TemplateStack) -> None:
-    assert template_stack.resources["ManageRooms"]["Properties"]["ReservedConcurrentExecutions"] == 20
+    assert template_stack.reserved("ManageRooms") == 20

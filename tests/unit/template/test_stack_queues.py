@@ -76,7 +76,7 @@ def test_persist_events_times_out_before_its_broker_mapping(template_stack: Temp
 
 
 def test_persist_events_has_reserved_concurrency(template_stack: TemplateStack) -> None:
-    reserved = template_stack.resources["PersistEvents"]["Properties"]["ReservedConcurrentExecutions"]
+    reserved = template_stack.reserved("PersistEvents")
 
     mappings = template_stack.parameters["PersistQueuesInUse"]["MaxValue"]
     assert reserved >= mappings + template_stack.parameters["RetryMaxConcurrency"]["MaxValue"]

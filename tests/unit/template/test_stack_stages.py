@@ -1,5 +1,6 @@
 """The stages of samconfig.toml."""
 
+import dataclasses
 import json
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from faults.harness.stage_template import PARAMETERS as FAULT_PARAMETERS
 from headrace.queues.names import live_queues
 from localstage.template import parameters
 from localstage.template.translate import translate
+from ops.preflight import plan
 from tests.unit.template_stack import ROOT, TEMPLATE, TemplateStack
 
 # Connections that one node takes at most, as Amazon MQ documents them.
@@ -40,7 +42,7 @@ def test_two_generations_of_environments_fit_into_one_broker_node(
     values = parameters.values(template_stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
     publishers = sum(int(values[f"{name}Concurrency"]) for name in ("ReceiveFrame", "ReceiveHttp"))
     own = sum(
-        template_stack.resources[name]["Properties"]["ReservedConcurrentExecutions"]
+        template_stack.reserved(name)
         for name in ("DeclareTopology", "ManageRooms", "SendProbes", "ReadStatus", "ReturnParked")
     )
     persist_queues = int(template_stack.value_of("DeclareTopology", "PERSIST_QUEUES"))
@@ -56,11 +58,24 @@ def test_two_generations_of_environments_fit_into_one_broker_node(
     assert opened <= limit <= CONNECTIONS[values["BrokerInstanceType"]]
 
 
-def test_the_docs_have_the_sum_of_every_stage() -> None:
-    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+def test_the_docs_have_the_sums_of_every_stage() -> None:
+    page = " ".join((ROOT / "docs" / "how-to" / "deploy.md").read_text().split())
+    dev, staging, prod = (plan(stage).reserved for stage in ("dev", "staging", "prod"))
 
+    assert f"`dev` reserves {dev} concurrent executions" in page
+    assert f"`staging` and `prod` {staging} each" in page
+    assert staging == prod
     for opened in ("192 of 300", "884 of 5,000", "944 of 5,000"):
         assert opened in page
+
+
+def test_each_function_that_reserves_environments_can_do_without(template_stack: TemplateStack) -> None:
+    """A new account has 10 concurrent executions, of which none can be reserved."""
+    functions = template_stack.of_type("AWS::Lambda::Function")
+    reserving = [name for name, one in functions.items() if "ReservedConcurrentExecutions" in one]
+
+    assert all(template_stack.reserved(name) for name in reserving)
+    assert dataclasses.replace(plan("dev"), values={"ReserveConcurrency": "false"}).reserved == 0
 
 
 def test_the_broker_takes_the_connections_that_the_stage_calculates_with(template_stack: TemplateStack) -> None:
@@ -91,7 +106,15 @@ def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_sta
     stages = [name for name in sections if name != "version"]
     set_by_stages = {name for stage in stages for name in parameters.from_samconfig(ROOT / "samconfig.toml", stage)}
 
-    of_the_account = {"AlarmTopicArn", "ApiGatewayLogsRole", "JwtAudience", "JwtIssuer", "Tracing", "Zones"}
+    of_the_account = {
+        "AlarmTopicArn",
+        "ApiGatewayLogsRole",
+        "JwtAudience",
+        "JwtIssuer",
+        "ReserveConcurrency",
+        "Tracing",
+    }
+    of_the_account |= {"Zones"}
     assert template_stack.parameters.keys() == set_by_stages | of_the_account | FAULT_PARAMETERS.keys()
 
 

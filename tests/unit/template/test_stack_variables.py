@@ -107,7 +107,7 @@ def test_dead_letters_are_validated_with_the_settings_of_persist_events(template
 
 
 def test_analytics_take_no_environment_from_ingestion(template_stack: TemplateStack) -> None:
-    assert template_stack.resources["ReadAnalytics"]["Properties"]["ReservedConcurrentExecutions"] == 5
+    assert template_stack.reserved("ReadAnalytics") == 5
 
 
 def test_every_function_folder_is_in_the_template_and_the_other_way_round(template_stack: TemplateStack) -> None:

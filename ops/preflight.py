@@ -1,0 +1,250 @@
+"""Checks an account before the first deployment of a stage to it. Each check only reads."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from localstage.core.errors import StageError
+from localstage.template import parameters
+from localstage.template.document import parse
+from ops.aws import Stack, call
+from ops.bytecode import RUNTIME
+from ops.doctor import CannotTell, Failed, Finding, run
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATE = ROOT / "template.yaml"
+CONFIG = ROOT / "samconfig.toml"
+
+UNRESERVED = 100
+"""Concurrent executions that Lambda leaves for functions without a reservation."""
+CONCURRENCY, USUAL_CONCURRENCY = "L-B99A9384", 1000
+VPCS, USUAL_VPCS = "L-F678F1CE", 5
+"""Codes of quotas, and what an account usually has."""
+NOT_IN_DOMAINS = ("aws", "amazon", "cognito")
+"""Words that the domain of a user pool may not have."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A stage that is to be deployed: ``values`` of all parameters, ``given`` those of samconfig.toml."""
+
+    stack: Stack
+    resources: Mapping[str, Any]
+    values: Mapping[str, Any]
+    given: Mapping[str, str]
+    region: str
+
+    def of_type(self, type_: str) -> Iterator[Mapping[str, Any]]:
+        """The properties of the template's resources of a type."""
+        return (one["Properties"] for one in self.resources.values() if one["Type"] == type_)
+
+    @property
+    def reserved(self) -> int:
+        """Concurrent executions that the functions reserve together."""
+        if self.values["ReserveConcurrency"] == "false":
+            return 0
+        found = [one.get("ReservedConcurrentExecutions") for one in self.of_type("AWS::Serverless::Function")]
+        numbers = [one["Fn::If"][1] for one in found if one is not None]
+        return sum(int(self.values[one["Ref"]]) if isinstance(one, dict) else one for one in numbers)
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether the broker has three nodes, each in a zone."""
+        return bool(self.values["BrokerDeploymentMode"] == "CLUSTER_MULTI_AZ")
+
+
+def plan(config_env: str) -> Plan:
+    """The stage of a section of samconfig.toml.
+
+    Raises:
+        StageError: no such section, or a parameter that the template does not allow.
+    """
+    if config_env not in (known := parameters.sections(CONFIG)):
+        raise StageError(f"STAGE_ENV: got {config_env!r}, samconfig.toml has {', '.join(known)}")
+    given = parameters.from_samconfig(CONFIG, config_env)
+    document = parse(TEMPLATE.read_text(encoding="utf-8"), TEMPLATE)
+    parameters.check_names(document["Parameters"], given, f"samconfig.toml [{config_env}]")
+    values = parameters.values(document["Parameters"], given)
+    name = tomllib.loads(CONFIG.read_text(encoding="utf-8"))[config_env]["global"]["parameters"]["stack_name"]
+    return Plan(Stack(name), document["Resources"], values, given, boto3.session.Session().region_name or "")
+
+
+def examine(wanted: Plan) -> Iterator[Finding]:
+    """Run the checks, one after the other; for a stack that exists only those that then matter."""
+    yield (first := run("identity", lambda: identity(wanted)))
+    if first.verdict == "fail":
+        return
+    yield run("python", python)
+    yield (exists := run("stack", lambda: stack(wanted)))
+    if exists.verdict == "pass" and exists.detail != NEW:
+        return
+    for title, check in CHECKS.items():
+        yield run(title, lambda check=check: check(wanted))  # type: ignore[misc]
+
+
+def identity(wanted: Plan) -> str:
+    """The credentials are accepted, and there is a Region."""
+    if not wanted.region:
+        raise Failed("no Region: set AWS_DEFAULT_REGION, or run aws configure")
+    try:
+        who = call("sts", "get_caller_identity")
+    except CannotTell as error:
+        raise Failed(f"{error}; sign in with aws configure, aws sso login or aws login") from None
+    return f"account {who['Account']}, Region {wanted.region}, as {who['Arn']}"
+
+
+def python() -> str:
+    """The Python of the functions' runtime is on the path."""
+    found = shutil.which(RUNTIME)
+    if found is None:
+        raise CannotTell(f"no {RUNTIME} on the path, which sam build needs to install packages")
+    return found
+
+
+NEW = "it is new"
+
+
+def stack(wanted: Plan) -> str:
+    """The stack does not exist, or can be updated and keeps what cannot be changed."""
+    found = wanted.stack.described()
+    if found is None:
+        return NEW
+    name, status = wanted.stack.name, found["StackStatus"]
+    if status.startswith(("ROLLBACK_", "DELETE_")):
+        raise Failed(f"{name} is {status}: delete it before you deploy again (make destroy STACK={name})")
+    if status.endswith("_IN_PROGRESS"):
+        raise Failed(f"{name} is {status}: wait for its end")
+    has = {one["ParameterKey"]: one.get("ParameterValue", "") for one in found.get("Parameters", ())}
+    both = {key: (has[key], value) for key, value in wanted.given.items() if has.get(key, value) != value}
+    if "Zones" in both:
+        raise Failed(f"Zones cannot be changed: {name} has {both['Zones'][0] or 'the first ones of the account'}")
+    old, new = (int(value) for value in both.get("WarmWriteUnits", (0, 0)))
+    if new < old:
+        raise Failed(f"WarmWriteUnits cannot be lowered: {name} has {old}")
+    alone = "; raise WarmWriteUnits in a deployment of its own (docs/how-to/upgrade.md)" if new > old else ""
+    return f"{name} is {status}{alone}"
+
+
+def concurrency(wanted: Plan) -> str:
+    """Lambda's quota has room for what the functions reserve."""
+    limits = call("lambda", "get_account_settings")["AccountLimit"]
+    quota, room = limits["ConcurrentExecutions"], max(0, limits["UnreservedConcurrentExecutions"] - UNRESERVED)
+    if wanted.reserved > room:
+        asked = max(USUAL_CONCURRENCY, quota - room + wanted.reserved)
+        raise Failed(
+            f"of {quota} concurrent executions {room} can be reserved, and the stage reserves {wanted.reserved}. "
+            f"Ask for more: {_request('lambda', CONCURRENCY, asked)}. "
+            f'Or set ReserveConcurrency = "false", to try it out'
+        )
+    return f"the stage reserves {wanted.reserved} of {quota}; {room - wanted.reserved} more could be reserved"
+
+
+def zones(wanted: Plan) -> str:
+    """The zones of the subnets offer the broker's type and the interface endpoints."""
+    every, offered = _zones_by_position(), _offered(wanted)
+    used = (wanted.values["Zones"].split(",") if wanted.values["Zones"] else every)[: 3 if wanted.is_cluster else 2]
+    of_endpoints = used[: 2 if wanted.values["StageName"] == "prod" else 1]
+    missing = [
+        f"{zone} has no {what}"
+        for what, zones in offered.items()
+        for zone in (of_endpoints if what.startswith("com.") else used if wanted.is_cluster else used[:1])
+        if zone not in zones
+    ]
+    if not missing and len(used) >= (3 if wanted.is_cluster else 2):
+        return ", ".join(used)
+    good = [zone for zone in every if all(zone in zones for zones in offered.values())]
+    why = "; ".join(missing) or f"the account has the zones {', '.join(every)} only"
+    if len(good) < max(len(of_endpoints), 3 if wanted.is_cluster else 1):
+        raise Failed(f"{why}. Too few zones of {wanted.region} have all: choose another Region or BrokerInstanceType")
+    others = [zone for zone in every if zone not in good]
+    raise Failed(f'{why}. Set Zones = "{",".join(([*good, *others] * 3)[:3])}"')
+
+
+def _zones_by_position() -> list[str]:
+    """The zones that ``Fn::GetAZs`` returns: those with a default subnet, if any has one."""
+    filters = [{"Name": "zone-type", "Values": ["availability-zone"]}, {"Name": "state", "Values": ["available"]}]
+    found = call("ec2", "describe_availability_zones", Filters=filters)["AvailabilityZones"]
+    every = sorted(one["ZoneName"] for one in found)
+    subnets = call("ec2", "describe_subnets", Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
+    default = {one["AvailabilityZone"] for one in subnets}
+    return [zone for zone in every if zone in default] or every
+
+
+def _offered(wanted: Plan) -> dict[str, set[str]]:
+    """The zones in which the broker's type, and the service of each interface endpoint, are offered."""
+    (broker,) = wanted.of_type("AWS::AmazonMQ::Broker")
+    type_, mode = wanted.values["BrokerInstanceType"], wanted.values["BrokerDeploymentMode"]
+    options = call("mq", "describe_broker_instance_options", EngineType="RABBITMQ", HostInstanceType=type_)
+    fitting = [
+        one
+        for one in options["BrokerInstanceOptions"]
+        if mode in one["SupportedDeploymentModes"] and str(broker["EngineVersion"]) in one["SupportedEngineVersions"]
+    ]
+    if not fitting:
+        raise Failed(f"{wanted.region} has no RabbitMQ {broker['EngineVersion']} on {type_} as {mode}")
+    offered = {type_: {zone["Name"] for one in fitting for zone in one["AvailabilityZones"]}}
+    endpoints = [one for one in wanted.of_type("AWS::EC2::VPCEndpoint") if one["VpcEndpointType"] == "Interface"]
+    names = [one["ServiceName"]["Fn::Sub"].replace("${AWS::Region}", wanted.region) for one in endpoints]
+    for one in call("ec2", "describe_vpc_endpoint_services", ServiceNames=names)["ServiceDetails"]:
+        offered[one["ServiceName"]] = set(one["AvailabilityZones"])
+    return offered
+
+
+def _request(service: str, quota: str, value: int) -> str:
+    """The command that asks AWS for a larger quota."""
+    return (
+        f"aws service-quotas request-service-quota-increase --service-code {service} --quota-code {quota} "
+        f"--desired-value {value}"
+    )
+
+
+def vpcs(wanted: Plan) -> str:
+    """The quota of VPCs has room for one more."""
+    try:
+        quota = int(call("service-quotas", "get_service_quota", ServiceCode="vpc", QuotaCode=VPCS)["Quota"]["Value"])
+    except CannotTell:
+        quota = USUAL_VPCS
+    count = len(call("ec2", "describe_vpcs")["Vpcs"])
+    if count >= quota:
+        asks = _request("vpc", VPCS, count + 1)
+        raise Failed(f"{wanted.region} has {count} of {quota} VPCs. Delete one, or ask for more: {asks}")
+    return f"{count} of {quota}"
+
+
+def api_gateway(wanted: Plan) -> str:
+    """The role for logs is not replaced, and the rate of the routes is one that the account has."""
+    account = call("apigateway", "get_account")
+    role, makes = account.get("cloudwatchRoleArn"), wanted.values["ApiGatewayLogsRole"] == "make"
+    if role and makes:
+        raise Failed(f'the account has the role {role}, which "make" would replace. Set ApiGatewayLogsRole = "exists"')
+    if not role and not makes:
+        raise Failed('the account has no role for logs. Set ApiGatewayLogsRole = "make"')
+    rate = account.get("throttleSettings", {}).get("rateLimit")
+    if rate and float(wanted.values["RouteRate"]) > rate:
+        raise Failed(f'the account takes {rate:g} requests per second. Set RouteRate = "{rate:g}"')
+    return f"the role for logs {role or 'will be made'}"
+
+
+def domain(wanted: Plan) -> str:
+    """The domains of the user pools are allowed; a piece of the stack's id in them makes them unique."""
+    name = wanted.values["StageName"]
+    if not wanted.values["JwtIssuer"] and (word := next((one for one in NOT_IN_DOMAINS if one in name), None)):
+        raise Failed(f"StageName: the domain of a user pool may not have the word {word}, got {name!r}")
+    return wanted.values["JwtIssuer"] or f"headrace-{name}-…"
+
+
+CHECKS: dict[str, Callable[[Plan], str]] = {
+    "concurrency": concurrency,
+    "zones": zones,
+    "VPCs": vpcs,
+    "API Gateway": api_gateway,
+    "sign-in": domain,
+}
+"""The checks of a stack that does not exist yet; each has the docstring of what must hold."""

@@ -1,0 +1,39 @@
+"""AWS for the operators' commands: moto, and played answers to what moto lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.awsrequest import AWSResponse
+
+
+@pytest.fixture
+def account(aws: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An account in moto, for the clients that commands create; its URL."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    yield aws
+    monkeypatch.undo()
+
+
+@pytest.fixture
+def plays(account: str) -> Callable[..., None]:
+    """Lets AWS give an answer to each operation; botocore still checks the requests.
+
+    An answer is an object, or a function that makes it of the request's path.
+    """
+    boto3.setup_default_session()
+    events: Any = boto3.DEFAULT_SESSION.events  # type: ignore[attr-defined]
+    answers: dict[str, Any] = {}
+
+    def respond(model: Any, params: Any, **_: Any) -> Any:
+        if model.name not in answers:
+            return None
+        answer = answers[model.name]
+        return AWSResponse("", 200, {}, None), answer(params["url_path"]) if callable(answer) else answer
+
+    events.register("before-call", respond)
+    return lambda **given: answers.update(given)

@@ -1,0 +1,206 @@
+"""What the check before a first deployment says of an account: moto's, with what moto lacks played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ops.preflight import CHECKS, Plan, examine, plan
+
+ZONES = ["us-east-1a", "us-east-1b", "us-east-1c"]
+
+
+def quota(executions: int, unreserved: int | None = None) -> dict[str, Any]:
+    free = executions if unreserved is None else unreserved
+    return {"AccountLimit": {"ConcurrentExecutions": executions, "UnreservedConcurrentExecutions": free}}
+
+
+def offered(*zones: str, mode: str = "SINGLE_INSTANCE", version: str = "4.2") -> dict[str, Any]:
+    option = {"SupportedDeploymentModes": [mode], "SupportedEngineVersions": [version]}
+    return {"BrokerInstanceOptions": [{**option, "AvailabilityZones": [{"Name": zone} for zone in zones]}]}
+
+
+def endpoints(services: list[str], *zones: str) -> dict[str, Any]:
+    return {"ServiceDetails": [{"ServiceName": name, "AvailabilityZones": list(zones)} for name in services]}
+
+
+SERVICES = [f"com.amazonaws.us-east-1.{name}" for name in ("sqs", "secretsmanager", "lambda", "sts")]
+
+
+@pytest.fixture
+def ready(plays: Callable[..., None]) -> Callable[..., None]:
+    """An account in which dev can be deployed."""
+    plays(
+        GetAccountSettings=quota(1000),
+        DescribeBrokerInstanceOptions=offered(*ZONES),
+        DescribeVpcEndpointServices=endpoints(SERVICES, *ZONES),
+        GetAccount={},
+    )
+    return plays
+
+
+def verdicts(wanted: Plan) -> dict[str, str]:
+    return {finding.check: finding.verdict for finding in examine(wanted)}
+
+
+def details(wanted: Plan) -> dict[str, str]:
+    """What fails, with the reason."""
+    return {finding.check: finding.detail for finding in examine(wanted) if finding.verdict == "fail"}
+
+
+def with_(wanted: Plan, **values: str) -> Plan:
+    return Plan(wanted.stack, wanted.resources, {**wanted.values, **values}, {**wanted.given, **values}, wanted.region)
+
+
+def test_an_account_that_is_ready_passes(ready: None) -> None:
+    found = verdicts(plan("dev"))
+
+    assert found.keys() == {"identity", "python", "stack", *CHECKS}
+    assert {verdict for check, verdict in found.items() if check != "python"} == {"pass"}
+
+
+def test_the_interface_endpoints_of_the_template_are_asked_for(ready: Callable[..., None]) -> None:
+    ready(DescribeVpcEndpointServices=endpoints(SERVICES[:1], "us-east-1b"))
+
+    assert details(plan("dev")) == {
+        "zones": 'us-east-1a has no com.amazonaws.us-east-1.sqs. Set Zones = "us-east-1b,us-east-1a,us-east-1c"'
+    }
+
+
+@pytest.mark.parametrize(
+    ("answers", "check", "parts"),
+    [
+        (
+            {"GetAccountSettings": quota(10)},
+            "concurrency",
+            [
+                "of 10 concurrent executions 0 can be reserved",
+                "reserves 141",
+                "--quota-code L-B99A9384 --desired-value 1000",
+            ],
+        ),
+        ({"GetAccountSettings": quota(1000, 200)}, "concurrency", ["100 can be reserved", "--desired-value 1041"]),
+        (
+            {"DescribeBrokerInstanceOptions": offered("us-east-1c")},
+            "zones",
+            ["us-east-1a has no mq.m7g.medium", 'Set Zones = "us-east-1c,us-east-1a,us-east-1b"'],
+        ),
+        ({"DescribeBrokerInstanceOptions": offered()}, "zones", ["choose another Region or BrokerInstanceType"]),
+        ({"DescribeBrokerInstanceOptions": offered(*ZONES, version="3.13")}, "zones", ["no RabbitMQ 4.2"]),
+        (
+            {"DescribeVpcs": {"Vpcs": [{}] * 5}},
+            "VPCs",
+            ["has 5 of 5 VPCs", "--service-code vpc --quota-code L-F678F1CE --desired-value 6"],
+        ),
+        (
+            {"GetAccount": {"cloudwatchRoleArn": "arn:aws:iam::1:role/logs"}},
+            "API Gateway",
+            ["arn:aws:iam::1:role/logs", 'Set ApiGatewayLogsRole = "exists"'],
+        ),
+        ({"GetAccount": {"throttleSettings": {"rateLimit": 500.0}}}, "API Gateway", ['Set RouteRate = "500"']),
+    ],
+)
+def test_an_account_that_is_not_ready_fails_with_what_to_set_or_ask_for(
+    ready: Callable[..., None], answers: dict[str, Any], check: str, parts: list[str]
+) -> None:
+    ready(**answers)
+
+    found = details(plan("dev"))
+
+    assert found.keys() == {check}
+    assert [part for part in parts if part not in found[check]] == []
+
+
+@pytest.mark.parametrize(
+    ("values", "check", "part"),
+    [
+        ({"ApiGatewayLogsRole": "exists"}, "API Gateway", "the account has no role"),
+        ({"StageName": "awsdev"}, "sign-in", "may not have the word aws"),
+        ({"Zones": "us-east-1z,us-east-1a,us-east-1b"}, "zones", "us-east-1z has no mq.m7g.medium"),
+        ({"BrokerDeploymentMode": "CLUSTER_MULTI_AZ"}, "zones", "as CLUSTER_MULTI_AZ"),
+    ],
+)
+def test_a_stage_that_does_not_fit_the_account_fails(
+    ready: None, values: dict[str, str], check: str, part: str
+) -> None:
+    found = details(with_(plan("dev"), **values))
+
+    assert found.keys() == {check}
+    assert part in found[check]
+
+
+def test_a_stage_without_reservations_fits_a_new_account(ready: Callable[..., None]) -> None:
+    ready(GetAccountSettings=quota(10))
+
+    assert details(with_(plan("dev"), ReserveConcurrency="false")) == {}
+
+
+def test_a_cluster_needs_three_zones_and_prod_endpoints_in_two(ready: Callable[..., None]) -> None:
+    ready(
+        DescribeBrokerInstanceOptions=offered("us-east-1a", "us-east-1b", mode="CLUSTER_MULTI_AZ"),
+        DescribeVpcEndpointServices=endpoints(SERVICES, "us-east-1a"),
+    )
+
+    missing = details(plan("prod"))["zones"]
+
+    assert "us-east-1c has no mq.m7g.large" in missing
+    assert "us-east-1b has no com.amazonaws.us-east-1.sts" in missing
+
+
+def test_without_credentials_nothing_more_is_asked(account: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+
+    assert details(plan("dev")) == {"identity": "no Region: set AWS_DEFAULT_REGION, or run aws configure"}
+
+
+@pytest.fixture
+def existing(ready: Callable[..., None]) -> Callable[..., Plan]:
+    """Lets CloudFormation have the stack of dev."""
+
+    def make(status: str, **has: str) -> Plan:
+        given = [{"ParameterKey": key, "ParameterValue": value} for key, value in has.items()]
+        ready(DescribeStacks={"Stacks": [{"StackStatus": status, "Parameters": given}]})
+        return plan("dev")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        ("UPDATE_COMPLETE", "pass"),
+        ("CREATE_FAILED", "pass"),
+        ("ROLLBACK_COMPLETE", "fail"),
+        ("UPDATE_IN_PROGRESS", "fail"),
+    ],
+)
+def test_a_stack_that_exists_needs_a_status_that_can_be_updated(
+    existing: Callable[..., Plan], status: str, verdict: str
+) -> None:
+    found = verdicts(existing(status))
+
+    assert found["stack"] == verdict
+    assert ("zones" in found) == (verdict == "fail")
+
+
+@pytest.mark.parametrize(
+    ("has", "wants", "part"),
+    [
+        ({"Zones": ""}, {"Zones": ",".join(ZONES)}, "Zones cannot be changed"),
+        ({"WarmWriteUnits": "12000"}, {"WarmWriteUnits": "0"}, "cannot be lowered: headrace-dev has 12000"),
+    ],
+)
+def test_what_cannot_be_changed_later_fails_for_a_stack_that_exists(
+    existing: Callable[..., Plan], has: dict[str, str], wants: dict[str, str], part: str
+) -> None:
+    assert part in details(with_(existing("UPDATE_COMPLETE", **has), **wants))["stack"]
+
+
+def test_more_warm_write_units_are_raised_alone(existing: Callable[..., Plan]) -> None:
+    wanted = with_(existing("UPDATE_COMPLETE", WarmWriteUnits="0"), WarmWriteUnits="12000")
+
+    (found,) = [finding for finding in examine(wanted) if finding.check == "stack"]
+    assert (found.verdict, found.detail.partition("; ")[2][:20]) == ("pass", "raise WarmWriteUnits")
