@@ -134,8 +134,14 @@ cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_
 
 ##@ Deploy and document
 
-deploy: .local/sam/bin/sam ## build and deploy a stage to AWS under a new name of the release   [STAGE_ENV=dev] [ARGS=--no-confirm-changeset]
-	@$(OPS) deploy $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") -- $(ARGS)
+preflight: setup ## check an account before the first deployment of a stage; only reads   [STAGE_ENV=dev]
+	@$(OPS) preflight $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")
+
+deploy: .local/sam/bin/sam ## check the account, then build and deploy a stage to AWS   [STAGE_ENV=dev] [PREFLIGHT=no] [ARGS=--no-confirm-changeset]
+	@$(OPS) deploy $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(if $(filter no,$(PREFLIGHT)),--no-preflight) -- $(ARGS)
+
+destroy: setup ## delete a stack on AWS with all its data, after you typed its name   [STACK=headrace-dev]
+	@$(OPS) destroy
 
 rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
 	@$(PY) -m pytest -q tests/rehearsal
@@ -143,12 +149,10 @@ rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
 rehearse: .local/sam/bin/sam ## deploy every stage to an emulated AWS account that enforces IAM
 	@$(PY) -m rehearsal
 
-reference: setup ## write the generated documents and pages of docs/reference
+reference: setup ## write the generated documents and pages of docs/reference; with RECORD=1, first record examples from the running stage   [RECORD=1]
+	@$(if $(RECORD),PYTHONPATH=layers/headrace $(PY) -m tools.api_reference.recording)
 	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference
 	@PYTHONPATH=layers/headrace $(PY) -m tools.stack_reference
-
-reference-examples: setup ## record the examples of the API documents from the running stage
-	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference.recording
 
 docs: .local/docs/bin/zensical ## build the documentation site in .local/site
 	@.local/docs/bin/zensical build --strict --clean --config-file mkdocs.yml
@@ -164,14 +168,11 @@ lock: setup ## refresh the lock files from the *.in files
 
 ##@ Measure
 
-load: setup ## send a shape of load with Locust, read everything back, and check it   [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [WORKERS=2] [WEB=1] [HTTP_URL=…]
-	@$(PY) -m loadtest.load $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web)
+load: setup ## send a shape of load with Locust, read everything back, and check it   [LIST=1 lists the shapes] [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [WORKERS=2] [WEB=1] [HTTP_URL=…]
+	@$(PY) -m loadtest.load $(if $(LIST),--list) $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web)
 
 report: setup ## write the page of a load run again, or compare two runs   [RUN=….json] [A=….json B=….json] [PICTURE=….svg]
 	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B") $(if $(PICTURE),--picture "$$PICTURE")
-
-shapes: setup ## list the shapes of load
-	@$(PY) -m loadtest.load --list
 
 sweep: setup ## measure the persist path with every combination of settings   [QUEUES=1,2,4] [BATCHES=50,200] [WINDOWS=unset,0,1] [WRITERS=2,8] [SCALE=0.1]
 	@$(PY) -m bench.sweep $(if $(BATCHES),--batches "$$BATCHES") $(if $(WINDOWS),--windows "$$WINDOWS") $(if $(QUEUES),--queues "$$QUEUES") $(if $(WRITERS),--writers "$$WRITERS") $(if $(SCALE),--scale "$$SCALE")

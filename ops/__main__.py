@@ -1,49 +1,20 @@
-"""``python -m ops dead-letters | redrive | discard | parked | trace | doctor | deploy | copy-rows``."""
+"""``python -m ops``: the commands of operators, from the check before a deployment to the deletion of a stack."""
 
 from __future__ import annotations
 
 import itertools
 import sys
-import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import click
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
-from rich.text import Text
 
-from localstage.client.errors import ClientError, HttpError
-from localstage.client.http_api import HttpApi
+from localstage.client.errors import ClientError
 from localstage.client.running_stage import stage_file
 from localstage.client.terminal import visible
+from ops.dead_letters import COMMANDS
 from ops.doctor import CannotTell, Finding, examine
 from ops.messages import errors_as_messages
-from ops.target import find, find_stage
-
-TRIES = 5
-WIDTH = 140
-"""Columns that the table of dead letters needs."""
-Command = Callable[..., Any]
-
-
-def _with_filters(command: Command) -> Command:
-    """Add the options that select dead letters."""
-    options = (
-        click.option("--reason", help="Reason, such as not_json; storable: it would be stored now."),
-        click.option("--stream", help="Stream of the event, such as chat; unknown: it cannot be determined."),
-        click.option("--from", help="Failed first at this time or later (ISO-8601 with a zone)."),
-        click.option("--to", help="Failed first before this time."),
-        click.option("--id", help="Only the letter with this id."),
-    )
-    for option in options:
-        command = option(command)
-    return command
-
-
-def _given(wanted: dict[str, str | None]) -> dict[str, Any]:
-    return {name: value for name, value in wanted.items() if value}
+from ops.target import find_stage
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,143 +27,8 @@ def cli(context: click.Context, http_url: str | None) -> None:
     context.obj = http_url
 
 
-@cli.command("dead-letters")
-@_with_filters
-@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
-@click.option("--bodies", is_flag=True, help="Show bodies: the first 2,000 characters, or all with --id.")
-@click.pass_obj
-def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: str | None) -> None:
-    """List the dead letters with their reasons. Changes nothing."""
-    with errors_as_messages():
-        api = find(http_url)
-        shown = {"bodies": "true"} if bodies else {}
-        answer = api.get("/dead-letters", {**_given(wanted), "limit": str(limit), **shown})
-    console = Console()
-    console.width = max(console.width, WIDTH)  # a wrapped id cannot be copied
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "first failed", "reason", "stream", "events", "tries", "message"):
-        table.add_column(column, overflow="fold")
-    for item in answer["items"]:
-        names = ("id", "firstFailedAt", "reason", "stream", "events", "attempts", "message")
-        table.add_row(*(Text(visible(str(item[name]))) for name in names))
-    console.print(table)
-    for item in answer["items"]:
-        if "body" in item:
-            console.print(Text(f"\n{visible(item['id'])}:\n{visible(item['body'])}"))
-    click.echo(_summary(answer))
-
-
-def _summary(answer: dict[str, Any]) -> str:
-    reasons = ", ".join(f"{reason} {count}" for reason, count in answer["reasons"].items())
-    rest = "" if answer["complete"] else "; the dead lane has more than one scan reads"
-    return f"{answer['count']} of {answer['scanned']} letters{f': {reasons}' if reasons else ''}{rest}"
-
-
-@cli.command()
-@_with_filters
-@click.option("--rate", type=click.IntRange(1, 500), default=100, show_default=True, help="Letters per second.")
-@click.option("--dry-run", is_flag=True, help="Only count.")
-@click.pass_obj
-def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | None) -> None:
-    """Move letters back to the retry lane. Ctrl-C stops it between two slices; it can be repeated."""
-    with errors_as_messages():
-        api = find(http_url)
-        counted = api.post("/dead-letters/redrive", {**_given(wanted), "dryRun": True})
-        click.echo(_summary(counted))
-        if dry_run or not counted["count"]:
-            return
-        with Progress() as progress:
-            task = progress.add_task("moved", total=counted["count"] if counted["complete"] else None)
-            answer = _slices(
-                lambda body: api.post("/dead-letters/redrive", body),
-                {**_given(wanted), "rate": rate},
-                lambda moved: progress.update(task, completed=moved),
-            )
-    click.echo(f"moved {answer['moved']}{_not_moved(answer)}")
-    sys.exit(1 if answer["failed"] or not answer["done"] else 0)
-
-
-def _slices(
-    post: Callable[[dict[str, Any]], dict[str, Any]], body: dict[str, Any], show: Callable[[int], None]
-) -> dict[str, Any]:
-    """Run slices until all are done, or until ``TRIES`` slices in a row moved nothing."""
-    moved, idle = 0, 0
-    while True:
-        answer = post(body)
-        show(answer["moved"])
-        idle = 0 if answer["moved"] > moved or not answer["failed"] else idle + 1
-        moved = answer["moved"]
-        if answer["done"] or idle == TRIES:
-            return answer
-        if idle:
-            time.sleep(1)
-        body = {"continuation": answer["continuation"]}
-
-
-def _not_moved(answer: dict[str, Any]) -> str:
-    return (
-        f"; {answer['failed']} stay in the dead lane, because the retry lane refused them" if answer["failed"] else ""
-    )
-
-
-@cli.command()
-@_with_filters
-@click.option("--confirm", type=click.IntRange(0), help="Number of letters to discard; default: ask.")
-@click.option("--dry-run", is_flag=True, help="Only count.")
-@click.pass_obj
-def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wanted: str | None) -> None:
-    """Delete letters permanently, at most 2,000 at a time, after you confirm their number."""
-    with errors_as_messages():
-        api = find(http_url)
-        counted = api.post("/dead-letters/discard", {**_given(wanted), "dryRun": True})
-        click.echo(_summary(counted))
-        if dry_run or not counted["count"]:
-            return
-        if confirm is None:
-            confirm = click.prompt("Type the number of letters to discard", type=int)
-        answer = api.post("/dead-letters/discard", {**_given(wanted), "confirm": confirm})
-    click.echo(f"discarded {answer['discarded']}{'' if answer['complete'] else '; run it again for the rest'}")
-    sys.exit(1 if answer["failed"] else 0)
-
-
-@cli.command()
-@click.option(
-    "--return", "lane", type=click.Choice(["main", "retry"]), help="Return all messages to this lane, one at a time."
-)
-@click.option("--rate", type=click.IntRange(1, 100), default=10, show_default=True, help="Messages per second.")
-@click.pass_obj
-def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
-    """Print the size of the parking queue, or return its messages to a lane."""
-    with errors_as_messages():
-        api = find(http_url)
-        count = int(api.get("/parked")["parked"])
-        click.echo(f"{count} parked")
-        if lane is None or not count:
-            return
-        failure = _return_parked(api, lane, rate, count)
-    if failure:
-        sys.exit(f"headrace: {visible(failure)}")
-
-
-def _return_parked(api: HttpApi, lane: str, rate: int, count: int) -> str:
-    """Return ``count`` parked messages to a lane. The result is the reason of an early stop, else empty."""
-    done, failures = 0, 0
-    with Progress() as progress:
-        task = progress.add_task("returned", total=count)
-        while done < count:
-            try:
-                answer = api.post("/parked/return", {"lane": lane, "rate": rate, "limit": min(1000, count - done)})
-            except HttpError as error:
-                failures += 1
-                if not error.retryable or failures == TRIES:
-                    raise
-                time.sleep(error.retry_after or 1)
-                continue
-            done += answer["returned"]
-            progress.update(task, completed=done)
-            if "failure" in answer:
-                return f"{answer['failure']}; {answer['left']} are parked"
-    return ""
+for command in COMMANDS:
+    cli.add_command(command)
 
 
 @cli.command()
@@ -227,11 +63,16 @@ def doctor(http_url: str | None, ws_url: str | None, stack: str | None) -> None:
     """
     with errors_as_messages():
         stage = find_stage(*_addresses(http_url, ws_url, stack))
+    sys.exit(1 if _print(itertools.chain(examine(stage), _stack_findings(stack))) else 0)
+
+
+def _print(findings: Iterable[Finding]) -> bool:
+    """Print one line for each check; returns whether one failed."""
     failed = False
-    for finding in itertools.chain(examine(stage), _stack_findings(stack)):
+    for finding in findings:
         failed = failed or finding.verdict == "fail"
         click.echo(visible(f"{finding.verdict:<8} {finding.check:<24} {finding.detail}"))
-    sys.exit(1 if failed else 0)
+    return failed
 
 
 def _addresses(http_url: str | None, ws_url: str | None, stack: str | None) -> tuple[str | None, str | None]:
@@ -257,13 +98,48 @@ def _stack_findings(stack: str | None) -> Iterator[Finding]:
 
 @cli.command()
 @click.option("--config-env", default="dev", show_default=True, help="A section of samconfig.toml.")
+def preflight(config_env: str) -> None:
+    """Check an account before the first deployment of a stage to it. Only reads.
+
+    The exit code is 1 if a check fails.
+    """
+    sys.exit(1 if _preflight(config_env) else 0)
+
+
+def _preflight(config_env: str) -> bool:
+    from ops.preflight import examine, plan
+
+    with errors_as_messages():
+        return _print(examine(plan(config_env)))
+
+
+@cli.command()
+@click.option("--config-env", default="dev", show_default=True, help="A section of samconfig.toml.")
+@click.option("--preflight/--no-preflight", "checks", default=True, help="Check the account first.", show_default=True)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def deploy(config_env: str, options: tuple[str, ...]) -> None:
+def deploy(config_env: str, checks: bool, options: tuple[str, ...]) -> None:
     """Build and deploy a stage under a new name of the release. OPTIONS, after --, are for `sam deploy`."""
     from ops.deploy import deploy as deploy_stage
 
+    if checks and _preflight(config_env):
+        sys.exit("headrace: nothing was deployed; mend what failed, or deploy with PREFLIGHT=no")
     with errors_as_messages():
         click.echo(f"deployed {config_env}, release {deploy_stage(config_env, list(options))}")
+
+
+@cli.command()
+@click.option("--stack", envvar="STACK", default="headrace-dev", show_default=True, help="Name of the stack.")
+def destroy(stack: str) -> None:
+    """Delete a stack with all its data, after you typed its name."""
+    from ops.destroy import destroy as delete
+    from ops.destroy import loses
+
+    with errors_as_messages():
+        for line in loses(stack):
+            click.echo(visible(line))
+        if click.prompt("Type the name of the stack to delete all of it") != stack:
+            sys.exit("headrace: nothing was deleted")
+        delete(stack, lambda text: click.echo(visible(text)))
 
 
 @cli.command("copy-rows")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from localstage.client.errors import ClientError
 from localstage.client.terminal import visible
 from localstage.core.errors import StageError
+from ops.doctor import CannotTell
 
 
 @contextmanager
@@ -16,5 +17,5 @@ def errors_as_messages() -> Iterator[None]:
     """Print an error of the platform's tools and exit with 1; others are raised."""
     try:
         yield
-    except (ClientError, StageError) as error:
+    except (ClientError, StageError, CannotTell) as error:
         sys.exit(f"headrace: {visible(str(error))}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ class Account:
             return session.client(service, endpoint_url=cloud.url, config=config)
 
         self._stacks, self._functions, self._roles = client("cloudformation"), client("lambda"), client("iam")
-        self._tables, self._queues, self._pools = client("dynamodb"), client("sqs"), client("cognito-idp")
+        self._tables, self._queues = client("dynamodb"), client("sqs")
 
     def status(self, stack: str) -> str:
         """The status of a stack, such as ``CREATE_COMPLETE``; ``gone`` without it."""
@@ -159,14 +159,6 @@ class Account:
         """The calls of a stack's functions that IAM has denied so far: ``who``, ``action`` and ``resource``."""
         found = [json.loads(line) for line in self._denials.read_text().splitlines()]
         return [each for each in found if f"/{stack}-" in each["who"]]
-
-    def remove_protection(self, resources: Sequence[Resource]) -> None:
-        """Let tables and user pools be deleted, as docs/how-to/delete-a-stack.md describes."""
-        for one in resources:
-            if one.type == "AWS::DynamoDB::Table":
-                self._tables.update_table(TableName=one.physical_id, DeletionProtectionEnabled=False)
-            elif one.type == "AWS::Cognito::UserPool":
-                self._pools.update_user_pool(UserPoolId=one.physical_id, DeletionProtection="INACTIVE")
 
     def left_over(self, stack: str) -> list[str]:
         """Functions, tables, queues and roles of a deleted stack that still exist, without those that it keeps."""

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from localstage.core.errors import MissingProgram
@@ -112,27 +112,29 @@ class Sam:
         options = ["--no-confirm-changeset", "--no-progressbar", *self.overrides(stage, parameters)]
         await self._run("deploy", "--config-env", stage, *options)
 
-    async def delete(self, stage: str) -> None:
-        """``sam delete``."""
-        await self._run("delete", "--config-env", stage, "--stack-name", f"headrace-{stage}", "--no-prompts")
+    async def destroy(self, stage: str) -> None:
+        """``make destroy``, with the name of the stack as its answer."""
+        command = [sys.executable, "-m", "ops", "destroy", "--stack", f"headrace-{stage}"]
+        await self._execute("make destroy", command, ROOT, f"headrace-{stage}\n".encode())
 
     async def _run(self, command: str, *arguments: str) -> None:
+        await self._execute(f"sam {command}", [str(SAM), command, *arguments], self._folder)
+
+    async def _execute(self, name: str, command: Sequence[str], folder: Path, answer: bytes = b"") -> None:
         path = f"{self._python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
         environment = {**os.environ, **self.variables, "PATH": path, "SAM_CLI_TELEMETRY": "0"}
         environment |= {"PYTHONUNBUFFERED": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         process = await asyncio.create_subprocess_exec(
-            str(SAM),
-            command,
-            *arguments,
-            cwd=self._folder,
+            *command,
+            cwd=folder,
             env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C ends it below, not before
         )
         try:
-            output, _ = await process.communicate()
+            output, _ = await process.communicate(answer)
         except BaseException:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, 15)
@@ -141,4 +143,4 @@ class Sam:
         if process.returncode != 0:
             lines = output.decode(errors="replace").rstrip().splitlines()
             lines = [line for line in lines if line.startswith("Error: ")] or lines[-_SHOWN_LINES:]
-            raise RehearsalError("\n  ".join([f"sam {command} failed:", *lines]))
+            raise RehearsalError("\n  ".join([f"{name} failed:", *lines]))

@@ -224,20 +224,6 @@ def _numbers(properties: Properties) -> Properties:
     return found
 
 
-def _show_addresses_of_s3() -> None:
-    """``sam delete`` reads the addresses of nested templates, and knows only those of AWS."""
-    actions: Any = import_module("ministack.services.cloudformation.handlers")._ACTION_HANDLERS
-    get_template = actions["GetTemplate"]
-    gateway = f"http://{os.environ['MINISTACK_HOST']}:{os.environ['GATEWAY_PORT']}/"
-
-    def shown(parameters: Any) -> Any:
-        status, headers, body = get_template(parameters)
-        text = body.decode() if isinstance(body, bytes) else body
-        return status, headers, text.replace(gateway, "https://s3.us-east-1.amazonaws.com/").encode()
-
-    actions["GetTemplate"] = shown
-
-
 def _check_rights_as_aws_does() -> None:
     """The batch calls of SQS need the right of the single call. Each denied call is written to a file."""
     actions: Any = import_module("ministack.core.iam_actions")
@@ -282,6 +268,5 @@ _convert("AWS::Lambda::Function", _texts_for_functions)
 _convert("AWS::Lambda::EventSourceMapping", _numbers)
 _convert("AWS::SQS::Queue", _numbers)
 _transform_with_parameters()
-_show_addresses_of_s3()
 _check_rights_as_aws_does()
 _run_functions_alone()

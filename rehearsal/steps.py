@@ -141,17 +141,15 @@ class Rehearsal:
         await self.delete("staging")
 
     async def delete(self, stage: str) -> None:
-        """Delete a stage; nothing of it may remain."""
+        """Delete a stage as operators do; nothing of it may remain."""
         stack = f"headrace-{stage}"
-        with self._timed(f"sam delete --config-env {stage}"):
-            if stage == "prod":
-                await asyncio.to_thread(self.account.remove_protection, self._resources[stack])
-            await self.sam.delete(stage)
+        with self._timed(f"make destroy STACK={stack}"):
+            await self.sam.destroy(stage)
         status = await asyncio.to_thread(self.account.status, stack)
         left = await asyncio.to_thread(self.account.left_over, stack)
         left += [name for name in self._machines.running if name.startswith(stack)]
         if status != "gone" or left:
-            raise RehearsalError(f"{stack} is {status} after sam delete; left over: {', '.join(left) or 'nothing'}")
+            raise RehearsalError(f"{stack} is {status} after make destroy; left over: {', '.join(left) or 'nothing'}")
 
     def table(self) -> str:
         """The report on resource types, of all stages that were deployed."""
@@ -228,7 +226,6 @@ async def _dev_and_prod(stage: Rehearsal) -> None:
     await stage.send_events("dev")
     await _together(stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER))
     await _together(stage.notice_a_wrong_right(), stage.send_events("prod"))
-    # Each takes half a minute at least: so long `sam delete` sleeps before it looks.
     await _together(stage.delete("dev"), stage.delete("prod"))
 
 

@@ -22,7 +22,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, status: int, answer: dict[str, Any
         return urllib3.HTTPResponse(json.dumps(answer).encode(), status=status)
 
     monkeypatch.setattr(urllib3.PoolManager, "request", request)
-    monkeypatch.setattr("ops.__main__.find", lambda _: HttpApi("http://127.0.0.1:1"))
+    monkeypatch.setattr("ops.dead_letters.find", lambda _: HttpApi("http://127.0.0.1:1"))
     return asked
 
 
@@ -70,7 +70,7 @@ def test_a_refused_filter_says_what_is_allowed(monkeypatch: pytest.MonkeyPatch) 
     error = {"error": {"code": "invalid_request", "message": "reason is not known", "details": [detail]}}
     refusal = urllib3.HTTPResponse(json.dumps(error).encode(), status=400)
     monkeypatch.setattr(urllib3.PoolManager, "request", lambda *_, **__: refusal)
-    monkeypatch.setattr("ops.__main__.find", lambda _: HttpApi("http://127.0.0.1:1"))
+    monkeypatch.setattr("ops.dead_letters.find", lambda _: HttpApi("http://127.0.0.1:1"))
 
     result = CliRunner().invoke(cli, ["dead-letters", "--reason", "nope"])
 

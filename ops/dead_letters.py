@@ -1,0 +1,185 @@
+"""The commands for dead letters and parked messages: they list, redrive, discard and return them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from localstage.client.errors import HttpError
+from localstage.client.http_api import HttpApi
+from localstage.client.terminal import visible
+from ops.messages import errors_as_messages
+from ops.target import find
+
+TRIES = 5
+WIDTH = 140
+"""Columns that the table of dead letters needs."""
+Command = Callable[..., Any]
+
+
+def _with_filters(command: Command) -> Command:
+    """Add the options that select dead letters."""
+    options = (
+        click.option("--reason", help="Reason, such as not_json; storable: it would be stored now."),
+        click.option("--stream", help="Stream of the event, such as chat; unknown: it cannot be determined."),
+        click.option("--from", help="Failed first at this time or later (ISO-8601 with a zone)."),
+        click.option("--to", help="Failed first before this time."),
+        click.option("--id", help="Only the letter with this id."),
+    )
+    for option in options:
+        command = option(command)
+    return command
+
+
+def _given(wanted: dict[str, str | None]) -> dict[str, Any]:
+    return {name: value for name, value in wanted.items() if value}
+
+
+@click.command("dead-letters")
+@_with_filters
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@click.option("--bodies", is_flag=True, help="Show bodies: the first 2,000 characters, or all with --id.")
+@click.pass_obj
+def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: str | None) -> None:
+    """List the dead letters with their reasons. Changes nothing."""
+    with errors_as_messages():
+        api = find(http_url)
+        shown = {"bodies": "true"} if bodies else {}
+        answer = api.get("/dead-letters", {**_given(wanted), "limit": str(limit), **shown})
+    console = Console()
+    console.width = max(console.width, WIDTH)  # a wrapped id cannot be copied
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "first failed", "reason", "stream", "events", "tries", "message"):
+        table.add_column(column, overflow="fold")
+    for item in answer["items"]:
+        names = ("id", "firstFailedAt", "reason", "stream", "events", "attempts", "message")
+        table.add_row(*(Text(visible(str(item[name]))) for name in names))
+    console.print(table)
+    for item in answer["items"]:
+        if "body" in item:
+            console.print(Text(f"\n{visible(item['id'])}:\n{visible(item['body'])}"))
+    click.echo(_summary(answer))
+
+
+def _summary(answer: dict[str, Any]) -> str:
+    reasons = ", ".join(f"{reason} {count}" for reason, count in answer["reasons"].items())
+    rest = "" if answer["complete"] else "; the dead lane has more than one scan reads"
+    return f"{answer['count']} of {answer['scanned']} letters{f': {reasons}' if reasons else ''}{rest}"
+
+
+@click.command()
+@_with_filters
+@click.option("--rate", type=click.IntRange(1, 500), default=100, show_default=True, help="Letters per second.")
+@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.pass_obj
+def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | None) -> None:
+    """Move letters back to the retry lane. Ctrl-C stops it between two slices; it can be repeated."""
+    with errors_as_messages():
+        api = find(http_url)
+        counted = api.post("/dead-letters/redrive", {**_given(wanted), "dryRun": True})
+        click.echo(_summary(counted))
+        if dry_run or not counted["count"]:
+            return
+        with Progress() as progress:
+            task = progress.add_task("moved", total=counted["count"] if counted["complete"] else None)
+            answer = _slices(
+                lambda body: api.post("/dead-letters/redrive", body),
+                {**_given(wanted), "rate": rate},
+                lambda moved: progress.update(task, completed=moved),
+            )
+    click.echo(f"moved {answer['moved']}{_not_moved(answer)}")
+    sys.exit(1 if answer["failed"] or not answer["done"] else 0)
+
+
+def _slices(
+    post: Callable[[dict[str, Any]], dict[str, Any]], body: dict[str, Any], show: Callable[[int], None]
+) -> dict[str, Any]:
+    """Run slices until all are done, or until ``TRIES`` slices in a row moved nothing."""
+    moved, idle = 0, 0
+    while True:
+        answer = post(body)
+        show(answer["moved"])
+        idle = 0 if answer["moved"] > moved or not answer["failed"] else idle + 1
+        moved = answer["moved"]
+        if answer["done"] or idle == TRIES:
+            return answer
+        if idle:
+            time.sleep(1)
+        body = {"continuation": answer["continuation"]}
+
+
+def _not_moved(answer: dict[str, Any]) -> str:
+    return (
+        f"; {answer['failed']} stay in the dead lane, because the retry lane refused them" if answer["failed"] else ""
+    )
+
+
+@click.command()
+@_with_filters
+@click.option("--confirm", type=click.IntRange(0), help="Number of letters to discard; default: ask.")
+@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.pass_obj
+def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wanted: str | None) -> None:
+    """Delete letters permanently, at most 2,000 at a time, after you confirm their number."""
+    with errors_as_messages():
+        api = find(http_url)
+        counted = api.post("/dead-letters/discard", {**_given(wanted), "dryRun": True})
+        click.echo(_summary(counted))
+        if dry_run or not counted["count"]:
+            return
+        if confirm is None:
+            confirm = click.prompt("Type the number of letters to discard", type=int)
+        answer = api.post("/dead-letters/discard", {**_given(wanted), "confirm": confirm})
+    click.echo(f"discarded {answer['discarded']}{'' if answer['complete'] else '; run it again for the rest'}")
+    sys.exit(1 if answer["failed"] else 0)
+
+
+@click.command()
+@click.option(
+    "--return", "lane", type=click.Choice(["main", "retry"]), help="Return all messages to this lane, one at a time."
+)
+@click.option("--rate", type=click.IntRange(1, 100), default=10, show_default=True, help="Messages per second.")
+@click.pass_obj
+def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
+    """Print the size of the parking queue, or return its messages to a lane."""
+    with errors_as_messages():
+        api = find(http_url)
+        count = int(api.get("/parked")["parked"])
+        click.echo(f"{count} parked")
+        if lane is None or not count:
+            return
+        failure = _return_parked(api, lane, rate, count)
+    if failure:
+        sys.exit(f"headrace: {visible(failure)}")
+
+
+def _return_parked(api: HttpApi, lane: str, rate: int, count: int) -> str:
+    """Return ``count`` parked messages to a lane. The result is the reason of an early stop, else empty."""
+    done, failures = 0, 0
+    with Progress() as progress:
+        task = progress.add_task("returned", total=count)
+        while done < count:
+            try:
+                answer = api.post("/parked/return", {"lane": lane, "rate": rate, "limit": min(1000, count - done)})
+            except HttpError as error:
+                failures += 1
+                if not error.retryable or failures == TRIES:
+                    raise
+                time.sleep(error.retry_after or 1)
+                continue
+            done += answer["returned"]
+            progress.update(task, completed=done)
+            if "failure" in answer:
+                return f"{answer['failure']}; {answer['left']} are parked"
+    return ""
+
+
+COMMANDS = (dead_letters, redrive, discard, parked)
