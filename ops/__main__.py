@@ -11,8 +11,9 @@ import click
 from localstage.client.errors import ClientError
 from localstage.client.running_stage import stage_file
 from localstage.client.terminal import visible
+from ops import doctor_chat
 from ops.dead_letters import COMMANDS
-from ops.doctor import CannotTell, Finding, examine
+from ops.doctor import CHECKS, CannotTell, Finding, examine
 from ops.messages import errors_as_messages
 from ops.target import find_stage
 
@@ -57,13 +58,15 @@ def trace(id_: str) -> None:
 @click.option("--ws-url", envvar="WS_URL", help="Output WebSocketUrl of a stack.")
 @click.option("--stack", envvar="STACK", help="Name of a stack, for the checks with AWS credentials.")
 def doctor(http_url: str | None, ws_url: str | None, stack: str | None) -> None:
-    """Check a stage from outside; by default the running local stage. Leaves one message in a room doctor-….
+    """Check a stage from outside; by default the running local stage. Leaves a room doctor-… without members.
 
-    TOKEN is a token with chat:read and chat:write, OPS_TOKEN one with ops. The exit code is 1 if a check fails.
+    TOKEN is a token with chat:read and chat:write, FRIEND_TOKEN one of another user, OPS_TOKEN one with ops. The exit
+    code is 1 if a check fails.
     """
     with errors_as_messages():
         stage = find_stage(*_addresses(http_url, ws_url, stack))
-    sys.exit(1 if _print(itertools.chain(examine(stage), _stack_findings(stack))) else 0)
+    checks = {**CHECKS, **doctor_chat.CHECKS}
+    sys.exit(1 if _print(itertools.chain(examine(stage, checks), _stack_findings(stack))) else 0)
 
 
 def _print(findings: Iterable[Finding]) -> bool:

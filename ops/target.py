@@ -11,7 +11,7 @@ from localstage.client.tokens import Token, fetch_token
 from ops.doctor import Stage
 
 OPERATOR = "operator"
-VISITOR = "doctor"
+VISITOR, FRIEND = "doctor", "doctor-friend"
 ANSWER_SECONDS = 40.0
 """A slice of work takes up to 28 s."""
 
@@ -34,17 +34,19 @@ def find(http_url: str | None) -> HttpApi:
 
 
 def find_stage(http_url: str | None, websocket_url: str | None) -> Stage:
-    """The stage at these URLs, with the tokens in ``TOKEN`` and ``OPS_TOKEN``; without a URL the local stage.
+    """The stage at these URLs, with ``TOKEN``, ``OPS_TOKEN`` and ``FRIEND_TOKEN``; without a URL the local stage.
 
     Raises:
         StageNotFound: no URL and no local stage runs.
         TokenRefused: the local stage gives no token.
     """
     if http_url:
-        environ = os.environ
-        return Stage(http_url, websocket_url or "", environ.get("TOKEN", ""), environ.get("OPS_TOKEN", ""))
+        user, operator, friend = (os.environ.get(name, "") for name in ("TOKEN", "OPS_TOKEN", "FRIEND_TOKEN"))
+        return Stage(http_url, websocket_url or "", user, operator, friend)
     stage = running_stage()
     if stage is None:
         raise StageNotFound(f"no stage runs in {stage_file().parent}; start one with: make up, or give HTTP_URL")
-    token = fetch_token(stage.token_url, VISITOR, ["chat:read", "chat:write"])
-    return Stage(stage.http_url, stage.websocket_url, token, fetch_token(stage.token_url, OPERATOR, ["ops"]))
+    chat = ["chat:read", "chat:write"]
+    users = ((VISITOR, chat), (OPERATOR, ["ops"]), (FRIEND, chat))
+    user, operator, friend = (fetch_token(stage.token_url, name, scopes) for name, scopes in users)
+    return Stage(stage.http_url, stage.websocket_url, user, operator, friend)

@@ -26,7 +26,8 @@ def test_the_doctor_finds_a_running_stage_well(platform: RunningStage) -> None:
     found = verdicts(result.stdout)
     assert {check for check, verdict in found.items() if verdict == "fail"} <= {"status"}, result.stdout
     assert {check for check, verdict in found.items() if verdict == "unknown"} == {"TLS", "stack"}, result.stdout
-    assert found["message"] == "pass"
+    assert {found[check] for check in ("room", "invitation", "message", "leave")} == {"pass"}
+    assert "doctor-friend was invited and accepted" in result.stdout
 
 
 def test_the_doctor_checks_without_a_token_what_needs_none(platform: RunningStage) -> None:
@@ -38,7 +39,17 @@ def test_the_doctor_checks_without_a_token_what_needs_none(platform: RunningStag
     assert result.returncode == 0, result.stdout
     passed = {"health", "no token", "wrong token", "wrong token, WebSocket", "CORS"}
     assert {check for check, verdict in found.items() if verdict == "pass"} == passed
-    assert found["message"] == found["ping frame"] == "unknown"
+    assert found["message"] == found["invitation"] == found["ping frame"] == "unknown"
+
+
+def test_without_a_second_user_the_doctor_withdraws_its_invitation(platform: RunningStage) -> None:
+    where, alice = platform.where, Client(platform)
+
+    result = ops(platform, "doctor", HTTP_URL=where["http_url"], WS_URL=where["websocket_url"], TOKEN=alice.token)
+
+    assert "pass     invitation               invited and withdrawn" in result.stdout
+    _, rooms, _ = alice.http("GET", f"/users/{alice.user}/rooms")
+    assert rooms["items"] == []
 
 
 def test_a_stage_that_does_not_answer_fails(platform: RunningStage) -> None:

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
 import pytest
 import urllib3
 
-from ops.doctor import CHECKS, CannotTell, Failed, Stage, run
+from ops import doctor, doctor_chat
+from ops.doctor import CannotTell, Failed, Stage, run
+
+CHECKS = {**doctor.CHECKS, **doctor_chat.CHECKS}
+
+
+TOKEN = f".{base64.urlsafe_b64encode(json.dumps({'sub': 'alice'}).encode()).decode().rstrip('=')}."
+SUBSCRIBED = {"type": "subscribed"}
+ACK = {"type": "ack", "lane": "main", "correlationId": "r-1"}
+LIVE = {"type": "messages"}
+
+
+class Connection:
+    """A connection on which these frames come, and then none."""
+
+    def __init__(self, frames: list[dict[str, Any]]) -> None:
+        self._frames = iter(frames)
+
+    def send(self, _: str) -> None:
+        pass
+
+    def recv(self) -> str:
+        try:
+            return json.dumps(next(self._frames))
+        except StopIteration:
+            raise TimeoutError from None
+
+    def close(self) -> None:
+        pass
 
 
 class Answers:
@@ -22,6 +51,8 @@ class Answers:
         headers: dict[str, str] | None = None,
         frame: dict[str, Any] | Exception | None = None,
         token: str = "token",
+        friend: str = "",
+        frames: list[dict[str, Any]] | None = None,
     ) -> None:
         answer = urllib3.HTTPResponse(json.dumps(body or {}).encode(), headers=headers or {}, status=status)
         monkeypatch.setattr(Stage, "request", lambda *_, **__: answer)
@@ -32,9 +63,10 @@ class Answers:
             return frame or {}
 
         monkeypatch.setattr(Stage, "ask", ask)
-        monkeypatch.setattr("ops.doctor.READ_SECONDS", 0.05)
+        monkeypatch.setattr("ops.doctor_chat.READ_SECONDS", 0.05)
         monkeypatch.setattr("time.sleep", lambda _: None)
-        self.stage = Stage("https://stage.example", "wss://stage.example", token)
+        monkeypatch.setattr(Stage, "connect", lambda *_: Connection(frames or []))
+        self.stage = Stage("https://stage.example", "wss://stage.example", token, friend_token=friend)
 
     def finding(self, check: str) -> tuple[str, str]:
         found = run(check, lambda: CHECKS[check](self.stage))
@@ -63,12 +95,13 @@ WELL = {
         ("CORS", {"status": 500}, "500"),
         ("ping frame", {"frame": {"type": "error"}}, "it should be a pong"),
         ("ping frame", {"frame": Failed("no answer to ping")}, "no answer"),
-        ("message", {"frame": {"type": "error", "error": {"code": "forbidden", "message": "no"}}}, "forbidden: no"),
-        (
-            "message",
-            {"frame": {"type": "ack", "lane": "main", "correlationId": "r-1"}},
-            "(trace r-1), but not readable",
-        ),
+        ("room", {"status": 409, "body": {"error": {"code": "conflict", "message": "taken"}}}, "409 conflict: taken"),
+        ("invitation", {"status": 503, "body": {"error": {"code": "unavailable", "message": "no"}}}, "503 unavailable"),
+        ("invitation", {"body": {"joinedAt": None}, "friend": TOKEN}, "accepted, but not in the room"),
+        ("message", {"frames": [SUBSCRIBED, {"type": "error", "error": {"code": "forbidden"}}]}, "forbidden"),
+        ("message", {"frames": [SUBSCRIBED, ACK]}, "no frame messages came"),
+        ("message", {"frames": [SUBSCRIBED, ACK, LIVE]}, "(trace r-1), but not readable"),
+        ("leave", {"status": 500, "token": TOKEN}, "DELETE /rooms/"),
         ("status", {"body": {**WELL, "accepting": "retry"}}, "accepting retry"),
         ("status", {"body": {**WELL, "lanes": {"main": {"state": "away"}}}}, "lane main is"),
         ("status", {"body": {**WELL, "lanes": {**WELL["lanes"], "dead": {"state": "holding"}}}}, "dead lane"),
@@ -93,7 +126,8 @@ def test_a_stage_that_is_not_well_fails(
         ("status", {"status": 403}),
         ("status", {"token": ""}),
         ("ping frame", {"frame": CannotTell("give TOKEN")}),
-        ("message", {"frame": {"type": "error", "error": {"code": "not_found", "message": "no room"}}}),
+        ("room", {"token": ""}),
+        ("message", {"token": ""}),
     ],
 )
 def test_a_check_without_its_right_or_setting_is_unknown(
