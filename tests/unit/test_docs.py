@@ -23,7 +23,8 @@ ELSEWHERE |= {
     "ConcurrentExecutions",
     "EventSourceMappings",
 }
-ELSEWHERE |= {"InterfaceType", "LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces"}
+ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "RecursiveInvocationsDropped"}
+ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, and of AWS's answers and metrics."""
 

@@ -59,7 +59,7 @@ def test_two_generations_of_environments_fit_into_one_broker_node(
 
 
 def test_the_docs_have_the_sums_of_every_stage() -> None:
-    page = " ".join((ROOT / "docs" / "how-to" / "deploy.md").read_text().split())
+    page = " ".join((ROOT / "docs" / "how-to" / "configure-a-stage.md").read_text().split())
     dev, staging, prod = (plan(stage).reserved for stage in ("dev", "staging", "prod"))
 
     assert f"`dev` reserves {dev} concurrent executions" in page
