@@ -62,10 +62,19 @@ def deploy(config_env: str, options: list[str]) -> str:
         file = Path(folder) / "samconfig.toml"
         file.write_text(named, encoding="utf-8")
         section = ["--config-file", str(file), "--config-env", config_env]
-        _run(["build", *section])
+        _run(["build", *section, *_architecture(config_env)])
         _compile()
         _run(["deploy", *section, *options])
     return release
+
+
+def _architecture(config_env: str) -> list[str]:
+    """The option that builds packages for the processor of the stage.
+
+    ``sam build`` does not read the parameters of a deployment.
+    """
+    given = parameters.from_samconfig(CONFIG, config_env).get("Architecture")
+    return ["--parameter-overrides", f"Architecture={given}"] if given else []
 
 
 def _compile() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -101,10 +102,10 @@ def identity(wanted: Plan) -> str:
 
 
 def python() -> str:
-    """The Python of the functions' runtime is on the path."""
+    """The Python of the functions' runtime is on the path, with pip, which ``sam build`` installs packages with."""
     found = shutil.which(RUNTIME)
-    if found is None:
-        raise CannotTell(f"no {RUNTIME} on the path, which sam build needs to install packages")
+    if found is None or subprocess.run([found, "-m", "pip", "--version"], check=False, capture_output=True).returncode:
+        raise CannotTell(f"no {RUNTIME} with pip on the path; sam build needs it, or the option --use-container")
     return found
 
 

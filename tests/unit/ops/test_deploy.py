@@ -74,6 +74,20 @@ def test_sam_gets_the_named_configuration_and_the_options(calls: Path) -> None:
     assert called == [f"build {section}", "4", f"deploy {section} --no-confirm-changeset", "4"]
 
 
+def test_packages_are_built_for_the_processor_of_the_stage(
+    calls: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """sam build reads no parameters of a deployment: functions of x86 would get packages for arm64."""
+    config = tmp_path / "samconfig.toml"
+    overrides = "[dev.deploy.parameters.parameter_overrides]\n"
+    config.write_text((ROOT / "samconfig.toml").read_text().replace(overrides, f'{overrides}Architecture = "x86_64"\n'))
+    monkeypatch.setattr(deploy, "CONFIG", config)
+
+    deploy.deploy("dev", [])
+
+    assert "--config-env dev --parameter-overrides Architecture=x86_64\n" in calls.read_text()
+
+
 def test_layers_are_deployed_with_bytecode(calls: Path) -> None:
     deploy.deploy("dev", [])
 
