@@ -78,16 +78,15 @@ def plan(config_env: str) -> Plan:
 
 
 def examine(wanted: Plan) -> Iterator[Finding]:
-    """Run the checks, one after the other; for a stack that exists only those that then matter."""
+    """Run the checks, one after the other; only the first three for a stack that exists."""
     yield (first := run("identity", lambda: identity(wanted)))
     if first.verdict == "fail":
         return
     yield run("python", python)
     yield (exists := run("stack", lambda: stack(wanted)))
-    if exists.verdict == "pass" and exists.detail != NEW:
-        return
-    for title, check in CHECKS.items():
-        yield run(title, lambda check=check: check(wanted))  # type: ignore[misc]
+    if exists.detail == NEW:
+        for title, check in CHECKS.items():
+            yield run(title, lambda check=check: check(wanted))  # type: ignore[misc]
 
 
 def identity(wanted: Plan) -> str:
