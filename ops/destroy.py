@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from botocore.exceptions import WaiterError
 
 from localstage.core.errors import StageError
 from ops.aws import Stack, call, client
+from ops.doctor import CannotTell
 from ops.doctor_aws import depths
 
 WAIT_SECONDS = 15.0
@@ -31,10 +33,7 @@ def loses(name: str) -> Iterator[str]:
         DeletionError: there is no such stack.
         CannotTell: credentials that may not read it.
     """
-    stack = Stack(name)
-    found = stack.described()
-    if found is None:
-        raise DeletionError(f"STACK: there is no stack {name} in this account and Region")
+    stack, found = _existing(name)
     yield f"{name} is {found['StackStatus']}, of {found['CreationTime']:%Y-%m-%d}. These would be deleted for ever:"
     for kind, what in (("AWS::DynamoDB::Table", "table"), ("AWS::Cognito::UserPool", "user pool")):
         yield from (f"  {what} {logical} ({physical})" for logical, physical in sorted(stack.ids(kind).items()))
@@ -51,10 +50,7 @@ def destroy(name: str, say: Say) -> None:
         DeletionError: something remains; says what.
         CannotTell: AWS refused a call.
     """
-    stack = Stack(name)
-    found = stack.described()
-    if found is None:
-        raise DeletionError(f"STACK: there is no stack {name} in this account and Region")
+    stack, found = _existing(name)
     brokers = list(stack.ids("AWS::AmazonMQ::Broker").values())
     stop_mappings(stack, say)
     if found.get("EnableTerminationProtection"):
@@ -66,6 +62,14 @@ def destroy(name: str, say: Say) -> None:
         if any(broker in group["logGroupName"] for broker in brokers):
             call("logs", "delete_log_group", logGroupName=group["logGroupName"])
     say(f"{name} is deleted; docs/how-to/delete-a-stack.md says what remains")
+
+
+def _existing(name: str) -> tuple[Stack, dict[str, Any]]:
+    stack = Stack(name)
+    found = stack.described()
+    if found is None:
+        raise DeletionError(f"STACK: there is no stack {name} in this account and Region")
+    return stack, found
 
 
 def stop_mappings(stack: Stack, say: Say) -> None:
@@ -81,7 +85,11 @@ def stop_mappings(stack: Stack, say: Say) -> None:
     mappings = stack.ids("AWS::Lambda::EventSourceMapping").values()
     for operation, more in (("update_event_source_mapping", {"Enabled": False}), ("delete_event_source_mapping", {})):
         for mapping in mappings:
-            call("lambda", operation, UUID=mapping, **more)
+            try:
+                call("lambda", operation, UUID=mapping, **more)
+            except CannotTell as error:
+                if "ResourceNotFound" not in str(error):  # an earlier run has deleted it
+                    raise
         end = time.monotonic() + INTERFACE_MINUTES * 60
         while left := _interfaces(group) if group else []:
             say(f"waiting for Lambda to remove {len(left)} network interfaces of mappings")

@@ -88,19 +88,30 @@ class Stage:
         except (websocket.WebSocketException, OSError) as error:
             raise Failed(f"{self.websocket_url} cannot be reached: {type(error).__name__}") from None
 
-    def ask(self, frame: dict[str, Any]) -> dict[str, Any]:
-        """The answer to ``frame`` on a new connection. Raises Failed when there is none."""
-        connection = self.connect(self.needed_token())
+    def converse(self, *steps: tuple[dict[str, Any], str]) -> dict[str, dict[str, Any]]:
+        """Send frames on a new connection; after each, read until a frame of a type, or with a message of an id, comes.
+
+        Returns the last frame of each type, and by the ids of its messages. Raises Failed when none comes, or an error.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        connection, wanted = self.connect(self.needed_token()), ""
         try:
-            connection.send(json.dumps({**frame, "requestId": "doctor"}))
-            answer = json.loads(connection.recv())
+            for frame, wanted in steps:
+                if frame:
+                    connection.send(json.dumps({**frame, "requestId": "doctor"}))
+                while wanted not in found:
+                    answer = json.loads(connection.recv())
+                    if answer.get("type") == "error":
+                        raise Failed(f"{answer['error'].get('code')}: {answer['error'].get('message')}")
+                    names = [answer.get("type"), *(item.get("messageId") for item in answer.get("items", ()))]
+                    found |= dict.fromkeys(names, answer)
         except (websocket.WebSocketException, OSError, ValueError) as error:
             raise Failed(
-                f"no answer to {frame['action']} ({type(error).__name__}); see LastDeploymentStatusMessage of the stage"
+                f"no frame {wanted} came ({type(error).__name__}); see LastDeploymentStatusMessage of the stage"
             ) from None
         finally:
             connection.close()
-        return answer if isinstance(answer, dict) else {}
+        return found
 
     def needed_token(self) -> str:
         """The user's token. Raises CannotTell without one."""
@@ -223,9 +234,9 @@ def cors(stage: Stage) -> str:
 def ping(stage: Stage) -> str:
     """A ping frame is answered. Without route responses no frame is."""
     began = time.monotonic()
-    answer = stage.ask({"action": "ping"})
-    if answer.get("type") != "pong" or not answer.get("correlationId"):
-        raise Failed(f"{json.dumps(answer)[:200]}; it should be a pong with a correlationId")
+    answer = stage.converse(({"action": "ping"}, "pong"))["pong"]
+    if not answer.get("correlationId"):
+        raise Failed(f"{json.dumps(answer)[:200]}; it should have a correlationId")
     return f"pong after {time.monotonic() - began:.2f} s with the handshake"
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-import uuid
 from typing import Any
-
-import websocket
 
 from ops.doctor import READ_SECONDS, Check, Failed, Stage, body_of, why_refused
 
@@ -41,23 +38,17 @@ def invitation(stage: Stage) -> str:
 
 def message(stage: Stage) -> str:
     """A message is acknowledged on the main lane, reaches a subscriber, and is in the history."""
-    sent, frames = uuid.uuid4().hex, dict[str, dict[str, Any]]()
-    connection = stage.connect(stage.needed_token())
-    try:
-        began = _ask(connection, frames, "subscribed", {"action": "subscribe", "roomId": stage.room})
-        text = {"action": "sendMessage", "roomId": stage.room, "messageId": sent, "message": "a check from outside"}
-        began = _ask(connection, frames, "ack", text)
-        _ask(connection, frames, "messages", None)
-        live = time.monotonic() - began
-    finally:
-        connection.close()
-    ack = frames["ack"]
+    sent = f"{stage.room}-message"
+    text = {"action": "sendMessage", "roomId": stage.room, "messageId": sent, "message": "a check from outside"}
+    subscribe = {"action": "subscribe", "roomId": stage.room}
+    ack = stage.converse((subscribe, "subscribed"), (text, "ack"), ({}, sent))["ack"]
+    began = time.monotonic()
     while time.monotonic() - began < READ_SECONDS:
         answer = stage.read(f"/rooms/{stage.room}/messages")
         if any(item.get("messageId") == sent for item in body_of(answer).get("items", ())):
             if ack.get("lane") != "main":
                 raise Failed(f"accepted on the {ack.get('lane')} lane: the broker does not confirm; live and readable")
-            return f"lane main, live after {live:.2f} s, readable after {time.monotonic() - began:.2f} s"
+            return f"lane main, followed live, readable after {time.monotonic() - began:.2f} s"
         time.sleep(0.2)
     raise Failed(f"acknowledged (trace {ack.get('correlationId')}), but not readable within {READ_SECONDS:g} s")
 
@@ -88,21 +79,3 @@ def _user_of(token: str) -> str:
         return str(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["sub"])
     except (IndexError, ValueError, KeyError):
         raise Failed("the token is no JWT with a subject") from None
-
-
-def _ask(
-    connection: websocket.WebSocket, frames: dict[str, dict[str, Any]], wanted: str, frame: dict[str, Any] | None
-) -> float:
-    """Send a frame and read until one of the type ``wanted`` has come; returns when it was sent."""
-    began = time.monotonic()
-    try:
-        if frame:
-            connection.send(json.dumps({**frame, "requestId": "doctor"}))
-        while wanted not in frames:
-            answer = json.loads(connection.recv())
-            if answer.get("type") == "error":
-                raise Failed(f"{answer['error'].get('code')}: {answer['error'].get('message')}")
-            frames[answer.get("type", "")] = answer
-    except (websocket.WebSocketException, OSError, ValueError) as error:
-        raise Failed(f"no frame {wanted} came ({type(error).__name__})") from None
-    return began

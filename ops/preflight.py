@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +14,6 @@ from localstage.core.errors import StageError
 from localstage.template import parameters
 from localstage.template.document import parse
 from ops.aws import Stack, call
-from ops.bytecode import RUNTIME
 from ops.doctor import CannotTell, Failed, Finding, run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,11 +75,10 @@ def plan(config_env: str) -> Plan:
 
 
 def examine(wanted: Plan) -> Iterator[Finding]:
-    """Run the checks, one after the other; only the first three for a stack that exists."""
+    """Run the checks, one after the other; only the first two for a stack that exists."""
     yield (first := run("identity", lambda: identity(wanted)))
     if first.verdict == "fail":
         return
-    yield run("python", python)
     yield (exists := run("stack", lambda: stack(wanted)))
     if exists.detail == NEW:
         for title, check in CHECKS.items():
@@ -98,14 +94,6 @@ def identity(wanted: Plan) -> str:
     except CannotTell as error:
         raise Failed(f"{error}; sign in with aws configure, aws sso login or aws login") from None
     return f"account {who['Account']}, Region {wanted.region}, as {who['Arn']}"
-
-
-def python() -> str:
-    """The Python of the functions' runtime is on the path, with pip, which ``sam build`` installs packages with."""
-    found = shutil.which(RUNTIME)
-    if found is None or subprocess.run([found, "-m", "pip", "--version"], check=False, capture_output=True).returncode:
-        raise CannotTell(f"no {RUNTIME} with pip on the path; sam build needs it, or the option --use-container")
-    return found
 
 
 NEW = "it is new"
@@ -153,13 +141,13 @@ def zones(wanted: Plan) -> str:
     of_endpoints = used[: 2 if wanted.values["StageName"] == "prod" else 1]
     missing = [
         f"{zone} has no {what}"
-        for what, zones in offered.items()
+        for what, where in offered.items()
         for zone in (of_endpoints if what.startswith("com.") else used if wanted.is_cluster else used[:1])
-        if zone not in zones
+        if zone not in where
     ]
     if not missing and len(used) >= (3 if wanted.is_cluster else 2):
         return ", ".join(used)
-    good = [zone for zone in every if all(zone in zones for zones in offered.values())]
+    good = [zone for zone in every if all(zone in where for where in offered.values())]
     why = "; ".join(missing) or f"the account has the zones {', '.join(every)} only"
     if len(good) < max(len(of_endpoints), 3 if wanted.is_cluster else 1):
         raise Failed(f"{why}. Too few zones of {wanted.region} have all: choose another Region or BrokerInstanceType")

@@ -30,9 +30,8 @@ def plays(account: str) -> Callable[..., None]:
     answers: dict[str, Any] = {}
 
     def respond(model: Any, params: Any, **_: Any) -> Any:
-        if model.name not in answers:
+        if (answer := answers.get(model.name)) is None:
             return None
-        answer = answers[model.name]
         return AWSResponse("", 200, {}, None), answer(params["url_path"]) if callable(answer) else answer
 
     events.register("before-call", respond)
