@@ -102,17 +102,21 @@ NEW = "it is new"
 def stack(wanted: Plan) -> str:
     """The stack does not exist, or can be updated and keeps what cannot be changed."""
     found = wanted.stack.described()
-    if found is None:
+    if found is None or found["StackStatus"] == "REVIEW_IN_PROGRESS":  # of a change set that was not confirmed
         return NEW
     name, status = wanted.stack.name, found["StackStatus"]
+    delete = f"delete it before you deploy again: make destroy STACK={name}"
     if status.startswith(("ROLLBACK_", "DELETE_")):
-        raise Failed(f"{name} is {status}: delete it before you deploy again (make destroy STACK={name})")
+        raise Failed(f"{name} is {status}; {delete}")
+    if status == "UPDATE_ROLLBACK_FAILED":
+        raise Failed(f"{name} is {status}; end it with aws cloudformation continue-update-rollback")
     if status.endswith("_IN_PROGRESS"):
         raise Failed(f"{name} is {status}: wait for its end")
     has = {one["ParameterKey"]: one.get("ParameterValue", "") for one in found.get("Parameters", ())}
     both = {key: (has[key], value) for key, value in wanted.given.items() if has.get(key, value) != value}
     if "Zones" in both:
-        raise Failed(f"Zones cannot be changed: {name} has {both['Zones'][0] or 'the first ones of the account'}")
+        has_zones = both["Zones"][0] or "the first ones of the account"
+        raise Failed(f"Zones cannot be changed: {name} has {has_zones}. For others, {delete}")
     old, new = (int(value) for value in both.get("WarmWriteUnits", (0, 0)))
     if new < old:
         raise Failed(f"WarmWriteUnits cannot be lowered: {name} has {old}")
@@ -181,7 +185,7 @@ def _offered(wanted: Plan) -> dict[str, set[str]]:
     endpoints = [one for one in wanted.of_type("AWS::EC2::VPCEndpoint") if one["VpcEndpointType"] == "Interface"]
     names = [one["ServiceName"]["Fn::Sub"].replace("${AWS::Region}", wanted.region) for one in endpoints]
     for one in call("ec2", "describe_vpc_endpoint_services", ServiceNames=names)["ServiceDetails"]:
-        offered[one["ServiceName"]] = set(one["AvailabilityZones"])
+        offered[one["ServiceName"]] = set(one.get("AvailabilityZones", ()))
     return offered
 
 

@@ -173,6 +173,7 @@ def existing(ready: Callable[..., None]) -> Callable[..., Plan]:
         ("UPDATE_COMPLETE", "pass"),
         ("CREATE_FAILED", "pass"),
         ("ROLLBACK_COMPLETE", "fail"),
+        ("UPDATE_ROLLBACK_FAILED", "fail"),
         ("UPDATE_IN_PROGRESS", "fail"),
     ],
 )
@@ -183,6 +184,10 @@ def test_a_stack_that_exists_needs_a_status_that_can_be_updated(
 
     assert found["stack"] == verdict
     assert not CHECKS.keys() & found.keys()
+
+
+def test_a_stack_whose_first_change_set_was_not_confirmed_is_new(existing: Callable[..., Plan]) -> None:
+    assert CHECKS.keys() <= verdicts(existing("REVIEW_IN_PROGRESS")).keys()
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from localstage.core.errors import StageError
 from ops import deploy
+from ops.__main__ import cli
+from ops.doctor import Finding, Verdict
 from tests.unit.template_stack import ROOT, TemplateStack
 
 NOW = datetime(2026, 11, 22, 23, 57, 54, tzinfo=UTC)
@@ -104,3 +107,19 @@ def test_without_the_runtimes_python_a_deployment_says_what_it_costs(
 
     assert "no python3.0 on the path: cold starts compile the layers" in capsys.readouterr().err
     assert "deploy" in calls.read_text()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "options", "deploys"), [("pass", [], 1), ("fail", [], 0), ("fail", ["--no-preflight"], 1)]
+)
+def test_nothing_is_deployed_to_an_account_that_is_not_ready(
+    verdict: Verdict, options: list[str], deploys: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployed: list[str] = []
+    monkeypatch.setattr("ops.preflight.examine", lambda _: [Finding("concurrency", verdict, "of 10, 0")])
+    monkeypatch.setattr(deploy, "deploy", lambda stage, _: deployed.append(stage))
+
+    result = CliRunner().invoke(cli, ["deploy", *options])
+
+    assert len(deployed) == deploys
+    assert ("nothing was deployed" in result.output) == (deploys == 0)
