@@ -1,6 +1,11 @@
 """The VPC contains all functions that need no public address, and has no way to the internet."""
 
-from tests.unit.template_stack import TemplateStack
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tests.unit.template_stack import TemplateStack, as_list
 
 OUTSIDE_THE_VPC = {
     "AuthorizeConnection",
@@ -75,3 +80,49 @@ def test_only_prod_pays_for_endpoints_in_two_zones(template_stack: TemplateStack
     subnets = {"Fn::If": ["IsProd", [{"Ref": "SubnetA"}, {"Ref": "SubnetB"}], [{"Ref": "SubnetA"}]]}
 
     assert [one["SubnetIds"] for one in endpoints] == [subnets] * 4
+
+
+# Lambda itself makes these calls with the function's role, from outside the VPC.
+BY_LAMBDA = {"logs:*", "ec2:*", "mq:DescribeBroker", "sqs:DeleteMessage", "sqs:ReceiveMessage"}
+
+
+def name_of(resource: dict[str, Any]) -> str:
+    """``Table`` for its ARN, ``Table/index/ByUser`` for that of its index, ``Secret`` for a reference."""
+    ((function, of),) = resource.items()
+    named: str = {"Fn::Sub": of, "Fn::GetAtt": of[0], "Ref": of}[function]
+    return named.replace("${", "").replace(".Arn}", "")
+
+
+def endpoint_rights(stack: TemplateStack) -> Iterator[tuple[str, str]]:
+    """The actions and resources that the policies of the VPC's endpoints let functions use."""
+    for endpoint in stack.of_type("AWS::EC2::VPCEndpoint").values():
+        for one in endpoint["PolicyDocument"]["Statement"]:
+            if one["Principal"] == "*" and one["Action"] != "s3:PutObject":  # S3 is asked with CloudFormation's rights
+                yield from ((act, name_of(res)) for act in as_list(one["Action"]) for res in as_list(one["Resource"]))
+
+
+def rights_in_the_vpc(stack: TemplateStack) -> Iterator[tuple[str, str, str]]:
+    """Each function in the VPC with the actions and resources that its code may use."""
+    for function in stack.folders:
+        if "VpcConfig" in stack.resources[function]["Properties"]:
+            for one in stack.permissions(function):
+                if not any(fnmatchcase(one.action, pattern) for pattern in BY_LAMBDA):
+                    yield function, one.action, name_of(json.loads(one.resource))
+
+
+def test_the_endpoints_allow_what_the_roles_in_the_vpc_allow(template_stack: TemplateStack) -> None:
+    """A call from the VPC needs both. An index of a table is a resource of its own."""
+    allowed = list(endpoint_rights(template_stack))
+    denied = [
+        f"{function} may not {action} on {name}: its endpoint denies it"
+        for function, action, name in rights_in_the_vpc(template_stack)
+        if not any(action == act and fnmatchcase(name, res) for act, res in allowed)
+    ]
+
+    assert sorted(denied) == []
+
+
+def test_the_endpoint_of_dynamodb_allows_no_action_that_no_role_in_the_vpc_has(template_stack: TemplateStack) -> None:
+    used = {action for _, action, _ in rights_in_the_vpc(template_stack)}
+
+    assert {action for action, _ in endpoint_rights(template_stack) if action.startswith("dynamodb:")} <= used
