@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +39,9 @@ class Cloud(MiniStack):
     machines_url: str
 
     @property
-    def denials(self) -> Path:
-        """The file of denied calls."""
-        return self.folder / "denials.jsonl"
+    def decisions(self) -> Path:
+        """The file of decisions about rights."""
+        return self.folder / "decisions.jsonl"
 
     def settings(self) -> dict[str, str]:
         return {
@@ -47,12 +49,12 @@ class Cloud(MiniStack):
             # Functions are processes.
             "LAMBDA_EXECUTOR": "local",
             "REHEARSAL_MACHINES": self.machines_url,
-            "REHEARSAL_DECISIONS": str(self.denials),
+            "REHEARSAL_DECISIONS": str(self.decisions),
             "REHEARSAL_RUNTIME": str(self.runtime),
         }
 
     async def launch(self) -> str:
-        self.denials.touch()
+        self.decisions.touch()
         return await super().launch()
 
     @property
@@ -92,7 +94,7 @@ class Account:
     """Questions about the stacks of an emulated account. Its methods block."""
 
     def __init__(self, cloud: Cloud) -> None:
-        self._denials = cloud.denials
+        self._decisions = cloud.decisions
         config = Config(retries={"max_attempts": 3}, read_timeout=_INVOKE_SECONDS)
         session: Any = boto3.session.Session(ACCOUNT, "rehearsal", region_name=REGION)  # the root user
 
@@ -155,10 +157,39 @@ class Account:
         answer = self._functions.invoke(FunctionName=function, Payload=event)
         return json.loads(answer["Payload"].read() or b"null")
 
-    def denials(self, stack: str) -> list[Mapping[str, str]]:
-        """The calls of a stack's functions that IAM has denied so far: ``who``, ``action`` and ``resource``."""
-        found = [json.loads(line) for line in self._denials.read_text().splitlines()]
-        return [each for each in found if f"/{stack}-" in each["who"]]
+    def denials(self, stack: str) -> list[Mapping[str, Any]]:
+        """The calls of a stack's functions that were denied so far: ``who``, ``action`` and ``resource``."""
+        return [each for each in self._calls(f"/{stack}-") if each["denied"]]
+
+    def unused_rights(self, stack: str) -> list[str]:
+        """Each action on a resource that a role of a stack allows and that no call has needed so far."""
+        unused = []
+        for role in (one for one in self.resources(stack) if one.type == "AWS::IAM::Role"):
+            calls = [each for each in self._calls(f"/{role.physical_id}/") if not each["denied"]]
+            for action, resource in self._rights(role.physical_id):
+                if not any(action == each["action"] and fnmatchcase(each["resource"], resource) for each in calls):
+                    unused.append(f"{role.id}: {action} on {resource}")
+        return unused
+
+    def _rights(self, role: str) -> Iterator[tuple[str, str]]:
+        """The actions and resources that the policies inside a role allow."""
+        for name in self._roles.list_role_policies(RoleName=role)["PolicyNames"]:
+            for one in self._roles.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]["Statement"]:
+                if one["Effect"] == "Allow":
+                    actions, resources = (
+                        [each] if isinstance(each, str) else each for each in (one["Action"], one["Resource"])
+                    )
+                    yield from product(actions, resources)
+
+    def _calls(self, who: str) -> list[Mapping[str, Any]]:
+        found = [json.loads(line) for line in self._decisions.read_text().splitlines()]
+        return [each for each in found if who in each["who"]]
+
+    def put_dead_letters(self, stack: str, *bodies: str) -> None:
+        """Put messages into the dead lane of a stack, as SQS does after five tries."""
+        (url,) = [one.physical_id for one in self.resources(stack) if one.id == "DeadLetterQueue"]
+        for body in bodies:
+            self._queues.send_message(QueueUrl=url, MessageBody=body)
 
     def left_over(self, stack: str) -> list[str]:
         """Functions, tables, queues and roles of a deleted stack that still exist, without those that it keeps."""

@@ -25,8 +25,15 @@ _HOURS = {
     "2025-11-21T10": f"{_NOW - timedelta(hours=1):%Y-%m-%dT%H}",
     "2025-11-21T09": f"{_NOW - timedelta(hours=2):%Y-%m-%dT%H}",
 }
-_FIRST = ("manage_rooms.create", "manage_rooms.join", "track_connections.open", "read_ski.season")
-_LAST = ("track_connections.close", "manage_rooms.leave")
+_FIRST = (
+    "manage_rooms.create",
+    "manage_rooms.join",
+    "manage_rooms.invite",
+    "track_connections.open",
+    "read_frame.subscribe_cellar",
+    "read_ski.season",
+)
+_LAST = ("track_connections.close", "manage_rooms.leave", "manage_rooms.leave_cellar")
 _NEEDS_OTHERS = ("read_chat.list",)
 
 
@@ -47,7 +54,10 @@ class Case:
     def sent(self, scope_prefix: str = "") -> bytes:
         """The event with recent times, and with the scopes of a stage."""
         event = _replaced(json.loads(self.event), _HOURS)
-        authorizer = event.get("requestContext", {}).get("authorizer", {})
+        context = event.get("requestContext", {})
+        if "connectedAt" in context:
+            context["connectedAt"] = int(_NOW.timestamp() * 1000)  # API Gateway ends a connection after two hours
+        authorizer = context.get("authorizer", {})
         for claims in (authorizer, authorizer.get("jwt", {}).get("claims", {})):
             if "scope" in claims:
                 claims["scope"] = " ".join(f"{scope_prefix}{scope}" for scope in claims["scope"].split())
@@ -78,6 +88,13 @@ def cases(*names: str) -> list[Case]:
             function = "".join(word.title() for word in path.stem.split(".")[0].split("_"))
             found.append(Case(path.stem, function, path.read_bytes(), EVENTS / "expected" / path.name))
     return found
+
+
+def dead_letters() -> list[str]:
+    """Bodies for the dead lane, as the events of ``manage_dead_letters`` expect: a message, and three broken ones."""
+    found = cases("persist_events.sqs", "persist_events.sqs_poison")
+    message, broken = (json.loads(case.sent())["Records"][0]["body"] for case in found)
+    return [message, *[broken] * 3]
 
 
 def one_of_each_function() -> list[Case]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 from rehearsal.cloud import Resource
 from rehearsal.gaps import ALARM, GAPS
@@ -21,6 +22,20 @@ _USED = {
 }
 _CREATED = "created by the emulator; not used"
 
+_NO_EVENT = {
+    "*: logs:*": "Lambda writes the logs",
+    "PersistEventsRole: sqs:[DGR]e*": "Lambda's mapping reads the retry queue",
+    "*: mq:DescribeBroker on *": "Lambda's mapping finds the broker",
+    "P*: secretsmanager:GetSecretValue on *-BrokerConsumerSecret-*": "Lambda's mapping reads the broker",
+    "RenewConnectionRole: dynamodb:*": "a token of the issuer is needed",
+    "PushLiveRole: execute-api:*": "the emulator has no open connections",
+    "PushLiveRole: dynamodb:Batch*": "a connection that is gone or whose token expires is needed",
+    "PersistEventsRole: dynamodb:UpdateItem on *ResortsTable*": "the cache must be away",
+    "Receive*Role: dynamodb:GetItem on *RoomsTable*": "two first messages to a room at the same time are needed",
+    "[MR]*Role: sqs:SendMessage on *-retry": "the broker must be away, or a message parked",
+}
+"""Rights that no event can use, and why."""
+
 
 def table(resources: Sequence[Resource]) -> str:
     """One line for each type: how many of it the stacks have, and what was checked of them."""
@@ -28,6 +43,18 @@ def table(resources: Sequence[Resource]) -> str:
     lines = [(type_, str(count), checked(type_)) for type_, count in sorted(counts.items())]
     widths = [max(len(line[column]) for line in lines) for column in (0, 1)]
     return "\n".join(f"  {type_:<{widths[0]}}  {count:>{widths[1]}}  {text}" for type_, count, text in lines)
+
+
+def unproven(unused: Sequence[str]) -> list[str]:
+    """The unused rights that an event could use: each needs an event, or can go."""
+    return [one for one in unused if not any(fnmatchcase(one, pattern) for pattern in _NO_EVENT)]
+
+
+def reasons(unused: Sequence[str]) -> str:
+    """One line for each unused right, with the reason."""
+    return "\n".join(
+        f"  {one} ({reason})" for one in unused for pattern, reason in _NO_EVENT.items() if fnmatchcase(one, pattern)
+    )
 
 
 def checked(type_: str) -> str:

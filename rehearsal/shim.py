@@ -1,7 +1,7 @@
 """MiniStack with what it lacks for this template; runs in MiniStack's environment, as the application of its server.
 
-Variables: ``REHEARSAL_MACHINES`` is the URL of :mod:`rehearsal.machines`, ``REHEARSAL_DECISIONS`` the file of denied
-calls, ``REHEARSAL_RUNTIME`` the folder of boto3, which functions import as in Lambda's runtime.
+Variables: ``REHEARSAL_MACHINES`` is the URL of :mod:`rehearsal.machines`, ``REHEARSAL_DECISIONS`` the file of
+decisions about rights, ``REHEARSAL_RUNTIME`` the folder of boto3, which functions import as in Lambda's runtime.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from localstage.ministack import app
+from rehearsal import rights
 from rehearsal.gaps import ALARM, BROKER, CACHE, GAPS, ROUTE_RESPONSE
 
 __all__ = ["app"]
@@ -224,29 +224,6 @@ def _numbers(properties: Properties) -> Properties:
     return found
 
 
-def _check_rights_as_aws_does() -> None:
-    """The batch calls of SQS need the right of the single call. Each denied call is written to a file."""
-    actions: Any = import_module("ministack.core.iam_actions")
-    evaluator: Any = import_module("ministack.core.iam_evaluator")
-    extract, enforce = actions.extract_iam_action, evaluator.enforce
-    denied = Path(os.environ["REHEARSAL_DECISIONS"])
-
-    def action_of(*arguments: Any) -> str | None:
-        action: str | None = extract(*arguments)
-        return action.removesuffix("Batch") if action and action.startswith("sqs:") else action
-
-    def recorded(access_key: str, action: str, service: str, region: str, *rest: Any, **named: Any) -> Any:
-        result = enforce(access_key, action, service, region, *rest, **named)
-        if isinstance(result, evaluator.EvalResult):
-            resource = named.get("resource_arn", "*")
-            with denied.open("a") as file:
-                file.write(json.dumps({"who": result.principal_arn, "action": action, "resource": resource}) + "\n")
-        return result
-
-    actions.extract_iam_action = action_of
-    evaluator.enforce = recorded
-
-
 def _run_functions_alone() -> None:
     """Functions get a Python without the emulator's packages, and boto3 as in Lambda's runtime."""
     runtime: Any = import_module("ministack.core.lambda_runtime")
@@ -265,8 +242,9 @@ _fill_gaps()
 _accept_metric_math()
 _return_what_aws_returns()
 _convert("AWS::Lambda::Function", _texts_for_functions)
+_convert("AWS::Lambda::Function", rights.remember_network)
 _convert("AWS::Lambda::EventSourceMapping", _numbers)
 _convert("AWS::SQS::Queue", _numbers)
 _transform_with_parameters()
-_check_rights_as_aws_does()
+rights.check_as_aws_does()
 _run_functions_alone()

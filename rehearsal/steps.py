@@ -18,8 +18,9 @@ from localstage.services.ports import Ports
 from rehearsal import report
 from rehearsal.cloud import ROOT, Account, Cloud, Resource, ensure_cloud
 from rehearsal.errors import RehearsalError
-from rehearsal.events import cases
+from rehearsal.events import cases, dead_letters
 from rehearsal.machines import Machines
+from rehearsal.report import unproven
 from rehearsal.sam import Sam, interpreter
 
 STATE = ROOT / ".local" / "rehearsal"
@@ -30,6 +31,9 @@ WITHOUT_BROKER = "headrace-staging"
 # A statement that track_connections needs, and one that looks like it.
 RIGHT = "{Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt ConnectionsTable.Arn}"
 WRONG = "{Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt RoomsTable.Arn}"
+# An action in the policy of DynamoDB's endpoint that manage_rooms needs, and another.
+ENDPOINT_RIGHT = "              - dynamodb:UpdateItem\n"
+ENDPOINT_WRONG = "              - dynamodb:UpdateTable\n"
 
 _AGAIN_SECONDS = 6
 """More than the time that functions remember a failed health check, and an unavailable cache."""
@@ -46,6 +50,7 @@ class Rehearsal:
         self._machines = machines
         self._say = say
         self._resources: dict[str, list[Resource]] = {}
+        self._unused: list[str] = []
 
     @contextmanager
     def _timed(self, text: str) -> Iterator[None]:
@@ -77,11 +82,13 @@ class Rehearsal:
         """Invoke functions with their events, under their own roles, and compare the answers.
 
         Raises:
-            RehearsalError: an answer differs, or IAM denied a call; names all of them.
+            RehearsalError: an answer differs, a call was denied, or a right was not needed; names all of them.
         """
         wrong: list[str] = []
         wanted, stack = cases(*names), f"headrace-{stage}"
         prefix = await asyncio.to_thread(self.account.parameter, stack, "ScopePrefix")
+        if not names:
+            await asyncio.to_thread(self.account.put_dead_letters, stack, *dead_letters())
         with self._timed(f"{len(wanted)} events of events/ to {stage}"):
             for case in wanted:
                 before = len(self.account.denials(stack))
@@ -99,6 +106,9 @@ class Rehearsal:
                     wrong.append(
                         f"{case.name}: IAM denied {denied['action']} on {denied['resource']} to {denied['who']}"
                     )
+        if not names:
+            self._unused = await asyncio.to_thread(self.account.unused_rights, stack)
+            wrong += [f"no event needs the right {one}: add one, or take it away" for one in unproven(self._unused)]
         if wrong:
             raise RehearsalError("\n  ".join(["answers differ from events/expected:", *wrong]))
 
@@ -111,19 +121,20 @@ class Rehearsal:
             raise RehearsalError(f"ReadChat: POWERTOOLS_LOG_LEVEL is {level!r} after the update, expected 'ERROR'")
 
     async def notice_a_wrong_right(self) -> None:
-        """Update dev with a wrong IAM statement; the event of its function must fail."""
+        """Update dev with a wrong statement in a role and in the policy of an endpoint; their events must fail."""
         self.sam.edit(RIGHT, WRONG)
+        self.sam.edit(ENDPOINT_RIGHT, ENDPOINT_WRONG)
         await self.sam.build()
         # With a parameter, since the emulator sees no change in another resource's name alone.
         await self.deploy("dev", LogLevel="WARN")
         try:
-            await self.send_events("dev", "track_connections.open")
+            await self.send_events("dev", "track_connections.open", "manage_rooms.change")
         except RehearsalError as error:
-            if "IAM denied dynamodb:PutItem" not in str(error):
+            if not all(f"IAM denied {action}" in str(error) for action in ("dynamodb:PutItem", "dynamodb:UpdateItem")):
                 raise
-            self._say("         a wrong IAM statement was noticed, as it must be")
+            self._say("         wrong statements of a role and of an endpoint were noticed, as they must be")
         else:
-            raise RehearsalError("track_connections answered as expected without its right to dynamodb:PutItem")
+            raise RehearsalError("functions answered as expected without their rights")
 
     async def roll_back_without_a_broker(self) -> None:
         """Deploy staging, whose broker does not answer; the stack must roll back and leave nothing."""
@@ -154,6 +165,10 @@ class Rehearsal:
     def table(self) -> str:
         """The report on resource types, of all stages that were deployed."""
         return report.table([one for resources in self._resources.values() for one in resources])
+
+    def unused_rights(self) -> str:
+        """The rights that no event used, with the reasons."""
+        return report.reasons(self._unused)
 
 
 @asynccontextmanager
@@ -220,6 +235,7 @@ async def rehearse_all(say: Say) -> None:
         # Beside all else, since the function that declares queues waits a minute for its broker.
         await _together(stage.roll_back_without_a_broker(), _dev_and_prod(stage))
         say(f"\nWhat was checked, by resource type:\n{stage.table()}")
+        say(f"\nRights that no event used:\n{stage.unused_rights()}")
 
 
 async def _dev_and_prod(stage: Rehearsal) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.core.envelope import decode
+from headrace.core.errors import PoisonRecord
 from headrace.core.stream import TableSettings
 from headrace.streams.chat.stream import CHAT
 from tests.unit.template_stack import ROOT, TemplateStack
@@ -113,6 +114,16 @@ def test_records_from_rabbitmq_can_be_stored() -> None:
     bodies = [base64.b64decode(record["data"], validate=True) for record in records]
     assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in bodies]
     assert [stored(body) for body in bodies] == [1, 2]
+
+
+def test_a_batch_from_rabbitmq_may_hold_events_of_every_stream_and_poison() -> None:
+    records = read("persist_events.rabbitmq_mixed.json")["rmqMessagesByQueue"]["persist.0::/"]
+    *bodies, poison = [base64.b64decode(record["data"], validate=True) for record in records]
+
+    assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in (*bodies, poison)]
+    assert [decode(body).stream for body in bodies] == ["chat", "ski", "ads"]
+    with pytest.raises(PoisonRecord):
+        decode(poison)
 
 
 def test_records_from_the_retry_lane_can_be_stored() -> None:

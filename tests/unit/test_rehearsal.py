@@ -9,8 +9,8 @@ import pytest
 
 from rehearsal.events import EVENTS, Case, cases, readable
 from rehearsal.gaps import GAPS
-from rehearsal.report import checked
-from rehearsal.steps import RIGHT, WRONG
+from rehearsal.report import checked, reasons, unproven
+from rehearsal.steps import ENDPOINT_RIGHT, ENDPOINT_WRONG, RIGHT, WRONG
 from tests.unit.template_stack import ROOT, TemplateStack
 
 
@@ -91,8 +91,16 @@ def test_the_report_tells_accepted_resources_from_used_ones() -> None:
     assert "not used" in checked("AWS::EC2::Subnet")
 
 
-def test_the_template_has_the_statement_that_the_rehearsal_breaks() -> None:
+def test_a_right_that_no_event_uses_needs_a_reason() -> None:
+    proven, unknown = "PushLiveRole: execute-api:ManageConnections on arn", "ReadSkiRole: dynamodb:Scan on arn"
+
+    assert unproven([proven, unknown]) == [unknown]
+    assert reasons([proven]) == f"  {proven} (the emulator has no open connections)"
+
+
+def test_the_template_has_the_statements_that_the_rehearsal_breaks() -> None:
     text = (ROOT / "template.yaml").read_text()
 
-    assert text.count(RIGHT) == 1
-    assert WRONG not in text
+    for right, wrong in ((RIGHT, WRONG), (ENDPOINT_RIGHT, ENDPOINT_WRONG)):
+        assert text.count(right) == 1
+        assert wrong not in text

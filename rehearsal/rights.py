@@ -1,0 +1,79 @@
+"""Rights as AWS checks them, in the emulator's process: with the policies of VPC endpoints, each decision in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def check_as_aws_does() -> None:
+    """Check endpoints too, batch calls of SQS by the single right, and the attributes of BatchGetItem."""
+    actions: Any = import_module("ministack.core.iam_actions")
+    evaluator: Any = import_module("ministack.core.iam_evaluator")
+    account_id = import_module("ministack.core.responses").get_account_id
+    extract, enforce, resolve = actions.extract_iam_action, evaluator.enforce, evaluator.resolve_principal
+    context = actions.dynamodb_service_context
+    decisions = Path(os.environ["REHEARSAL_DECISIONS"])
+
+    def action_of(*arguments: Any) -> str | None:
+        action: str | None = extract(*arguments)
+        return action.removesuffix("Batch") if action and action.startswith("sqs:") else action
+
+    def context_of(body: bytes) -> dict[str, Any]:
+        tables = list(json.loads(body or b"{}").get("RequestItems", {}).values())
+        one_read = len(tables) == 1 and isinstance(tables[0], dict)  # its attributes are named inside
+        found: dict[str, Any] = context(json.dumps(tables[0]).encode() if one_read else body)
+        return found
+
+    def limited(*arguments: Any) -> Any:
+        principal = resolve(*arguments)
+        if isinstance(principal, evaluator.PrincipalInfo) and principal.type == "AssumedRole":
+            role = evaluator._role_name_from_assumed_arn(principal.arn)
+            principal.limits.extend(_endpoint_policies(role))
+        return principal
+
+    def recorded(access_key: str, action: str, service: str, region: str, *rest: Any, **named: Any) -> Any:
+        result = enforce(access_key, action, service, region, *rest, **named)
+        principal = resolve(access_key or "", account_id())
+        if isinstance(principal, evaluator.PrincipalInfo):
+            decision = {
+                "who": principal.arn,
+                "action": action,
+                "resource": named.get("resource_arn", "*"),
+                "denied": isinstance(result, evaluator.EvalResult),
+            }
+            with decisions.open("a") as file:
+                file.write(json.dumps(decision) + "\n")
+        return result
+
+    actions.extract_iam_action = action_of
+    actions.dynamodb_service_context = context_of
+    evaluator.resolve_principal = limited
+    evaluator.enforce = recorded
+
+
+_subnets: dict[str, list[str]] = {}
+"""The subnets of functions in a VPC, by the name of their role. The emulator keeps no network of a function."""
+
+
+def remember_network(properties: dict[str, Any]) -> dict[str, Any]:
+    """Remember the subnets of a function that CloudFormation creates or updates."""
+    _subnets[properties["Role"].rpartition("/")[2]] = properties.get("VpcConfig", {}).get("SubnetIds", [])
+    return properties
+
+
+def _endpoint_policies(role: str) -> list[list[Any]]:
+    """What the endpoints of the VPC allow together to a function with this role; empty for a function outside.
+
+    As a permissions boundary does, it limits what the role allows.
+    """
+    ec2: Any = import_module("ministack.services.ec2")
+    networks = {ec2._subnets[subnet]["VpcId"] for subnet in _subnets.get(role, ())}
+    if not networks:
+        return []
+    policies = [one["PolicyDocument"] for one in ec2._vpc_endpoints.values() if one["VpcId"] in networks]
+    statements = [one for policy in policies for one in policy["Statement"] if one["Principal"] == "*"]
+    return [[import_module("ministack.core.iam_evaluator").parse_policy_document({"Statement": statements})]]
