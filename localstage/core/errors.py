@@ -5,6 +5,7 @@ StageError
 ├── MissingProgram     a program that the stage needs is not installed; the message has the command that installs it
 ├── ServiceError       a service (RabbitMQ, Redis, an emulator) did not start or has ended
 ├── PortTaken          a port that was asked for by number is in use
+├── RecursiveInvocation  a chain of requests invoked a function too often
 ├── AlreadyRunning     another stage runs in this folder
 └── NotRunning         a command that needs a running stage found none
 """
@@ -30,6 +31,10 @@ class ServiceError(StageError):
 
 class PortTaken(StageError):
     """A port asked for by number is in use."""
+
+
+class RecursiveInvocation(StageError):
+    """A chain of requests has invoked a function 16 times; Lambda stops the next invocation."""
 
 
 class AlreadyRunning(StageError):

@@ -33,14 +33,17 @@ def is_refusal(payload: bytes) -> bool:
 class Functions(Protocol):
     """Runs functions by their logical ids in the template."""
 
-    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+    async def invoke(
+        self, function_id: str, event: bytes, *, dedicated_to: str | None = None, trace: str = ""
+    ) -> Invocation:
         """Run one event and return its result. A function's failure is a result too, not an exception.
 
         ``dedicated_to`` is the id of an event source mapping that has one environment for its events alone, as a
         RabbitMQ mapping does. Without it the function's shared environments serve the event, up to its concurrency
-        limit.
+        limit. ``trace`` is the trace header of the request that the event comes from, if it has one.
 
         Raises:
+            localstage.core.errors.RecursiveInvocation: the chain of requests in ``trace`` invoked it too often.
             localstage.core.errors.StageError: the stage is stopping, or the environment could not be started.
         """
         ...

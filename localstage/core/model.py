@@ -34,6 +34,8 @@ class Function:
     environment: Mapping[str, str]
     layers: tuple[Layer, ...]
     reserved_concurrency: int | None = None
+    may_recurse: bool = False
+    """Whether a chain of requests may invoke it any number of times."""
 
 
 @dataclass(frozen=True)

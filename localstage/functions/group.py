@@ -9,6 +9,7 @@ from collections import deque
 
 from localstage.core.errors import StageError
 from localstage.core.invoker import Invocation, is_refusal
+from localstage.core.lineage import lineage
 from localstage.core.model import Function
 from localstage.core.reporter import Reporter
 from localstage.functions import payloads
@@ -55,9 +56,9 @@ class Group:
         self._loop = asyncio.get_running_loop()
         self._starts: set[asyncio.Task[None]] = set()
 
-    async def invoke(self, body: bytes) -> Invocation:
+    async def invoke(self, body: bytes, trace: str) -> Invocation:
         """Run one event. Cancelling removes a waiting event; one that an environment has taken runs to its end."""
-        event = Event(body, self._loop.create_future())
+        event = Event(body, self._loop.create_future(), lineage(trace, self.function.id))
         self.invocations += 1
         if self._idle:
             self._idle.pop().run(event)

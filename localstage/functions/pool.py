@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.core.errors import StageError
+from localstage.core.errors import RecursiveInvocation, StageError
 from localstage.core.invoker import Invocation
+from localstage.core.lineage import MOST, invocations
 from localstage.core.model import Function
 from localstage.core.reporter import Reporter
 from localstage.functions import payloads, watch
@@ -85,20 +86,25 @@ class FunctionPool:
         self._groups.clear()
         self._logs.clear()
 
-    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+    async def invoke(
+        self, function_id: str, event: bytes, *, dedicated_to: str | None = None, trace: str = ""
+    ) -> Invocation:
         """Run one event (JSON, at most 6 MB). A function's failure is a result, not an exception.
 
         Waits for an environment as long as the caller does. A call that is cancelled while it waits never runs.
 
         Raises:
+            RecursiveInvocation: the chain of requests of the header ``trace`` invoked it too often.
             StageError: the stage is stopping, or no process could be started.
         """
         if not self._running:
             raise StageError("the stage is stopping")
+        if invocations(trace, function_id) >= MOST and not self._functions[function_id].may_recurse:
+            raise RecursiveInvocation(f"{function_id}: a chain of requests invoked it {MOST} times")
         group = self._groups.get((function_id, dedicated_to)) or self._new_group(function_id, dedicated_to)
         if len(event) > payloads.MAX_REQUEST:
             return Invocation(payloads.request_too_large(), "Unhandled")
-        return await group.invoke(event)
+        return await group.invoke(event, trace)
 
     def status(self) -> dict[str, FunctionStatus]:
         """Counts for every function of the template."""

@@ -49,6 +49,7 @@ def read_functions(stack: Stack, root: Path, sources: Mapping[str, str]) -> dict
             environment={name: endpoint(name) or as_text(value) for name, value in variables.items()},
             layers=tuple(layers[name] for name in properties.get("Layers", ())),
             reserved_concurrency=None if reserved is None else int(reserved),
+            may_recurse=properties.get("RecursiveLoop") == "Allow",
         )
 
     return stack.read("AWS::Lambda::Function", function)

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from localstage.core.errors import StageError
+from localstage.core.errors import RecursiveInvocation, StageError
 from localstage.core.invoker import Functions
 from localstage.core.model import SqsMapping
 from localstage.core.reporter import Reporter
 from localstage.triggers.pacing import Backoff, Status, pause, wind_up
-from localstage.triggers.sqs_event import Message, build_event, failed_ids
+from localstage.triggers.sqs_event import Message, build_event, failed_ids, trace_of
 from localstage.triggers.sqs_queue import LONG_POLL, QueueUnavailable, SqsQueue
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class SqsTrigger:
 
     async def _handle(self, messages: Sequence[Message]) -> None:
         ids = {str(message["MessageId"]) for message in messages}
-        failed = await self._invoke(build_event(messages, self._arn), ids)
+        failed = await self._invoke(build_event(messages, self._arn), ids, trace_of(messages))
         done = [message for message in messages if message["MessageId"] not in failed]
         self._status.batches += 1
         self._status.records += len(done)
@@ -132,11 +132,14 @@ class SqsTrigger:
         if done:
             await self._delete(done)
 
-    async def _invoke(self, event: bytes, ids: set[str]) -> set[str]:
+    async def _invoke(self, event: bytes, ids: set[str], trace: str) -> set[str]:
         """Return the ids of the messages that stay in the queue."""
         mapping = self._mapping
         try:
-            result = await self._functions.invoke(mapping.function_id, event)
+            result = await self._functions.invoke(mapping.function_id, event, trace=trace)
+        except RecursiveInvocation as error:
+            self._failed(str(error), len(ids))
+            return ids
         except StageError as error:
             # The messages are not the cause. Without a pause, the whole queue would use up its receive counts.
             self._refused_pause = self._refused.next()

@@ -18,6 +18,11 @@ def build_event(messages: Sequence[Message], queue_arn: str) -> bytes:
     return json.dumps({"Records": records}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
+def trace_of(messages: Sequence[Message]) -> str:
+    """The trace header that SQS keeps of the request that sent the first message; empty if it had none."""
+    return str(messages[0].get("Attributes", {}).get("AWSTraceHeader", "")) if messages else ""
+
+
 def failed_ids(payload: bytes, ids: set[str]) -> set[str]:
     """Return which message ids a partial batch response reports, by Lambda's rules.
 

@@ -15,6 +15,7 @@ import pytest
 
 from faults.harness.poison import Poison, make
 from headrace.core.envelope import Envelope
+from localstage.core.lineage import MOST, lineage
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import ROOT, RunningStage
@@ -53,9 +54,10 @@ class Queues:
             for body in bodies:
                 channel.basic_publish(exchange, queue, body, pika.BasicProperties(delivery_mode=2), mandatory=True)
 
-    def send(self, queue: str, body: str, **attributes: str) -> None:
+    def send(self, queue: str, body: str, trace: str = "", **attributes: str) -> None:
         given = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
-        self.sqs.send_message(QueueUrl=queue, MessageBody=body, MessageAttributes=given)
+        system = {"AWSTraceHeader": {"DataType": "String", "StringValue": trace}} if trace else {}
+        self.sqs.send_message(QueueUrl=queue, MessageBody=body, MessageAttributes=given, MessageSystemAttributes=system)
 
 
 @pytest.fixture
@@ -138,6 +140,19 @@ def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons(
         one.mark.decode() for one in poison if one.reason == "newer_version"
     }
     assert letters(operator, to=began)["count"] == 0
+
+
+def test_a_record_that_was_sent_again_more_often_than_lambda_lets_a_loop_run_is_stored(
+    platform: RunningStage, queues: Queues
+) -> None:
+    """P6: a throttled record is sent to the queue that it came from, for up to a day."""
+    room, header = unique("room"), ""
+    for _ in range(MOST + 1):
+        header = f"Lineage={lineage(header, 'PersistEvents')}"
+
+    queues.send(queues.retry, good(room, "throttled-for-hours").decode(), trace=header)
+
+    assert [item["messageId"] for item in Client(platform).wait_for(room, 1)] == ["throttled-for-hours"]
 
 
 def test_a_redrive_stores_letters_that_validate_now_and_moves_no_other(

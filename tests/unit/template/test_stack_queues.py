@@ -38,6 +38,29 @@ def test_the_retry_mapping_delivers_one_record_and_returns_failed_ones(template_
     assert retry["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
+def test_a_function_may_run_in_a_loop_only_if_it_sends_to_the_queue_that_invokes_it(
+    template_stack: TemplateStack,
+) -> None:
+    """P6: Lambda stops other loops after 16 rounds; throttled records go around for up to a day."""
+    invokes = {
+        (one["FunctionName"]["Ref"], one["EventSourceArn"]["Fn::GetAtt"][0])
+        for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values()
+        if "Queues" not in one
+    }
+    loops = {
+        function
+        for function, queue in invokes
+        if template_stack.role_of(function) in template_stack.may("sqs:SendMessage", queue)
+    }
+    allowed = {
+        name
+        for name, one in template_stack.of_type("AWS::Lambda::Function").items()
+        if one.get("RecursiveLoop") == "Allow"
+    }
+
+    assert loops == allowed == {"PersistEvents"}
+
+
 def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(template_stack: TemplateStack) -> None:
     assert template_stack.may("sqs:SendMessage", "DeadLetterQueue") == set()
     sources = [

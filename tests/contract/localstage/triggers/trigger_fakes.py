@@ -62,7 +62,9 @@ class FakeFunctions:
     async def _succeed(self, _: Call) -> Invocation:
         return OK
 
-    async def invoke(self, function_id: str, event: bytes, *, dedicated_to: str | None = None) -> Invocation:
+    async def invoke(
+        self, function_id: str, event: bytes, *, dedicated_to: str | None = None, trace: str = ""
+    ) -> Invocation:
         call = Call(function_id, json.loads(event), len(event), dedicated_to)
         self.calls.append(call)
         self.running[dedicated_to] += 1
