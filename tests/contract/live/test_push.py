@@ -100,7 +100,7 @@ def test_a_request_is_signed_as_botocore_signs_it(
     ],
 )
 def test_statuses_of_api_gateway_become_push_results(
-    gateway: HttpServer, pusher: MakePusher, answer: bytes, verdict: str
+    gateway: HttpServer, pusher: MakePusher, answer: bytes, verdict: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gateway.answer = lambda request: answer if request.connection_id == "odd" else OK
 
@@ -108,6 +108,7 @@ def test_statuses_of_api_gateway_become_push_results(
 
     assert pusher().deliver(sends, 10) == ["sent", verdict, "sent"]
     assert pusher().deliver(sends, 10) == ["sent", verdict, "sent"]
+    assert ("Unexpected" in capsys.readouterr().out) == (verdict == "refused"), "no repetition mends it"
     if verdict != "sent":
         assert b"2" not in frames_by_connection(gateway)["odd"]
 

@@ -177,9 +177,12 @@ def test_a_partial_failure_is_reported_per_record(queue: tuple[Any, str]) -> Non
     assert sorted(int(message["Body"]) for message in receive(sqs, url)) == list(range(0, 25, 2))
 
 
-def test_a_missing_queue_or_service_is_a_result_without_an_exception(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_queue_or_service_is_a_result_without_an_exception(
+    aws: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     missing = SqsRetryLane(f"{aws}/123456789012/Nowhere", client("sqs"))
     assert isinstance(missing.send([RetryRecord(b"1")])[0], RetryLaneUnavailable)
+    assert "Unexpected" in capsys.readouterr().out
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     away = SqsRetryLane("http://127.0.0.1/123456789012/RetryQueue", client("sqs"))

@@ -28,8 +28,9 @@ def created(manager: Any, text: str) -> str:
     return str(manager.create_secret(Name=f"secret-{uuid.uuid4()}", SecretString=text)["ARN"])
 
 
-def test_a_secret_that_was_never_rotated_has_one_version(manager: Any) -> None:
+def test_a_secret_that_was_never_rotated_has_one_version(manager: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert Secrets().versions(created(manager, "first")) == ["first"]
+    assert "Unexpected" not in capsys.readouterr().out
 
 
 def test_a_rotated_secret_has_its_current_and_its_previous_version(manager: Any) -> None:
@@ -44,9 +45,13 @@ def test_a_rotated_secret_has_its_current_and_its_previous_version(manager: Any)
     assert secrets.text(arn) == "third"
 
 
-def test_a_secret_that_does_not_exist_is_unavailable(manager: Any) -> None:
+def test_a_secret_that_does_not_exist_is_unavailable_and_sets_an_alarm(
+    manager: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SecretsUnavailable, match="ResourceNotFoundException"):
         Secrets().versions(created(manager, "first") + "x")
+
+    assert '"Unexpected":[1.0]' in capsys.readouterr().out.replace(" ", "")
 
 
 def test_a_secret_is_in_no_log_line_of_any_level(manager: Any, caplog: pytest.LogCaptureFixture) -> None:

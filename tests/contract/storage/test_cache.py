@@ -84,7 +84,9 @@ def test_a_call_without_keys_returns_no_values(subject: Subject) -> None:
     assert subject.cache.add_many({}) == []
 
 
-def test_an_unavailable_cache_is_tried_every_five_seconds(redis_node: RedisNode) -> None:
+def test_an_unavailable_cache_is_tried_every_five_seconds_and_counted(
+    redis_node: RedisNode, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Fault 17: a cache client with its default retries."""
     redis_node.start()
     now = [0.0]
@@ -108,6 +110,7 @@ def test_an_unavailable_cache_is_tried_every_five_seconds(redis_node: RedisNode)
 
     assert cache.get_many(["a"]) == [None]
     assert len(connections) == 1
+    assert capsys.readouterr().out.replace(" ", "").count('"CacheUnavailable":[1.0]') == 1
 
 
 class Pointing:

@@ -66,6 +66,7 @@ def test_an_untrusted_token_is_a_401_in_the_form_of_api_gateway(
     assert '"ConnectRefused":[1.0]' in capsys.readouterr().out.replace(" ", "")
 
 
-def test_an_unavailable_issuer_is_not_a_401() -> None:
+def test_an_unavailable_issuer_is_not_a_401_and_sets_an_alarm(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Unavailable):
         decide(event(), Verifier(Unavailable("down")))
+    assert "Unexpected" in capsys.readouterr().out

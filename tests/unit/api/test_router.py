@@ -12,7 +12,8 @@ from pydantic import TypeAdapter
 from headrace.api.params import AnyBody, Params
 from headrace.api.router import Api, Handler, Reply, Request, Route, connection_handler, frame_handler, http_handler
 from headrace.api.statistics import RequestTimes
-from headrace.core.errors import ConfigurationError, NotFound, StoreUnavailable
+from headrace.core.errors import ConfigurationError, NotFound, RateLimited, StoreUnavailable
+from headrace.runtime.aws import AwsError
 from headrace.runtime.observability import LogThrottle, logger
 from tests.fakes.clock import FixedClock
 from tests.worlds.functions import FUNCTIONS, app
@@ -189,18 +190,35 @@ def test_an_unexpected_error_is_counted_and_its_text_stays_private(
     assert '"Unexpected":[1.0]' in capsys.readouterr().out.replace(" ", "")
 
 
-def test_an_unavailable_table_is_a_503_and_the_log_names_the_route(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unavailable_table_is_a_503_and_the_log_names_the_route_and_the_code(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """A copied wrapper once logged "a page could not be read" for a read mark."""
-    status, body = answered(Route(failing(StoreUnavailable("the table is out of reach"))))
+    error = StoreUnavailable("the table is out of reach")
+    error.__cause__ = AwsError("ServiceUnavailable")
+    status, body = answered(Route(failing(error)))
 
     assert (status, body["error"]["code"]) == (503, "unavailable")
     assert body["error"]["retryAfter"] > 0
     assert "GET /x failed: the table is out of reach" in caplog.text
+    assert [vars(record)["code"] for record in caplog.records] == ["ServiceUnavailable"]
 
 
 def test_a_users_own_error_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert answered(Route(failing(NotFound("no such room"))))[0] == 404
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize(("error", "counted"), [(RateLimited("too many"), True), (StoreUnavailable("away"), False)])
+def test_a_connection_that_a_client_may_not_open_is_counted(
+    error: Exception, counted: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """API Gateway counts every answer but a 200 as an error of the function; an alarm takes these away from it."""
+    api = Api({"$connect": Route(failing(error))}, lambda: None, CLOCK)
+
+    assert connection_handler(api)(frame_event("$connect"))["statusCode"] != 200
+
+    assert ("ConnectLimited" in capsys.readouterr().out) == counted
 
 
 def test_every_request_is_timed_under_its_route_even_if_it_fails() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headrace.core import times
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
 from headrace.delivery.acceptor import Acceptor
@@ -52,6 +53,17 @@ def test_accepted_events_are_stored() -> None:
 
     assert {row["messageId"] for row in write_path.rows()} == {str(number) for number in range(150)}
     assert write_path.retry.records == []
+
+
+def test_the_wait_of_the_oldest_event_of_a_batch_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """475,000 events in few records once stayed below an alarm that counted records."""
+    earlier = times.iso(CLOCK.now() - 90 * times.SECOND)
+
+    WritePath().persist(envelope(), Envelope("chat", "c-2", earlier, [event("m-2")]).encode(), b"poison")
+
+    (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "WaitSeconds" in line]
+    assert line["WaitSeconds"] == [90.0]
+    assert line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
 
 
 def test_redelivery_redrive_and_client_retries_change_no_row() -> None:

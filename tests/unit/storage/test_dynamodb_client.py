@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.core.caller import Caller
-from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.live.connections import Connections
 from headrace.live.dynamodb import DynamoConnections
 from headrace.runtime.aws import AwsClient, client
@@ -86,6 +86,50 @@ def test_every_adapter_maps_throttling_and_outages_alike(call: Callable[[Any], o
         with pytest.raises(StoreUnavailable) as raised:
             call(played(lambda _, response=response: response))
         assert not isinstance(raised.value, StoreThrottled)
+
+
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException", "ValidationException"])
+@pytest.mark.parametrize("call", ADAPTERS.values(), ids=ADAPTERS)
+def test_a_refusal_that_only_a_change_mends_is_counted(
+    call: Callable[[Any], object], code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A missing right once looked like an outage, and set no alarm."""
+    with pytest.raises(StoreUnavailable):
+        call(played(lambda _: refusal(code)))
+
+    assert capsys.readouterr().out.replace(" ", "").count('"Unexpected":[1.0]') == 1
+
+
+def test_a_refusal_that_only_a_change_mends_is_logged_with_its_operation_and_code(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with pytest.raises(StoreUnavailable):
+        ADAPTERS["rooms"](played(lambda _: refusal("UnrecognizedClientException")))
+
+    assert "AWS refused get_item: UnrecognizedClientException" in caplog.text
+    assert "no" not in [word for record in caplog.records for word in record.getMessage().split()]
+
+
+def test_an_outage_or_an_item_that_the_table_refuses_is_not_counted_as_unexpected(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for code, status in (("InternalServerError", 500), ("ThrottlingException", 400)):
+        with pytest.raises(StoreUnavailable):
+            ADAPTERS["rooms"](played(lambda _, code=code, status=status: refusal(code, status)))
+    store = DynamoStore(dynamodb=played(lambda _: refusal("ValidationException")))
+    (outcome,) = store.put_many(Table("Messages", ("roomId",)), [{"roomId": "kitchen"}])
+
+    assert isinstance(outcome, PoisonRecord)
+    assert "Unexpected" not in capsys.readouterr().out
+
+
+def test_a_denied_write_of_events_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    store = DynamoStore(dynamodb=played(lambda _: refusal("AccessDeniedException")))
+
+    (outcome,) = store.put_many(Table("Messages", ("roomId",)), [{"roomId": "kitchen"}])
+
+    assert isinstance(outcome, StoreUnavailable)
+    assert '"Unexpected":[1.0]' in capsys.readouterr().out.replace(" ", "")
 
 
 def test_a_response_that_is_not_json_stores_nothing() -> None:

@@ -23,7 +23,7 @@ from headrace.api.auth import SUBPROTOCOL, caller_from_claims
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable, echo
 from headrace.core.urls import is_https_or_loopback
-from headrace.runtime.observability import Meter, correlate, report
+from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
 FETCH_SECONDS = 1.5
 """The longest time for one of the two documents, and for each read of it."""
@@ -131,6 +131,9 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
         meter.count("ConnectRefused")
         meter.flush()
         raise Exception("Unauthorized") from None
+    except Exception as error:
+        report_unexpected(error)
+        raise
     effect = "Deny" if CONNECT_SCOPES.isdisjoint(caller.scopes) else "Allow"
     statement = {"Action": "execute-api:Invoke", "Effect": effect, "Resource": str(event["methodArn"])}
     return {

@@ -170,6 +170,18 @@ def own_fields(frame: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in frame.items() if name not in HEAD_FIELDS}
 
 
+def frame_fields(
+    frame: Mapping[str, Any], body: type[Params] | None, query: type[Params] | None
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The fields of a frame's action: those of the ``body``, and all others as the ``query``'s, if it has a model."""
+    own = own_fields(frame)
+    if query is None:
+        return own, None
+    names = names_of(body)[0] if body else []
+    others = {name: value for name, value in own.items() if name not in names}
+    return {name: own[name] for name in names if name in own}, others
+
+
 def http_body(event: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON object in an HTTP API event's body.
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
-from headrace.api.params import Params, http_body, names_of, own_fields, parse_object, path_parameters, read
+from headrace.api.params import Params, frame_fields, http_body, parse_object, path_parameters, read
 from headrace.api.rates.rate_limiter import READS, RateLimiter, RouteLimit
 from headrace.api.responses import REQUEST_ID
 from headrace.api.statistics import RequestTimes
@@ -227,7 +227,12 @@ def connection_handler(api: Api) -> Handler:
             )
             return {"statusCode": 200, "headers": headers} if headers else {"statusCode": 200}
 
-        return call.answered(work, lambda error: responses.http_error(error, call.headers))
+        def refuse(error: Exception) -> dict[str, Any]:
+            if mapping_of(error).status < 500:  # API Gateway counts these too, among the errors of its functions
+                call.meter.count("ConnectLimited")
+            return responses.http_error(error, call.headers)
+
+        return call.answered(work, refuse)
 
     return handle
 
@@ -257,7 +262,8 @@ def frame_handler(api: Api, actions: str = "", renewed: Callable[[str], int] = l
             nonlocal request_id
             content = parse_object(event.get("body"), "frame")
             request_id = responses.request_id_of(content)
-            result = answer(api, route, call, lambda: find_caller(event), lambda: _fields_of(route, content))
+            fields = (*frame_fields(content, route.body, route.query), content)
+            result = answer(api, route, call, lambda: find_caller(event), lambda: fields)
             return responses.frame(result, request_id, call.headers[REQUEST_ID])
 
         def refuse(error: Exception) -> dict[str, Any]:
@@ -267,16 +273,6 @@ def frame_handler(api: Api, actions: str = "", renewed: Callable[[str], int] = l
         return call.answered(work, refuse)
 
     return handle
-
-
-def _fields_of(route: Route, content: dict[str, Any]) -> Fields:
-    """The fields of a frame: those of the body's model, and all others as the query's."""
-    own = own_fields(content)
-    if route.query is None:
-        return own, None, content
-    names = names_of(route.body)[0] if route.body else []
-    query = {name: value for name, value in own.items() if name not in names}
-    return {name: own[name] for name in names if name in own}, query, content
 
 
 def _no_route(_services: object, _request: object) -> Any:
@@ -293,4 +289,5 @@ def _log(key: str, error: HeadraceError, meter: Meter) -> None:
     if isinstance(error, ConfigurationError):
         meter.count("Unexpected")
     if mapping_of(error).status >= 500:
-        report(f"{key} {type(error).__name__}", f"{key} failed: {error.message}", level="error")
+        code = getattr(error.__cause__, "code", None)  # of an answer of AWS
+        report(f"{key} {type(error).__name__}", f"{key} failed: {error.message}", level="error", code=code)

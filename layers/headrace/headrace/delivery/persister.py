@@ -16,6 +16,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from aws_lambda_powertools.metrics import MetricUnit
+
 from headrace.core import times
 from headrace.core.envelope import Envelope, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
@@ -163,6 +165,10 @@ class Persister:
                 unstored.append(read)
             else:
                 parsed[index] = read
+        if parsed:
+            oldest = min(times.micros_of(record.envelope.accepted_at) for record in parsed.values())
+            waited = max(0, self._clock.now() - oldest) / times.SECOND  # clocks differ
+            meter.measure("WaitSeconds", waited, MetricUnit.Seconds)
         unstored.extend(self._repacked(parsed, self._writer.write(parsed, "main", meter)))
         return unstored
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from botocore.config import Config
@@ -18,12 +19,19 @@ from botocore.session import Session, get_session
 from botocore.utils import get_environ_proxies
 
 from headrace.core.errors import ConfigurationError
+from headrace.runtime.observability import report_refusal
 
 AwsClient = Any
 """A client of boto3, which makes the class of each service at run time."""
 
 CONNECT_SECONDS = 1.0
 USER_AGENT = "headrace"
+
+_REFUSAL = re.compile(
+    "AccessDenied|Signature|Token|UnrecognizedClient|"  # a right, or the credentials of the role
+    "NonExistentQueue|QueueDoesNotExist|ResourceNotFound|"  # a table, an index, a queue or a secret
+    "DecryptionFailure|InvalidParameter|InvalidRequest|MissingParameter|Serialization|Validation"  # a parameter
+)
 
 for _library in ("boto3", "botocore", "urllib3"):
     # Below this level they log requests and responses, with secrets, tokens and messages. With LogLevel DEBUG, Lambda
@@ -98,8 +106,12 @@ def tls_context() -> ssl.SSLContext:
     return ssl.create_default_context(cafile=session().get_config_variable("ca_bundle"))
 
 
-def call(operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
+def call(
+    operation: Callable[..., dict[str, Any]], *, expected: Collection[str] = (), **parameters: Any
+) -> dict[str, Any]:
     """The answer to one call; ``operation`` is a method of a client.
+
+    A refusal that no repetition mends is reported, unless its code is ``expected``.
 
     Raises:
         AwsError: the service refused it; NoAnswer: there was no complete answer.
@@ -107,11 +119,19 @@ def call(operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[st
     try:
         answer = operation(**parameters)
     except (ClientError, BotoCoreError) as error:
-        raise aws_error(error) from None
+        found = aws_error(error)
+        if is_refusal(found.code) and found.code not in expected:
+            report_refusal(operation.__name__, found.code)
+        raise found from None
     if "RequestId" not in answer["ResponseMetadata"]:
         # boto3 takes the page of a proxy for an empty answer, which would mean that all rows are written.
         raise NoAnswer("NotFromAws")
     return answer
+
+
+def is_refusal(code: str) -> bool:
+    """Whether only a change of a right, a resource or the code mends what AWS refused with this ``code``."""
+    return _REFUSAL.search(code) is not None
 
 
 def aws_error(error: BaseException | None) -> AwsError:

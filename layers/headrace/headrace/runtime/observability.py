@@ -85,16 +85,29 @@ def report(kind: str, message: str, *, level: str = "warning", **fields: Any) ->
         getattr(logger, level)(message, extra={"kind": kind, "count": count, **fields})
 
 
+def report_refusal(operation: str, code: str) -> None:
+    """Log the ``code`` with which AWS refused a call for a reason that only a change mends, and count it.
+
+    The metric is ``Unexpected``: to the client, the service is unavailable, which sets no alarm.
+    """
+    _count_unexpected()
+    report(f"refused {operation} {code}", f"AWS refused {operation}: {code}", level="error")
+
+
 def report_unexpected(error: BaseException) -> None:
     """Log where ``error`` was raised, but not its message, which may quote a client's data.
 
     The caller still responds to the client, so Lambda counts no error; the metric ``Unexpected`` counts it instead.
     """
+    _count_unexpected()
+    where = "".join(traceback.format_tb(error.__traceback__)[-8:])
+    report(f"unexpected {type(error).__name__}", "an unexpected error", level="error", traceback=where)
+
+
+def _count_unexpected() -> None:
     meter = Meter()
     meter.count("Unexpected")
     meter.flush()
-    where = "".join(traceback.format_tb(error.__traceback__)[-8:])
-    report(f"unexpected {type(error).__name__}", "an unexpected error", level="error", traceback=where)
 
 
 class Meter:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.errors import ConfigurationError, SecretsUnavailable
-from headrace.runtime.aws import AwsClient, aws_error, client
+from headrace.runtime.aws import AwsClient, aws_error, client, is_refusal
+from headrace.runtime.observability import report_refusal
 
 FOREVER = 10 * 365 * 24 * 3600
 """Seconds; no environment lives that long."""
@@ -60,6 +61,8 @@ class Secrets:
         except GetParameterError as error:
             # Its message is that of the service.
             code = aws_error(error.__context__).code
+            if is_refusal(code) and not version:  # a secret may have no version before
+                report_refusal("get_secret_value", code)
             kind = _NoSuchVersion if code == "ResourceNotFoundException" else SecretsUnavailable
             raise kind(f"the secret could not be read: {code}") from None
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from headrace.core.errors import CacheUnavailable
 from headrace.core.urls import LOOPBACK
 from headrace.runtime.breaker import Cooldown
+from headrace.runtime.observability import Meter
 from headrace.runtime.settings import CacheSettings
 from headrace.storage.ports import Command, milliseconds
 
@@ -70,6 +71,9 @@ class RedisCache:
             return self._run(commands)
         except Exception as error:
             self._cooldown.start()
+            meter = Meter()
+            meter.count("CacheUnavailable")
+            meter.flush()
             raise CacheUnavailable(f"the cache does not answer: {type(error).__name__}") from error
 
     def _run(self, commands: Sequence[Command]) -> list[Any]:

@@ -15,6 +15,7 @@ from botocore.credentials import Credentials
 from headrace.core.times import SECOND, Clock
 from headrace.live.push.connection_pool import ConnectionPool
 from headrace.live.push_service import Push, PushResult
+from headrace.runtime.observability import report_refusal
 
 TRIES = 4
 FIRST_PAUSE = 0.05
@@ -35,6 +36,8 @@ class ApiGatewayPusher:
         hashes = {id(frame): sha256(frame).hexdigest() for send in sends for frame in send.frames}
         deliveries = [_Delivery(send, self._signer, hashes) for send in sends]
         self._connections.run([each for each in deliveries if each.left], seconds)
+        for status in {each.status for each in deliveries if each.result == "refused"}:
+            report_refusal("post_to_connection", f"HTTP {status}")
         return [each.result for each in deliveries]
 
 
@@ -49,6 +52,8 @@ class _Delivery:
         self._tries = 0
         self._is_asked = False
         """Whether the current frame was sent."""
+        self.status = 0
+        """The status of the last answer; 0: there was none in time."""
         self.result: PushResult = "unsent" if send.frames else "sent"
 
     @property
@@ -60,6 +65,7 @@ class _Delivery:
         return self._signer.head(self._send.connection_id, self._hashes[id(frame)], len(frame)) + frame
 
     def answered(self, status: int) -> float | None:
+        self.status = status
         if 200 <= status < 300:
             self._at, self._tries, self._is_asked = self._at + 1, 0, False
             if self.left:

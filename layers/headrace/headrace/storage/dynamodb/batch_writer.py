@@ -115,7 +115,8 @@ class _Writes:
 
     def _call(self, rows: Rows) -> Rows:
         """One BatchWriteItem; the rows that were not processed."""
-        response = call(self._dynamodb.batch_write_item, RequestItems={self._table.name: list(rows.values())})
+        requests = {self._table.name: list(rows.values())}
+        response = call(self._dynamodb.batch_write_item, expected=_INVALID_ITEM, RequestItems=requests)
         unprocessed = response.get("UnprocessedItems", {}).get(self._table.name, ())
         return {key: rows[key] for key in self._keys(request["PutRequest"]["Item"] for request in unprocessed)}
 
@@ -144,7 +145,7 @@ class _Lookups(_Writes):
     def _call(self, rows: Rows) -> Rows:
         """One BatchGetItem; the keys that were not processed."""
         request = {"Keys": list(rows.values()), **self._parameters}
-        response = call(self._dynamodb.batch_get_item, RequestItems={self._table.name: request})
+        response = call(self._dynamodb.batch_get_item, expected=_INVALID_ITEM, RequestItems={self._table.name: request})
         self.found.update(self._keys(response["Responses"].get(self._table.name, ())))
         left = response.get("UnprocessedKeys", {}).get(self._table.name, {}).get("Keys", ())
         return {key: rows[key] for key in self._keys(left)}
