@@ -105,6 +105,8 @@ def _check_metrics(metrics: list[dict[str, Any]]) -> None:
         raise ValueError(f"{ALARM}: Metrics: at most {_MAX_METRICS} with MetricStat")
     if sum(str(one.get("ReturnData", True)).lower() == "true" for one in metrics) != 1:
         raise ValueError(f"{ALARM}: Metrics: exactly one must have ReturnData")
+    if not any("MetricStat" in one or "Period" in one for one in metrics if "SELECT" not in str(one)):
+        raise ValueError(f"{ALARM}: Period must not be null")
 
 
 def _accept_metric_math() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.docs.test_metrics import in_code
 from tests.unit.template_stack import ROOT, TemplateStack
 
 BROKER_NAME = {"Fn::Sub": "${AWS::StackName}-${BrokerDeploymentMode}"}
@@ -87,9 +88,55 @@ def test_a_stopped_mapping_sets_an_alarm_and_a_restarting_one_does_not(template_
     assert alarm["Period"] * alarm["EvaluationPeriods"] == 900
 
 
-def test_no_alarm_has_more_metrics_than_cloudwatch_takes(template_stack: TemplateStack) -> None:
-    for alarm in template_stack.alarms.values():
-        assert sum("MetricStat" in one for one in alarm.get("Metrics", [])) <= 10
+@pytest.mark.parametrize("branch", [1, 2], ids=["cluster", "single node"])
+def test_an_alarm_has_a_period_and_no_more_metrics_than_cloudwatch_takes(
+    template_stack: TemplateStack, branch: int
+) -> None:
+    """Without a metric to take it from, CloudWatch refuses the returned expression: "Period must not be null"."""
+    refused = []
+    for name, alarm in template_stack.alarms.items():
+        metrics = branches(alarm.get("Metrics", []), branch)
+        stats = [one["MetricStat"] for one in metrics if "MetricStat" in one]
+        (returned,) = [one for one in metrics if one.get("ReturnData")] or [alarm]
+        period = returned.get("Period")
+        period = period["Fn::If"][branch] if isinstance(period, dict) else period
+        if len(stats) > 10 or not (stats or isinstance(period, int)):
+            refused.append(name)
+
+    assert refused == []
+
+
+# Metrics of AWS with the dimensions that each service gives them.
+OF_AWS = {
+    ("AWS/AmazonMQ", "ConnectionCount"): {"Broker"},
+    ("AWS/AmazonMQ", "RabbitMQDiskFree"): {"Broker"},
+    ("AWS/AmazonMQ", "RabbitMQDiskFreeLimit"): {"Broker"},
+    ("AWS/AmazonMQ", "RabbitMQMemLimit"): {"Broker"},
+    ("AWS/AmazonMQ", "RabbitMQMemUsed"): {"Broker"},
+    ("AWS/ApiGateway", "5xx"): {"ApiId"},
+    ("AWS/ApiGateway", "Count"): {"ApiId"},
+    ("AWS/ApiGateway", "ExecutionError"): {"ApiId", "Stage"},
+    ("AWS/ApiGateway", "IntegrationError"): {"ApiId", "Stage"},
+    ("AWS/Lambda", "Errors"): {"FunctionName"},
+    ("AWS/Lambda", "RecursiveInvocationsDropped"): {"FunctionName"},
+    ("AWS/Lambda", "Throttles"): {"FunctionName"},
+    ("AWS/SQS", "ApproximateAgeOfOldestMessage"): {"QueueName"},
+    ("AWS/SQS", "ApproximateNumberOfMessagesVisible"): {"QueueName"},
+}
+
+
+@pytest.mark.parametrize("branch", [1, 2], ids=["cluster", "single node"])
+def test_something_writes_every_metric_of_an_alarm_with_these_dimensions(
+    template_stack: TemplateStack, branch: int
+) -> None:
+    """An alarm on a metric that nothing writes is accepted, and never on."""
+    written = OF_AWS | {("Headrace", name): {"service", *dimensions} for name, dimensions in in_code().items()}
+    for name, alarm in template_stack.alarms.items():
+        metrics = branches(alarm.get("Metrics", []), branch)
+        for one in [one["MetricStat"]["Metric"] for one in metrics if "MetricStat" in one] or [alarm]:
+            if "MetricName" in one:
+                given = {each["Name"] for each in one["Dimensions"]}
+                assert (name, written.get((one["Namespace"], one["MetricName"]))) == (name, given)
 
 
 def test_the_stack_passes_every_parameter_of_the_nested_template(template_stack: TemplateStack) -> None:
@@ -114,11 +161,13 @@ def test_the_runbook_has_a_section_for_every_alarm_and_for_no_other(template_sta
 
 
 def test_no_alarm_counts_refusals_that_clients_cause(template_stack: TemplateStack) -> None:
-    """API Gateway's IntegrationError has the 429 of a connection over a limit."""
+    """API Gateway's IntegrationError has the 429 of a connection over a limit, which is taken away from it."""
     alarms = str(list(template_stack.alarms.values()))
+    expression = template_stack.alarms["WebSocketErrorsAlarm"]["Metrics"][0]["Expression"]
 
-    assert "ExecutionError" in alarms
-    assert [name for name in ("IntegrationError", "ClientError", "4xx") if name in alarms] == []
+    assert [name for name in ("ClientError", "4xx") if name in alarms] == []
+    assert alarms.count("IntegrationError") == 1
+    assert "FILL(integration, 0) - FILL(limited, 0)" in expression
 
 
 def test_errors_of_every_function_set_an_alarm(template_stack: TemplateStack) -> None:
@@ -128,6 +177,10 @@ def test_errors_of_every_function_set_an_alarm(template_stack: TemplateStack) ->
     behind_apis = {
         ("HttpErrorsAlarm", "5xx"): [{"Name": "ApiId", "Value": {"Ref": "HttpApi"}}],
         ("WebSocketErrorsAlarm", "ExecutionError"): [
+            {"Name": "ApiId", "Value": api},
+            {"Name": "Stage", "Value": stage},
+        ],
+        ("WebSocketErrorsAlarm", "IntegrationError"): [
             {"Name": "ApiId", "Value": api},
             {"Name": "Stage", "Value": stage},
         ],
