@@ -89,13 +89,21 @@ e2e: setup ## run the tests of the whole local stage, and some fault scenarios
 test-api: setup ## send generated requests and frames and all kinds of tokens to a stage   [CASES=5000]
 	@API_CASES=$(or $(CASES),5000) $(PY) -m pytest -q tests/api
 
-validate: .local/sam/bin/sam ## check the templates with sam validate --lint
+validate: .local/sam/bin/sam .local/linters/bin/checkov ## check the templates and their policies: sam validate --lint, cfn-lint, checkov, parliament
 	@export AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0; \
 	for template in template.yaml templates/*.yaml; do $< validate --lint --template $$template || exit 1; done
+	@.local/sam/bin/cfn-lint --regions eu-central-1 ap-southeast-2 -- template.yaml templates/*.yaml
+	@$(PY) -m tools.linters .local/linters/stack
+	@.local/linters/bin/checkov --config-file tools/linters/checkov.yaml --file .local/linters/stack/stack.json templates/*.yaml
+	@.local/linters/bin/python -W ignore tools/linters/iam.py .local/linters/stack/policies
 
 .local/sam/bin/sam: requirements/sam.txt | setup
 	@echo "headrace: setting up the SAM CLI (once)" >&2
 	@.venv/bin/uv venv --quiet --clear .local/sam && VIRTUAL_ENV=$(CURDIR)/.local/sam .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
+
+.local/linters/bin/checkov: requirements/linters.txt | setup
+	@echo "headrace: setting up checkov and parliament (once)" >&2
+	@.venv/bin/uv venv --quiet --clear .local/linters && VIRTUAL_ENV=$(CURDIR)/.local/linters .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
 invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json]
 	@$(PY) -m rehearsal.containers invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}"
@@ -162,7 +170,7 @@ docs: .local/docs/bin/zensical ## build the documentation site in .local/site
 	@.venv/bin/uv venv --quiet --clear .local/docs && VIRTUAL_ENV=$(CURDIR)/.local/docs .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
 lock: setup ## refresh the lock files from the *.in files
-	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/rehearsal requirements/docs; do \
+	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/rehearsal requirements/linters requirements/docs; do \
 	  .venv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
 	    --python-version 3.11 $$in.in -o $$in.txt || exit 1; done
 

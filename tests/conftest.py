@@ -2,8 +2,43 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from botocore.model import OperationModel
+from botocore.validate import ParamValidator
 from hypothesis import settings
+
+from headrace.runtime import aws
 
 # A deadline would be a timed assertion, which fails on a slow machine.
 settings.register_profile("headrace", deadline=None)
 settings.load_profile("headrace")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _requests_match_aws_models() -> Iterator[None]:
+    """Every request that the layer makes in this process is one that AWS's own model of the service allows.
+
+    The clients of the layer do not check parameters, and emulators take what AWS refuses.
+    """
+    validator = ParamValidator()
+
+    def check(operation: OperationModel, parameters: dict[str, Any]) -> None:
+        report = validator.validate(parameters, operation.input_shape)
+        assert not report.has_errors(), f"{operation.name}: {report.generate_report()}"
+
+    def before_serializing(params: dict[str, Any], model: OperationModel, **_: Any) -> None:
+        check(model, params)
+
+    def before_sending(params: dict[str, Any], model: OperationModel, **_: Any) -> None:
+        check(model, json.loads(params["body"]))  # storage/dynamodb/direct.py wrote it
+
+    events = aws.session().get_component("event_emitter")
+    events.register("before-parameter-build.*.*", before_serializing)
+    events.register_last("before-call.dynamodb.BatchWriteItem", before_sending)
+    yield
+    events.unregister("before-parameter-build.*.*", before_serializing)
+    events.unregister("before-call.dynamodb.BatchWriteItem", before_sending)
