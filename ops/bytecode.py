@@ -14,6 +14,8 @@ from localstage.core.errors import StageError
 
 RUNTIME = "python3.13"
 """The Python of the functions."""
+MAGIC = (3571).to_bytes(2, "little") + b"\r\n"
+"""The start of its bytecode: ``MAGIC_NUMBER`` of importlib.util, which stays the same in all releases of 3.13."""
 UNUSED = (
     "aws_lambda_powertools.event_handler",
     "aws_lambda_powertools.utilities.auth_alpha",
@@ -43,3 +45,16 @@ def add_bytecode(build: Path, python: str | Path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise StageError(f"compiling the layers failed:\n{done.stdout}{done.stderr}")
+
+
+def check_bytecode(build: Path) -> None:
+    """Check that the runtime uses the bytecode of the layers in ``build``; of another Python, it ignores it.
+
+    Raises:
+        StageError: there is no bytecode, or some of it is of another Python.
+    """
+    files = sorted(build.glob("*/python/**/*.pyc"))
+    wrong = [file for file in files if file.read_bytes()[:4] != MAGIC]
+    if wrong or not files:
+        named = f"{wrong[0]} and {len(wrong) - 1} more are" if wrong else f"{build} has none that is"
+        raise StageError(f"bytecode of the layers: {named} not of {RUNTIME}")

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from localstage.core.errors import MissingProgram, StageError
 from localstage.template import parameters
-from ops.bytecode import RUNTIME, add_bytecode
+from ops.bytecode import RUNTIME, add_bytecode, check_bytecode
 
 ROOT = Path(__file__).resolve().parents[1]
 SAM = ROOT / ".local" / "sam" / "bin" / "sam"
@@ -83,6 +83,7 @@ def _compile() -> None:
         print(f"headrace: no {RUNTIME} on the path: cold starts compile the layers, and take longer", file=sys.stderr)
     else:
         add_bytecode(BUILD, python)
+        check_bytecode(BUILD)
 
 
 def _run(arguments: list[str]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from localstage.core.errors import MissingProgram
-from ops.bytecode import RUNTIME, add_bytecode
+from ops.bytecode import RUNTIME, add_bytecode, check_bytecode
 from rehearsal.errors import RehearsalError
 
 ROOT = Path(__file__).parents[1]
@@ -104,7 +104,10 @@ class Sam:
     async def build(self) -> None:
         """``sam build``, and bytecode as in ``make deploy``."""
         await self._run("build", "--config-env", "dev", *self.overrides("dev", {}))
-        add_bytecode(self._folder / ".aws-sam" / "build", self._python)
+        build = self._folder / ".aws-sam" / "build"
+        add_bytecode(build, self._python)
+        if self.same_runtime:
+            check_bytecode(build)
 
     async def deploy(self, stage: str, **parameters: str) -> None:
         """``sam deploy`` of what was built, as a stage of samconfig.toml with some other parameters."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from localstage.core.errors import StageError
-from ops.bytecode import RUNTIME, add_bytecode
+from ops.bytecode import MAGIC, RUNTIME, add_bytecode, check_bytecode
 from tests.unit.template_stack import ROOT
 
 RUN = "import module; print(module.NUMBER)"
@@ -73,6 +73,22 @@ def test_a_module_that_is_no_python_is_named(layer: Path, tmp_path: Path) -> Non
 def test_a_build_without_layers_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StageError, match="has no layer to compile"):
         add_bytecode(tmp_path, sys.executable)
+
+
+@pytest.mark.parametrize("start", [None, (3495).to_bytes(2, "little") + b"\r\n"], ids=["no bytecode", "that of 3.11"])
+def test_bytecode_that_the_runtime_ignores_is_refused(layer: Path, tmp_path: Path, start: bytes | None) -> None:
+    if start:
+        (layer / "__pycache__").mkdir()
+        (layer / "__pycache__" / "module.pyc").write_bytes(start)
+
+    with pytest.raises(StageError, match=r"not of python3\.13"):
+        check_bytecode(tmp_path)
+
+
+def test_bytecode_of_the_runtime_is_taken(layer: Path, tmp_path: Path) -> None:
+    (layer / "module.pyc").write_bytes(MAGIC + bytes(12))
+
+    check_bytecode(tmp_path)
 
 
 def test_bytecode_is_for_the_runtime_of_the_template() -> None:

@@ -6,13 +6,14 @@ import re
 import sys
 import tomllib
 from datetime import UTC, datetime
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from localstage.core.errors import StageError
-from ops import deploy
+from ops import bytecode, deploy
 from ops.__main__ import cli
 from ops.doctor import Finding, Verdict
 from tests.unit.template_stack import ROOT, TemplateStack
@@ -65,6 +66,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(deploy, "SAM", sam)
     monkeypatch.setattr(deploy, "BUILD", tmp_path / "build")
     monkeypatch.setattr(deploy, "RUNTIME", sys.executable)
+    monkeypatch.setattr(bytecode, "MAGIC", MAGIC_NUMBER)
     return calls
 
 
