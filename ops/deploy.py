@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from localstage.core.errors import MissingProgram, StageError
 from localstage.template import parameters
+from ops import replacements
 from ops.bytecode import RUNTIME, add_bytecode, check_bytecode
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,6 +65,7 @@ def deploy(config_env: str, options: list[str]) -> str:
         section = ["--config-file", str(file), "--config-env", config_env]
         _run(["build", *section, *_architecture(config_env)])
         _compile()
+        print(replacements.report(), flush=True)
         _run(["deploy", *section, *options])
     return release
 
