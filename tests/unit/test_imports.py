@@ -28,19 +28,19 @@ TOP_LEVEL = {
     "localstage": set(),
     "functions": {"headrace"},
     "loadtest": {"localstage", "headrace", "headrace_client"},
-    "ops": {"headrace", "localstage"},
+    "ops": 1_260{"headrace", "localstage"},
     "faults": {"headrace", "localstage", "loadtest"},
     "bench": {"headrace", "headrace_client", "localstage", "loadtest", "ops"},
     "rehearsal": {"localstage", "loadtest", "ops"},
-    "tools": {"headrace", "localstage", "loadtest"},
+    "tools": 2_550{"headrace", "localstage", "loadtest"},
 }
 """What the folders of the repository may import of each other."""
 
 PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "headrace_client"}
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
-LINES = {"layers": 18_200, "localstage": 10_200, "loadtest": 7_400, "bench": 2_650, "tools": 2_350, "faults": 2_350}
-LINES |= {"rehearsal": 1_780, "ops": 1_700, "clients": 1_150}
+LINES = {"layers": 18_200, "localstage": 10_200, "loadtest": 7_400, "bench": 2_650, "tools": 2_500, "faults": 2_350}
+LINES |= {"rehearsal": 1_780, "ops": 1_820, "clients": 1_150}
 """At most so many lines of Python are in these folders. Raise a number here when growth is worth it, and say why in the
 commit."""
 

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from localstage.core.errors import StageError
 from tools.cost import prices, stage
-from tools.cost.model import Load, positions
+from tools.cost.model import Load, once, positions
 from tools.cost.summary import Summary
 
 POSITIVE = click.FloatRange(0, min_open=True)
@@ -31,7 +31,8 @@ def main(config_env: str, connections: float | None, **given: float) -> None:
     load = Load(connections=connections, **given)  # type: ignore[arg-type]
     listed = prices.read()
     try:
-        found = positions(load, stage.read(config_env), listed)
+        read = stage.read(config_env)
+        found = positions(load, read, listed)
     except StageError as error:
         raise click.ClickException(str(error)) from None
     table = Table(box=None, pad_edge=False)
@@ -47,7 +48,8 @@ def main(config_env: str, connections: float | None, **given: float) -> None:
     console = Console(highlight=False)
     console.width = max(console.width, 110)
     console.print(table)
-    click.echo("\n".join(["", *total.lines(million), f"not confirmed: {', '.join(listed.unconfirmed)}"]))
+    paid_once = f"paid once, for warm tables     ${once(read, listed):,.0f}"
+    click.echo("\n".join(["", *total.lines(million), paid_once, f"not confirmed: {', '.join(listed.unconfirmed)}"]))
 
 
 def _cells(rest: float, load: float, usual: float, million: float) -> list[str]:

@@ -11,10 +11,11 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from headrace.core.caller import SenderContext
 from headrace.core.items import size_of
-from headrace.core.stream import TableSettings
+from headrace.core.stream import Stream, TableSettings
 from headrace.streams.chat.stream import CHAT
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
@@ -37,10 +38,12 @@ PERSIST_SECONDS, PERSIST_EVENT_SECONDS = 0.020, 0.0002
 PUSH_SECONDS = 0.0005
 CHECK_CALL_SECONDS = 0.015
 USUAL_SECONDS, USUAL_GIGABYTES = 0.010, 0.5
-LOG_BYTES = 700
+LOG_BYTES, LOG_EVENT_BYTES = 700, 41
 PERSIST_QUEUES = 4
 CACHE_UNITS = 4
 CHECK_WRITES, CHECK_READS = 1, 2.5
+OPEN_WRITES, CLOSE_WRITES, CONNECTED_SECONDS = 3, 3, 7200
+"""API Gateway ends a connection after two hours."""
 CUSTOM_METRICS = 55
 POLLS_PER_MINUTE = 15
 SCHEDULED_CALLS = HOURS * 12 + MINUTES
@@ -100,10 +103,10 @@ class Row:
         """Write units of one put."""
         return sum(math.ceil(size / KB) for size in (self.table, *self.indexes))
 
-    @property
-    def stored(self) -> int:
-        """Bytes that DynamoDB bills."""
-        return sum(size + ITEM_OVERHEAD for size in (self.table, *self.indexes))
+    def stored(self, price: Prices) -> float:
+        """Dollars a month for keeping it: in the table and its indexes, and for recovery, which has the table only."""
+        kept = sum(size + ITEM_OVERHEAD for size in (self.table, *self.indexes)) * price("dynamodb_storage")
+        return (kept + (self.table + ITEM_OVERHEAD) * price("dynamodb_recovery")) / GB
 
 
 def row_of(event_bytes: int) -> Row:
@@ -126,7 +129,12 @@ def row_of(event_bytes: int) -> Row:
 
 def positions(load: Load, stage: Stage, prices: Prices) -> list[Position]:
     """Every position of a month."""
-    return [*_at_rest(stage, prices), *_writing(load, prices), *_listening(load, prices)]
+    return [*_at_rest(stage, prices), *_writing(load, stage, prices), *_listening(load, prices)]
+
+
+def once(stage: Stage, price: Prices) -> float:
+    """Dollars that are paid once, when the stage is made: for warm throughput, as for an hour of provisioned units."""
+    return stage.warm_units * price("warm_write_unit")
 
 
 def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
@@ -137,13 +145,13 @@ def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
     yield Position("cache, the smallest", 0.1 * HOURS * price("cache_storage"))
     yield Position("secrets", stage.secrets * price("secret"))
     observed = stage.alarm_metrics * price("alarm_metric") + CUSTOM_METRICS * price("custom_metric")
-    yield Position("alarms and metrics", observed)
+    yield Position("alarms and metrics, the dashboard", observed + price("dashboard"))
     yield Position("Cognito clients of machines", stage.machine_clients * price("cognito_client"))
     calls = (SCHEDULED_CALLS + PROBES) * _call(price, 0.05, GIGABYTES) + PROBES * price("dynamodb_write")
     yield Position("scheduled calls and polling", calls + POLLS_PER_MINUTE * MINUTES * price("sqs_request"))
 
 
-def _writing(load: Load, price: Prices) -> Iterator[Position]:
+def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     row, events, frames = row_of(load.event_bytes), load.events, load.frames
     usual_api = events * (_metered(row.sent, FRAME_BYTES) + 1) * price("websocket_message")
     if load.http:
@@ -162,10 +170,13 @@ def _writing(load: Load, price: Prices) -> Iterator[Position]:
     yield Position(f"DynamoDB, {row.units} write units an event", load=units, usual=units, is_dynamodb=True)
     activity = min(frames, load.rooms * PERSIST_QUEUES * SECONDS)
     yield Position("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
-    stored = events * row.stored / GB * (price("dynamodb_storage") + price("dynamodb_recovery"))
-    yield Position("DynamoDB, a month's events for a month", load=stored, usual=stored, is_dynamodb=True)
-    logs = LOG_BYTES / GB * price("logs")
-    yield Position("logs", load=(frames + invocations) * logs, usual=events * logs)
+    # As many events as arrive in this time are stored from then on, when the first ones expire.
+    stored = load.rate * stage.retention_days * 86_400 * row.stored(price)
+    name = f"DynamoDB, storage after {stage.retention_days} days"
+    yield Position(name, load=stored, usual=stored, is_dynamodb=True)
+    logs = price("logs") / GB
+    written = (frames + invocations) * LOG_BYTES + events * LOG_EVENT_BYTES
+    yield Position("logs", load=written * logs, usual=events * LOG_BYTES * logs)
     yield Position("cache, commands", load=(frames + invocations) * CACHE_UNITS * price("cache_unit"))
     traffic = events * row.sent / GB
     moved = traffic * 1.4 * price("endpoint_data") + traffic * price("data_between_zones")
@@ -187,10 +198,24 @@ def _listening(load: Load, price: Prices) -> Iterator[Position]:
     yield Position("data out, live copies", load=out, usual=out)
     minutes = load.connections * MINUTES * price("websocket_minute")
     yield Position("connections", load=minutes, usual=minutes)
+    opened = load.connections * SECONDS / CONNECTED_SECONDS
+    call = _call(price, CHECK_CALL_SECONDS, GIGABYTES) + LOG_BYTES / GB * price("logs")
+    rows = (OPEN_WRITES + CLOSE_WRITES) * price("dynamodb_write")
+    yield Position("opening and closing connections", load=opened * (2 * call + rows), usual=opened * (2 * call + rows))
     checks = load.connections * SECONDS / load.check_seconds
-    frame = 2 * messages + _call(price, CHECK_CALL_SECONDS, GIGABYTES) + LOG_BYTES / GB * price("logs")
+    frame = 2 * messages + call
     kept = CHECK_WRITES * price("dynamodb_write") + CHECK_READS * price("dynamodb_read")
     yield Position("checks of connections", load=checks * (frame + kept), usual=checks * frame)
+
+
+def write_units(stream: Stream, event: dict[str, Any], **more: str) -> int:
+    """Write units of a small event of ``stream``, as a client sends it: a unit for its row, and for each index of it.
+
+    ``more`` are attributes that the row gets after that. Sent again, it takes one: the indexes do not change.
+    """
+    sender = SenderContext("user-0123", "user-0123", False, 1_763_719_258_722_861)
+    row = stream.item(stream.accept(event, sender).event, sender.now, TableSettings(table="table")) | more
+    return 1 + sum(row.keys() >= {index.partition_key, index.sort_key} for index in stream.indexes)
 
 
 def events_per_invocation(load: Load) -> float:

@@ -16,12 +16,19 @@ STAGES = ("dev", "staging", "prod")
 REGION = "us-east-1"
 DISK_GB = {"SINGLE_INSTANCE": 200, "mq.m7g.medium": 5, "mq.m7g.large": 15, "mq.m7g.xlarge": 25}
 """A single node's disk, and that of one node of a cluster, by instance type."""
+ON_DEMAND_UNITS = 4_000
+"""Write units a second of a new on-demand table (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
+warm-throughput.html)."""
 _NOWHERE = Live("", "", 0, "", "", "", "", "")
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Counts of what is paid per month or hour: ``endpoints`` counts each zone."""
+    """Counts of what is paid per month or hour: ``endpoints`` counts each zone.
+
+    Chat messages are kept for ``retention_days``. ``warm_units`` are the write units a second, over all tables and
+    indexes, that are warmed once beyond those that every table has.
+    """
 
     name: str
     instance: str
@@ -31,6 +38,8 @@ class Stage:
     secrets: int
     alarm_metrics: int
     machine_clients: int
+    retention_days: int
+    warm_units: int
 
 
 def read(name: str) -> Stage:
@@ -55,6 +64,7 @@ def read(name: str) -> Stage:
     monitoring = parse((ROOT / "templates" / "monitoring.yaml").read_text(encoding="utf-8"), path)["Resources"]
     alarms = [one["Properties"] for one in monitoring.values() if one["Type"] == "AWS::CloudWatch::Alarm"]
     clients = properties("AWS::Cognito::UserPoolClient")
+    warmed = str(properties("AWS::DynamoDB::Table")).count("WarmThroughput")
     return Stage(
         name,
         instance,
@@ -62,8 +72,10 @@ def read(name: str) -> Stage:
         nodes * DISK_GB[mode if nodes == 1 else instance],
         sum(map(len, zones)),
         len(properties("AWS::SecretsManager::Secret")),
-        sum(_metrics(alarm) for alarm in alarms),
+        sum(_metrics(alarm, nodes) for alarm in alarms),
         sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
+        int(values["ChatRetentionDays"]),
+        warmed * max(0, int(values["WarmWriteUnits"]) - ON_DEMAND_UNITS),
     )
 
 
@@ -71,6 +83,8 @@ def _paid(endpoint: dict[str, Any]) -> bool:
     return endpoint.get("VpcEndpointType") == "Interface"
 
 
-def _metrics(alarm: dict[str, Any]) -> int:
-    """The metrics of an alarm; an expression over others is none."""
-    return max(1, sum("MetricStat" in each for each in alarm.get("Metrics", ())))
+def _metrics(alarm: dict[str, Any], nodes: int) -> int:
+    """The metrics of an alarm: a query reads that of each node of the broker, another expression none of its own."""
+    parts = [each["Fn::If"][1 if nodes > 1 else 2] if "Fn::If" in each else each for each in alarm.get("Metrics", ())]
+    queries = sum("SELECT" in str(each.get("Expression")) for each in parts)
+    return max(1, sum("MetricStat" in each for each in parts) + queries * nodes)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.stream import SKI
 from tools.cost import model, prices, stage
-from tools.cost.model import Load, Position, positions
+from tools.cost.model import Load, Position, positions, write_units
 from tools.cost.summary import Summary
 from tools.stack_reference.markdown import page, paragraph, table
 
@@ -21,8 +24,30 @@ STAGE_ENV=prod` prints dollars per month and per million events for 1,000 events
 subscribers. All figures are computed from the list prices of {region}, {date}, in
 [`prices.toml`](../../tools/cost/prices.toml), and from the assumptions at the top of
 [`model.py`](../../tools/cost/model.py). None
-was measured on a bill. Free tiers, tokens, reads and support are left out.
+was measured on a bill. Free tiers, volume discounts, tokens, reads, the broker's own logs and support are left out.
 """
+SMALLEST = """
+`dev` is the smallest stage that keeps all promises: about ${day:.0f} a day, from the first to the last
+([delete it](../how-to/delete-a-stack.md) when you have seen enough). With an issuer of your own (`JwtIssuer`) it has no
+Cognito clients, and costs ${without:.0f} a month. What remains is one broker node, which is the smallest that runs
+RabbitMQ 4, its disk, and endpoints in one zone for the event source mappings, without which nothing is stored.
+"""
+WARM = """
+`prod` pays about ${once:.0f} more once, when it is made, for tables that are warm from the start (`WarmWriteUnits`).
+"""
+STORED = """
+Storage is that of the steady state: messages arrive and expire at the same rate. A stage reaches it after its
+retention, `ChatRetentionDays`. At 100 messages a second, storage costs ${dev:,.0f} a month in `dev` ({dev_days} days)
+and ${prod:,.0f} in `prod` ({prod_days} days).
+"""
+UNITS = """
+An event of up to 1 KB takes a unit for its row, and one for each index that its row is in. Sent again, it takes one,
+and a click that is sent again also reads. A connection takes {open} units to open and {close} to close.
+"""
+TIME = "2025-11-21T10:00:58.722861Z"
+MESSAGE = {"roomId": "lobby", "message": "hello"}
+RIDE = {"skierID": 1, "resortID": 1, "seasonID": "2025", "dayID": 1, "time": 217, "liftID": 21}
+CLICK = {"adId": "a", "adType": "banner", "clickedAt": TIME, "clickId": "018f3c5e-7b1a-7c3d-9e2f-0a1b2c3d4e5f"}
 USUAL = """
 The usual design is one frame with an acknowledgement, one function call and one put per event, into the same table with
 the same indexes. It costs nothing at rest. It keeps no event while its table is unavailable or throttles.
@@ -34,6 +59,12 @@ def render() -> str:
     listed = prices.read()
     stages = {name: stage.read(name) for name in stage.STAGES}
     at_rest = {name: _sums(positions(Load(), each, listed), lambda one: one.rest) for name, each in stages.items()}
+    rest = {name: found["**sum**"] for name, found in at_rest.items()}
+    clients = at_rest["dev"]["Cognito clients of machines"]
+    kept = {
+        name: next(one.load for one in positions(Load(), each, listed) if "storage after" in one.name)
+        for name, each in stages.items()
+    }
     loads = {name: positions(load, stages["dev"], listed) for name, load in LOADS.items()}
     events = RATE * model.SECONDS / 1e6
     summaries = {name: Summary(tuple(found)) for name, found in loads.items()}
@@ -51,11 +82,33 @@ def render() -> str:
         "## At rest",
         "Dollars per month:",
         table(["position", *stages], _rows(at_rest, ".2f")),
+        paragraph(SMALLEST.format(day=rest["dev"] / 30.4, without=rest["dev"] - clients)),
+        paragraph(WARM.format(once=model.once(stages["prod"], listed))),
         "## Under load",
         paragraph(f"Dollars per million messages of {Load().event_bytes} bytes, at {RATE:.0f} a second in 10 rooms:"),
         table(["position", *costs], rows),
         paragraph(USUAL),
+        paragraph(
+            STORED.format(
+                dev=kept["dev"],
+                prod=kept["prod"],
+                dev_days=stages["dev"].retention_days,
+                prod_days=stages["prod"].retention_days,
+            )
+        ),
+        "## Write units",
+        table(["event", "write units"], event_units()),
+        paragraph(UNITS.format(open=model.OPEN_WRITES, close=model.CLOSE_WRITES)),
     )
+
+
+def event_units() -> list[list[str]]:
+    return [
+        ["a message", str(write_units(CHAT, MESSAGE))],
+        ["a message that is stored late", str(write_units(CHAT, MESSAGE, storedAt=TIME))],
+        ["a lift ride", str(write_units(SKI, RIDE))],
+        ["an ad click", str(write_units(ADS, CLICK))],
+    ]
 
 
 def _sums(found: Sequence[Position], value: Callable[[Position], float]) -> dict[str, float]:

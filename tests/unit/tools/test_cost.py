@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tools.cost import prices, stage
-from tools.cost.model import MINUTES, SECONDS, Load, Position, events_per_invocation, positions, row_of
+from tools.cost.model import MINUTES, SECONDS, Load, Position, events_per_invocation, once, positions, row_of
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 from tools.cost.summary import Summary
+from tools.stack_reference.costs import event_units
 
-DEV = Stage("dev", "mq.m7g.medium", 1, 200, 8, 3, 31, 1)
+DEV = Stage("dev", "mq.m7g.medium", 1, 200, 8, 3, 31, 1, 30, 0)
 
 
 def cost(load: Load, name: str, at: Stage = DEV, listed: Prices | None = None) -> Position:
@@ -38,10 +39,10 @@ def test_only_prices_in_use_are_named_as_not_confirmed() -> None:
     listed = prices.read()
     assert listed.unconfirmed == []
 
-    listed("mq_m7g_medium")
+    listed("mq_storage")
     listed("sqs_request")
 
-    assert listed.unconfirmed == ["mq_m7g_medium"]
+    assert listed.unconfirmed == ["mq_storage"]
 
 
 def test_every_price_is_used() -> None:
@@ -49,6 +50,7 @@ def test_every_price_is_used() -> None:
     for name in stage.STAGES:
         positions(Load(listeners=1, connections=1), stage.read(name), listed)
     positions(Load(http=True), DEV, listed)
+    once(DEV, listed)
 
     assert listed.used == listed.named.keys()
 
@@ -62,6 +64,7 @@ def test_the_stages_are_read_from_the_template() -> None:
     assert dev.secrets >= 3
     assert dev.endpoints >= 4
     assert dev.alarm_metrics >= 15
+    assert prod.alarm_metrics == dev.alarm_metrics + 3 * 2  # three queries, of three nodes each
 
 
 def test_a_position_at_rest_is_a_price_times_hours() -> None:
@@ -70,7 +73,7 @@ def test_a_position_at_rest_is_a_price_times_hours() -> None:
     assert cost(Load(), "cache, the").rest == pytest.approx(0.1 * 0.084 * 730)
 
 
-def test_a_small_message_takes_three_write_units() -> None:
+def test_a_small_message_takes_three_writeevent_units() -> None:
     """One of the table, one of each index."""
     assert row_of(250).units == 3
     assert row_of(250).sent == 250
@@ -78,6 +81,32 @@ def test_a_small_message_takes_three_write_units() -> None:
 
 def test_a_large_message_takes_a_unit_per_kilobyte_of_table_and_user_index() -> None:
     assert row_of(4_100).units == 5 + 5 + 1
+
+
+def test_storage_costs_what_the_retention_keeps() -> None:
+    """Recovery is billed by the size of the table, without its indexes."""
+    row, kept = row_of(250), 100 * 30 * 86_400 / 1e9
+    both = sum(row.indexes) + row.table + 3 * 100
+
+    found = cost(Load(), "DynamoDB, storage after 30 days")
+
+    assert found.load == found.usual == pytest.approx(kept * (both * 0.25 + (row.table + 100) * 0.20))
+
+
+def test_warm_tables_are_paid_once_in_prod() -> None:
+    assert once(stage.read("prod"), prices.read()) == pytest.approx(10 * 8_000 * 0.00065)
+    assert once(stage.read("dev"), prices.read()) == 0
+
+
+def test_log_lines_hold_an_id_of_each_event() -> None:
+    batch = cost(Load(rate=1, batch=500, http=True), "logs").load / SECONDS
+
+    assert batch == pytest.approx((2 * 700 / 500 + 41) * 0.5 / 1e9)
+
+
+def test_events_take_a_write_unit_of_the_table_and_of_each_index() -> None:
+    """As DynamoDB Local counts them."""
+    assert [int(units) for _, units in event_units()] == [3, 4, 2, 4]
 
 
 def test_writes_cost_the_same_in_both_designs() -> None:
