@@ -28,11 +28,11 @@ TOP_LEVEL = {
     "localstage": set(),
     "functions": {"headrace"},
     "loadtest": {"localstage", "headrace", "headrace_client"},
-    "ops": 1_260{"headrace", "localstage"},
+    "ops": {"headrace", "localstage"},
     "faults": {"headrace", "localstage", "loadtest"},
     "bench": {"headrace", "headrace_client", "localstage", "loadtest", "ops"},
     "rehearsal": {"localstage", "loadtest", "ops"},
-    "tools": 2_550{"headrace", "localstage", "loadtest"},
+    "tools": {"headrace", "localstage", "loadtest"},
 }
 """What the folders of the repository may import of each other."""
 
