@@ -34,6 +34,7 @@ _FIRST = (
     "read_ski.season",
 )
 _LAST = ("track_connections.close", "manage_rooms.leave", "manage_rooms.leave_cellar")
+_WITHOUT_BROKER = ".without_broker"
 _NEEDS_OTHERS = ("read_chat.list",)
 
 
@@ -50,6 +51,11 @@ class Case:
     def only_reads(self) -> bool:
         """Whether the event may be sent again without another effect."""
         return self.name.startswith(("check_", "read_"))
+
+    @property
+    def needs_no_broker(self) -> bool:
+        """Whether the broker must be away, so that the answer tells of the retry lane."""
+        return self.name.endswith(_WITHOUT_BROKER)
 
     def sent(self, scope_prefix: str = "") -> bytes:
         """The event with recent times, and with the scopes of a stage."""
@@ -123,7 +129,7 @@ def _turn(name: str) -> int:
     for number, start in enumerate(_FIRST):
         if name.startswith(start):
             return number - len(_FIRST)
-    return int(name in _LAST)
+    return 2 if name.endswith(_WITHOUT_BROKER) else int(name in _LAST)
 
 
 def _replaced(value: Any, texts: Mapping[str, str]) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,16 @@ class Machines:
         if self._runner is not None:
             await self._runner.cleanup()
         await asyncio.gather(*(self._end(id_) for id_ in list(self._guardians)))
+
+    @asynccontextmanager
+    async def away(self, id_: str) -> AsyncIterator[None]:
+        """Stop a machine, and start it again at the end."""
+        service = self._services[id_]
+        await service.stop()
+        try:
+            yield
+        finally:
+            await service.start_again()
 
     async def _start(self, request: web.Request) -> web.Response:
         asked = await request.json()

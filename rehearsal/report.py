@@ -32,7 +32,7 @@ _NO_EVENT = {
     "PushLiveRole: dynamodb:Batch*": "a connection that is gone or whose token expires is needed",
     "PersistEventsRole: dynamodb:UpdateItem on *ResortsTable*": "the cache must be away",
     "Receive*Role: dynamodb:GetItem on *RoomsTable*": "two first messages to a room at the same time are needed",
-    "[MR]*Role: sqs:SendMessage on *-retry": "the broker must be away, or a message parked",
+    "ReturnParkedRole: sqs:SendMessage on *-retry": "a message in the parking queue is needed",
 }
 """Rights that no event can use, and why."""
 
