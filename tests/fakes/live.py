@@ -78,6 +78,9 @@ class MemoryConnections:
             and is_open(row, self._clock.now())
         }
 
+    def count_rooms(self, connection_id: str) -> int:
+        return len({room for room, each in self.rows if each == connection_id} - {connection_room(connection_id)})
+
     def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
         for room, connection in subscribers:
             self.rows.pop((room, connection), None)

@@ -22,6 +22,7 @@ from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
+from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryRoomActivity
 from tests.fakes.live import MemoryPusher
@@ -54,7 +55,8 @@ class ChatWorld(RoomWorld):
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access)
         self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
-        self.chat = ChatReading(self.history, self.memberships, self.activity, reader, cursors, TABLE.table)
+        walks = Walks(MemoryCache(self.clock))
+        self.chat = ChatReading(self.history, self.memberships, self.activity, reader, cursors, TABLE.table, walks)
 
     def send(self, user: str, room: str, message_id: str, **more: Any) -> int:
         """Status of a message of a user, which is stored and pushed at once if it is accepted."""

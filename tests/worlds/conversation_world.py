@@ -17,13 +17,14 @@ from headrace.streams.chat.messages.conversations import (
 )
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.hooks import ActivityHook
+from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Change, EventKind, membership_event
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import Room, RoomKind
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
 from tests.fakes.clock import FixedClock
-from tests.fakes.storage import MemoryReader
+from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import START, at, row
 from tests.worlds.requests import request_of
 from tests.worlds.senders import caller
@@ -51,8 +52,11 @@ class ConversationWorld:
         self.activity = MemoryRoomActivity(self.rooms)
         self.hook = ActivityHook(self.activity, self.rooms, self.clock)
         self.reader = CountingReader(self.rows)
+        self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
-        self.chat = ChatReading(unused, self.memberships, self.activity, self.reader, cursors, "messages")
+        self.chat = ChatReading(
+            unused, self.memberships, self.activity, self.reader, cursors, "messages", Walks(self.cache)
+        )
 
     def room(self, room_id: str, kind: RoomKind = "members") -> None:
         self.rooms.create(Room(room_id, kind, "group", at(0), "owner"))

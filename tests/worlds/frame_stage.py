@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
+from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Api, Handler, frame_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.times import SECOND, iso
@@ -34,11 +35,11 @@ class Stage:
         self.cache = MemoryCache(self.world.clock)
         self.frames = self.environment(self.world.access)
 
-    def environment(self, access: RoomAccess) -> Handler:
+    def environment(self, access: RoomAccess, limiter: RateLimiter | None = None) -> Handler:
         reader = MemoryReader(self.world.write_path.store.rows)
         history = History(reader, CursorSigner(b"k" * 32), TABLE.table, self.world.clock, access)
         audience = SubscriberHints(self.cache, self.connections)
-        found = Subscriptions(self.connections, audience, access, history)
+        found = Subscriptions(self.connections, audience, access, history, limiter)
         return frame_handler(Api(routes_of("read_frame"), lambda: found, self.world.clock), actions=ACTIONS)
 
     def store_message(self, room: str, text: str, *, late: bool = False, **more: Any) -> str:

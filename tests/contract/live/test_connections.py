@@ -293,3 +293,17 @@ def test_an_unavailable_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPa
     ):
         with pytest.raises(StoreUnavailable):
             call()
+
+
+def test_the_rooms_of_a_connection_are_counted_without_the_connection_itself(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
+    connections, _, _ = parts
+    connections.open("c-1", ALICE)
+    for room in ("kitchen", "hall", "hall"):
+        connections.subscribe(room, "c-1", ALICE, NOW, None)
+    connections.subscribe("kitchen", "c-2", ALICE, NOW, None)
+
+    assert connections.count_rooms("c-1") == 2
+    connections.unsubscribe("hall", ["c-1"])
+    assert connections.count_rooms("c-1") == 1

@@ -13,7 +13,7 @@ from headrace.core.errors import RateLimited, StoreUnavailable
 from headrace.core.keys import normalize_id
 from headrace.core.times import SECOND
 from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, connection_room
-from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, check_subscribe
+from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, ROOMS_PER_CONNECTION, check_subscribe
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
@@ -107,6 +107,20 @@ def test_a_room_has_fewer_connections_of_a_user_than_the_user_may_open() -> None
     assert refused == list(range(CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER))
     check_subscribe(connections, caller("alice"), "hall", "c-49")
     check_subscribe(connections, caller("alice"), "kitchen", "c-0")
+
+
+def test_a_connection_follows_a_bounded_number_of_rooms() -> None:
+    """Its end deletes a row for each of them within ten seconds."""
+    connections, now = MemoryConnections(FixedClock(NOW)), FixedClock(NOW).now() // SECOND
+    connections.open("c-1", caller("alice"))
+    for number in range(ROOMS_PER_CONNECTION):
+        check_subscribe(connections, caller("alice"), f"r-{number}", "c-1")
+        connections.subscribe(f"r-{number}", "c-1", caller("alice"), now, None)
+
+    with pytest.raises(RateLimited, match="too many rooms"):
+        check_subscribe(connections, caller("alice"), "one more", "c-1")
+    check_subscribe(connections, caller("alice"), "r-0", "c-1")
+    check_subscribe(connections, caller("alice"), "one more", "c-2")
 
 
 def test_the_partition_of_a_connection_is_never_that_of_a_room() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.bootstrap.live import connections, subscriber_hints
-from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader
+from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader, rate_limiter
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
@@ -69,6 +69,7 @@ def reading() -> ChatReading:
     """History and conversations."""
     from headrace.storage.dynamodb.readers import DynamoReader
     from headrace.streams.chat.messages.history import AT_ONCE, ChatReading
+    from headrace.streams.chat.messages.walks import Walks
     from headrace.streams.chat.stream import CHAT
 
     settings, parallel = RoomSettings.read(), client("dynamodb", connections=2 * AT_ONCE)
@@ -79,6 +80,8 @@ def reading() -> ChatReading:
         DynamoReader(parallel),
         cursors(),
         table_settings(CHAT).table,
+        Walks(cache()),
+        rate_limiter(),
     )
 
 
@@ -86,7 +89,7 @@ def reading() -> ChatReading:
 def subscriptions() -> Subscriptions:
     from headrace.streams.chat.live.subscriptions import Subscriptions
 
-    return Subscriptions(connections(), subscriber_hints(), access(), history())
+    return Subscriptions(connections(), subscriber_hints(), access(), history(), rate_limiter())
 
 
 @functools.cache

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 CONNECTIONS_PER_USER = 50
 CONNECTIONS_PER_ROOM = 20
+ROOMS_PER_CONNECTION = 1000
+"""When a connection ends, its subscriptions are deleted within 10 s."""
 RETRY_SECONDS = 10
 """After which a refused client may try again: until then, another connection may have ended."""
 
@@ -105,7 +107,8 @@ def check_subscribe(connections: Connections, caller: Caller, room_id: str, conn
     """Check that ``caller`` may subscribe a connection to a room. One that is subscribed may always do so again.
 
     Raises:
-        RateLimited: ``CONNECTIONS_PER_ROOM`` others are subscribed. Callers with events:write have no bound.
+        RateLimited: ``CONNECTIONS_PER_ROOM`` others are subscribed, or the connection follows
+            ``ROOMS_PER_CONNECTION`` other rooms. Callers with events:write have no bound.
     """
     others = connections_of(connections, caller, room_id)
     if connection_id not in others and len(others) >= CONNECTIONS_PER_ROOM:
@@ -113,6 +116,20 @@ def check_subscribe(connections: Connections, caller: Caller, room_id: str, conn
         detail = FieldError("roomId", f"is followed over {len(others)} of your connections", echo(room_id), allowed)
         message = "you follow this room over too many connections"
         raise RateLimited(message, details=[detail], retry_after=RETRY_SECONDS)
+    if connection_id not in others and _follows_too_many(connections, caller, connection_id):
+        allowed = f"fewer than {ROOMS_PER_CONNECTION} rooms per connection"
+        detail = FieldError("roomId", "is one room too many for this connection", echo(room_id), allowed)
+        raise RateLimited("this connection follows too many rooms", details=[detail], retry_after=RETRY_SECONDS)
+
+
+def _follows_too_many(connections: Connections, caller: Caller, connection_id: str) -> bool:
+    if caller.has(EVENTS_WRITE):
+        return False
+    try:
+        return connections.count_rooms(connection_id) >= ROOMS_PER_CONNECTION
+    except StoreUnavailable as error:
+        report("live shares", f"the rooms of a connection are not counted: {error.message}")
+        return False
 
 
 def connections_of(connections: Connections, caller: Caller, room_id: str | None = None) -> set[str]:

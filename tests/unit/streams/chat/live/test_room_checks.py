@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.live.connections import Subscription
+from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.live.subscriptions import ROOMS_PER_CHECK
 from headrace.streams.chat.messages.positions import position
 from tests.worlds.frame_stage import Stage
-from tests.worlds.room_world import GROUP
+from tests.worlds.room_world import GROUP, OPEN
 from tests.worlds.senders import CLOCK
 
 
@@ -37,6 +39,7 @@ def test_a_check_says_which_rooms_have_new_messages(stage: Stage) -> None:
 
 
 def test_a_check_subscribes_to_a_room_whose_subscription_has_ended(stage: Stage) -> None:
+    stage.world.ok("bob", "PUT", "kitchen", OPEN)
     since = stage.request("subscribe", roomId="kitchen")["position"]
     stage.connections.unsubscribe("kitchen", ["c-1"])
 
@@ -45,6 +48,29 @@ def test_a_check_subscribes_to_a_room_whose_subscription_has_ended(stage: Stage)
     subscribed = stage.connections.rows["kitchen", "c-1"]
     stage.request("check", rooms={"kitchen": since})
     assert stage.connections.rows["kitchen", "c-1"] is subscribed
+
+
+def test_a_check_follows_no_room_that_does_not_exist(stage: Stage) -> None:
+    """Its rows would cost more than the read that it counts for. The first check after the room's creation follows."""
+    since = position(CLOCK.now())
+
+    assert stage.request("check", rooms={"kitchen": since})["rooms"]["kitchen"] == {"hasNew": False, "position": since}
+    assert stage.listening("kitchen") == []
+    stage.world.ok("bob", "PUT", "kitchen", OPEN)
+    stage.request("check", rooms={"kitchen": since})
+    assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
+
+
+def test_each_room_of_a_check_counts_as_a_read(stage: Stage) -> None:
+    """The router counts the frame, so the first room is paid for."""
+    stage.frames = stage.environment(stage.world.access, RateLimiter(RateSettings(request_rate=2), None, lambda: 1000))
+    since = position(CLOCK.now())
+
+    found = stage.request("check", rooms={f"r-{number}": since for number in range(ROOMS_PER_CHECK)})["rooms"]
+
+    errors = [each.get("error", {}) for each in found.values()]
+    assert [each.get("code") for each in errors] == [None] * 11 + ["rate_limited"] * 9
+    assert errors[-1]["retryAfter"] >= 1
 
 
 def test_p12_a_check_names_the_error_of_a_room_beside_the_others(stage: Stage) -> None:

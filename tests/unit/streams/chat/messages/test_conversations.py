@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from headrace.api.params import read
+from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, StoreUnavailable
+from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.messages import conversations
 from headrace.streams.chat.messages.conversations import ConversationsQuery, ReadMarkBody
 from headrace.streams.chat.messages.positions import position
+from headrace.streams.chat.messages.walks import WALK_SECONDS
 from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import START, at
 from tests.worlds.senders import caller
@@ -194,21 +198,87 @@ def test_a_position_is_a_read_mark_too(world: ConversationWorld) -> None:
     assert world.read("kitchen", position(world.clock.now())) == at(1000)
 
 
-def test_a_walk_visits_each_room_without_new_activity_once() -> None:
-    world = ConversationWorld()
-    for number in range(9):
-        world.room(f"room-{number}")
-        world.join("alice", f"room-{number}", number)
-
+def walk_with_new_activity(world: ConversationWorld) -> list[str]:
+    """The rooms of a walk in which one room of a later page gets a message after each page."""
     seen, before = [], None
     for page_number in range(3):
         page = world.page(3, before)
         seen += [item["roomId"] for item in page["items"]]
         before = page["next"]
         world.store_messages(f"room-{page_number}", 100 + page_number)
-
-    assert seen == [f"room-{number}" for number in (8, 7, 6, 5, 4, 3, 2)]
     assert before is None
+    return seen
+
+
+def nine_rooms() -> ConversationWorld:
+    world = ConversationWorld()
+    for number in range(9):
+        world.room(f"room-{number}")
+        world.join("alice", f"room-{number}", number)
+    return world
+
+
+def test_a_walk_visits_each_room_once() -> None:
+    assert walk_with_new_activity(nine_rooms()) == [f"room-{number}" for number in range(8, -1, -1)]
+
+
+def test_without_the_cache_a_walk_visits_each_room_without_new_activity_once() -> None:
+    world = nine_rooms()
+    world.cache.down = True
+
+    assert walk_with_new_activity(world) == [f"room-{number}" for number in (8, 7, 6, 5, 4, 3, 2)]
+
+
+def test_a_walk_reads_all_rooms_for_the_first_page_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = nine_rooms()
+    read: list[int] = []
+    of_table = world.activity.read_activity
+    monkeypatch.setattr(
+        world.activity, "read_activity", lambda room_ids: read.append(len(room_ids)) or of_table(room_ids)
+    )
+
+    assert len(world.walk(3)) == 9
+    assert read == [9, 3, 3]
+    world.cache.clear()
+    read.clear()
+    cursor = world.page(3)["next"]
+    world.clock.advance(WALK_SECONDS + 1)
+    second = world.page(3, cursor)
+    assert read == [9, 9]
+    assert world.page(3, cursor) == second, "an earlier page may be read again"
+
+
+def test_p12_a_walk_shows_memberships_as_they_are_and_not_as_they_were() -> None:
+    world = nine_rooms()
+    cursor = world.page(3)["next"]
+    world.leave("alice", "room-5", 500)
+    world.leave("alice", "room-4", 500)
+    world.memberships.leave_for_good("alice", "room-4")
+    world.store_messages("room-5", 600)
+
+    page = world.page(3, cursor)
+
+    assert [item["roomId"] for item in page["items"]] == ["room-5", "room-3"]
+    left = page["items"][0]
+    assert (left["membership"]["state"], left["lastMessage"], left["activityAt"]) == ("left", None, at(500))
+    assert page["hasMore"]
+
+
+def test_a_whole_list_counts_as_a_read_for_each_hundred_rooms() -> None:
+    world = ConversationWorld()
+    limiter = RateLimiter(RateSettings(request_rate=2), None, lambda: 1000)
+    world.chat = replace(world.chat, limiter=limiter)
+    for number in range(399):
+        world.room(f"room-{number}")
+        world.join("alice", f"room-{number}", number)
+
+    def left() -> str:
+        return limiter.headers(caller(), "reads")["ratelimit"]
+
+    cursor = world.page(3)["next"]
+    assert left() == '"reads";r=7;t=5'
+    world.page(3, cursor)
+    assert left() == '"reads";r=7;t=5'
 
 
 def test_messages_are_read_for_the_rooms_of_the_page_only() -> None:

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from headrace.api import responses
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import Params
+from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, HeadraceError, NotFound, echo, mapping_of, to_body
@@ -108,12 +109,13 @@ class HistoryPage(Answer, RoomMessagePage, TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """What the frames about rooms use."""
+    """What the frames about rooms use. ``limiter`` counts the rooms of checks; ``None``: there is no limit."""
 
     connections: Connections
     hints: SubscriberHints
     access: RoomAccess
     history: History
+    limiter: RateLimiter | None = None
 
 
 def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
@@ -131,11 +133,18 @@ def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) 
 def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
     """Ask for up to 20 rooms at once whether something is new, and subscribe to those whose subscription has ended.
 
+    Each room counts as a read. A room that does not exist is followed by the first check after its creation.
     Send it every few minutes: it also keeps an idle connection open.
     """
     found: dict[str, RoomCheck | RoomCheckError] = {}
-    for room_id, since in request.body.rooms.items():
+    admitted, refusal = len(request.body.rooms), None
+    if services.limiter is not None:  # the router has counted one
+        admitted, refusal = services.limiter.admit(request.caller, admitted - 1, request.meter, "reads")
+        admitted += 1
+    for number, (room_id, since) in enumerate(request.body.rooms.items()):
         try:
+            if refusal is not None and number >= admitted:
+                raise refusal
             found[room_id] = _check(services, request, room_id, since)
         except HeadraceError as error:
             if mapping_of(error).status == 500:
@@ -182,7 +191,8 @@ def _subscribe(services: Subscriptions, request: Request[None, None, Any], room_
 def _check(services: Subscriptions, request: Request[None, None, Any], room_id: str, since: int) -> RoomCheck:
     """Subscribe the connection if it is not subscribed, and find out whether a room has messages since a position."""
     caller, connection_id = request.caller, request.event["requestContext"]["connectionId"]
-    if connection_id not in connections_of(services.connections, caller, room_id):
+    is_subscribed = connection_id in connections_of(services.connections, caller, room_id)
+    if not is_subscribed and services.access.exists(room_id):
         _subscribe(services, request, room_id)
     try:
         page = services.history.room(caller, room_id, PageRequest(limit=1), since)

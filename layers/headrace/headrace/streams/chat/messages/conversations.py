@@ -6,7 +6,7 @@ message and, if that is unread, the messages after the read mark. A message writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,20 +20,23 @@ from headrace.api.params import AnyBody, UserPath
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import AHEAD_LIMIT
-from headrace.core.errors import FieldError, InvalidRequest, echo
+from headrace.core.errors import FieldError, InvalidRequest, StoreThrottled, echo
 from headrace.core.fields import Number, whole_number
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
 from headrace.core.times import Interval
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.positions import POSITION_FORM, parse_position
-from headrace.streams.chat.rooms.memberships import Membership, state_of
+from headrace.streams.chat.messages.walks import Order
+from headrace.streams.chat.rooms.memberships import Membership, newest, state_of
 from headrace.streams.chat.rooms.requests import MembershipState, RoomPath
 from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, check_own, not_in_room
 from headrace.streams.chat.stream import TEXT, MessageItem, item_of
 
 ROOMS_LIMIT = 2000
 """Rooms of a user that a list covers: 20 reads of 100. A user with more sees the newest, and ``complete`` is false."""
+ROOMS_PER_READ = 100
+"""Rooms of a whole list that count as one read: so many rows DynamoDB reads at once."""
 DEFAULT_LIMIT = 20
 LIMIT = 50
 UNREAD_LIMIT = 100
@@ -128,18 +131,27 @@ def list_conversations(chat: ChatReading, request: Request[UserPath, Conversatio
     user_id, asked, seconds = request.path.user_id, request.query, request.now // times.SECOND
     check_own(request.caller, user_id, "conversations are shown to their own user only")
     query = Query("conversations", user_id, user_id)
-    views, more_rooms = _views(chat, user_id)
+    after, order = None, None
     if asked.position is not None:
         field, cursor = asked.position
         after = chat.cursors.verify(cursor, query, field, parts=2, directions=("before",))
-        views = [view for view in views if view.place < after]
-    page = views[: asked.limit]
-    has_more = len(views) > len(page)
+        order = chat.walks.find(user_id)
+    views = dict[str, RoomView]()
+    is_remembered = order is not None
+    if order is None:
+        order, views = _all_rooms(chat, request)
+    places = [place for place in order.places if after is None or place < after]
+    page, left = places[: asked.limit], places[asked.limit :]
+    if is_remembered:
+        views = _rooms_of(chat, user_id, [room_id for _, room_id in page])
+    elif left:
+        chat.walks.keep(user_id, order)
+    shown = [views[room_id] for _, room_id in page if room_id in views]
     return {
-        "items": chat.parallel.map(lambda view: _item(chat, view, seconds), page),
-        "next": chat.cursors.sign(query, "before", page[-1].place) if has_more else None,
-        "hasMore": has_more,
-        "complete": not more_rooms,
+        "items": chat.parallel.map(lambda view: _item(chat, view, seconds), shown),
+        "next": chat.cursors.sign(query, "before", page[-1]) if left else None,
+        "hasMore": bool(left),
+        "complete": order.is_complete,
     }
 
 
@@ -160,12 +172,34 @@ def mark_read(chat: ChatReading, request: Request[RoomPath, None, ReadMarkBody])
     return {"roomId": room_id, "readTo": shown_read_mark(position)}
 
 
-def _views(chat: ChatReading, user_id: str) -> tuple[list[RoomView], bool]:
-    """The rooms of the user in the list's order, and whether there are more than ``ROOMS_LIMIT``."""
-    found, more = chat.memberships.rooms_of(user_id, ROOMS_LIMIT)
-    rooms = chat.activity.read_activity([each.room_id for each in found])
-    views = [RoomView(each, each.intervals, rooms[each.room_id]) for each in found if each.room_id in rooms]
-    return sorted(views, key=lambda view: view.place, reverse=True), more
+def _all_rooms(
+    chat: ChatReading, request: Request[UserPath, ConversationsQuery, None]
+) -> tuple[Order, dict[str, RoomView]]:
+    """The order of all rooms of the user, and the rooms. Each ``ROOMS_PER_READ`` of them count as one more read."""
+    found, more = chat.memberships.rooms_of(request.path.user_id, ROOMS_LIMIT)
+    if chat.limiter is not None and (reads := len(found) // ROOMS_PER_READ):
+        # They are read already: what is over the limit delays the next request.
+        chat.limiter.admit(request.caller, reads, request.meter, "reads")
+    views = _views(chat, found)
+    places = sorted((view.place for view in views.values()), reverse=True)
+    return Order(places, is_complete=not more), views
+
+
+def _rooms_of(chat: ChatReading, user_id: str, room_ids: Sequence[str]) -> dict[str, RoomView]:
+    """These rooms of the user, as far as the user still sees them in the list. Raises StoreUnavailable."""
+    found = chat.memberships.get_many([(user_id, room_id) for room_id in room_ids])
+    if len(found) < len(room_ids):
+        raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
+    return _views(chat, newest(found.values(), len(found))[0])
+
+
+def _views(chat: ChatReading, memberships: Sequence[Membership]) -> dict[str, RoomView]:
+    rooms = chat.activity.read_activity([each.room_id for each in memberships])
+    return {
+        each.room_id: RoomView(each, each.intervals, rooms[each.room_id])
+        for each in memberships
+        if each.room_id in rooms
+    }
 
 
 def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from headrace.api.paging.pager import BEFORE, Page, Pager, cut
 from headrace.api.paging.range_walk import ALL_KEYS, ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import PageRequest, refuse_beside
 from headrace.api.params import UserPath
+from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import Caller
@@ -27,6 +28,7 @@ from headrace.core.json import encode
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.messages import positions
+from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, RoomActivity, no_room
@@ -81,6 +83,8 @@ class ChatReading:
     reader: RangeReader
     cursors: CursorSigner
     table: str
+    walks: Walks
+    limiter: RateLimiter | None = None
     parallel: Parallel = field(default_factory=lambda: Parallel(AT_ONCE, "conversations"))
 
 

@@ -216,6 +216,10 @@ class RoomAccess:
             found[room_id] = ReadScope(intervals) if intervals else None
         return found
 
+    def exists(self, room_id: str) -> bool:
+        """Whether there is such a room."""
+        return self._rooms.get(room_id) is not None
+
     def owns(self, caller: Caller, room: Room) -> bool:
         """Whether the caller owns the room now."""
         if room.created_by == caller.subject:
