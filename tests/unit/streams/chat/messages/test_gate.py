@@ -107,7 +107,7 @@ def test_no_message_creates_a_direct_room(world: RoomWorld) -> None:
     """P12: a room by a first message is open, and everyone could read what two users say in it."""
     room = direct_room("alice", "bob")
 
-    assert fate(*send(world, "mallory", message(roomId=room))) is NotFound
+    assert fate(*send(world, "mallory", message(roomId=room))) is Forbidden
     assert fate(*send(world, "bot", message(roomId=room, userId="alice"), scopes=("events:write",))) is NotFound
     world.ok("alice", "PUT", "alice/direct/bob")
     assert fate(*send(world, "mallory", message(roomId=room))) is Forbidden

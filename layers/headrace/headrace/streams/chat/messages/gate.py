@@ -91,8 +91,10 @@ class RoomGate:
         if self._cooldown.is_active:
             return rights
         try:
-            members = []
-            for room_id, room in self._rooms.get_many(room_ids).items():
+            # Of direct rooms only the membership is read: others must not see whether they exist.
+            direct = [] if trusted else [room_id for room_id in room_ids if keys.is_reserved_room(room_id)]
+            members = [(caller.subject, room_id) for room_id in direct]
+            for room_id, room in self._rooms.get_many([each for each in room_ids if each not in direct]).items():
                 if room is None and not may_create(room_id, trusted or self._by_first_message):
                     rights[room_id] = MISSING
                 elif room is None and self._monotonic() < deadline:

@@ -24,7 +24,7 @@ from headrace.streams.chat.rooms.requests import (
     check,
 )
 from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room, effective_role, existing, not_in_room
-from headrace.streams.chat.rooms.routes import RoomServices
+from headrace.streams.chat.rooms.routes import RoomServices, check_seat
 
 READS_PER_PAGE = 4
 """Index reads that one page of members may cost: more than one only for users who have left."""
@@ -39,6 +39,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
     check(request)
     caller, room_id, user_id = request.caller, request.path.room_id, request.path.user_id
     body = request.body
+    check_seat(services, caller, room_id)
     room = existing(services.rooms.get(room_id), room_id)
     membership = services.memberships.get(user_id, room_id)
     invitation = _allowed(services, caller, room, membership, body.role)
@@ -77,6 +78,7 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
     check(request)
     caller, room_id, user_id = request.caller, request.path.room_id, request.path.user_id
     body = request.body
+    check_seat(services, caller, room_id)
     room = existing(services.rooms.get(room_id), room_id)
     if not caller.has(EVENTS_WRITE) and user_id != caller.subject:
         _check_remove(services, caller, room, user_id)

@@ -192,12 +192,15 @@ class RoomAccess:
     def read_scope(self, caller: Caller, room_id: str) -> ReadScope:
         """How much of the room ``caller`` may read; an unknown room reads as open and empty.
 
+        Of a direct room only the membership is read: others must not see, not even by its time, whether it exists.
+
         Raises:
-            Forbidden: a ``members`` room that the caller was never in.
+            Forbidden: a ``members`` room that the caller was never in, or the id of a direct room, existing or not.
         """
-        room = self._rooms.get(room_id)
-        if room is None or room.kind == OPEN:
-            return ReadScope(None, exists=room is not None)
+        if not is_reserved_room(room_id):
+            room = self._rooms.get(room_id)
+            if room is None or room.kind == OPEN:
+                return ReadScope(None, exists=room is not None)
         intervals = self._memberships.get(caller.subject, room_id).intervals
         if not intervals:
             raise not_in_room(room_id)
@@ -205,10 +208,12 @@ class RoomAccess:
 
     def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
         """The :meth:`read_scope` of each room, or ``None`` if the caller may not read it. Costs two reads in all."""
-        rooms = self._rooms.get_many(room_ids)
-        closed = [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
+        closed = list(dict.fromkeys(filter(is_reserved_room, room_ids)))
+        known = {room_id for room_id in room_ids if not is_reserved_room(room_id)}
+        rooms = self._rooms.get_many(sorted(known))
+        closed += [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
         memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
-        if len(rooms) < len(set(room_ids)) or len(memberships) < len(closed):
+        if len(rooms) < len(known) or len(memberships) < len(closed):
             raise StoreUnavailable("rooms cannot be reached right now; try again shortly")
         found: dict[str, ReadScope | None] = dict.fromkeys(rooms, ReadScope(None))
         for room_id in closed:
@@ -217,8 +222,8 @@ class RoomAccess:
         return found
 
     def exists(self, room_id: str) -> bool:
-        """Whether there is such a room."""
-        return self._rooms.get(room_id) is not None
+        """Whether there is such a room. Of direct rooms only :meth:`read_scope` tells."""
+        return is_reserved_room(room_id) or self._rooms.get(room_id) is not None
 
     def owns(self, caller: Caller, room: Room) -> bool:
         """Whether the caller owns the room now."""

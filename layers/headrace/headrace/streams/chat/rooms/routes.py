@@ -71,6 +71,22 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
     return room.to_body()
 
 
+def check_seat(services: RoomServices, caller: Caller, room_id: str) -> None:
+    """Check that the caller may know of a direct room: is or was in it, is invited to it, or has events:write.
+
+    Its id follows from the ids of its users, so anyone can ask for it. Others get this one answer, whether the room
+    exists or not.
+
+    Raises:
+        Forbidden.
+    """
+    if not keys.is_reserved_room(room_id) or caller.has(EVENTS_WRITE):
+        return
+    membership = services.memberships.get(caller.subject, room_id)
+    if not membership.intervals and services.consent.invitations.get(caller.subject, room_id) is None:
+        raise not_in_room(room_id)
+
+
 def show_room(services: RoomServices, request: Request[RoomPath, None, None]) -> dict[str, Any]:
     """Get a room, and the caller's membership in it.
 
@@ -78,6 +94,7 @@ def show_room(services: RoomServices, request: Request[RoomPath, None, None]) ->
     room to every caller.
     """
     user_id, room_id = request.caller.subject, request.path.room_id
+    check_seat(services, request.caller, room_id)
     room = existing(services.rooms.table.get(room_id), room_id)
     membership = services.memberships.get(user_id, room_id)
     invitation = None
@@ -94,6 +111,7 @@ def change_room(services: RoomServices, request: Request[RoomPath, None, RoomCha
     A field that is left out stays as it is, and ``null`` removes it.
     """
     caller, room_id, change = request.caller, request.path.room_id, request.body
+    check_seat(services, caller, room_id)
     room = existing(services.rooms.table.get(room_id), room_id)
     if not caller.has(EVENTS_WRITE) and not services.access.owns(caller, room):
         detail = FieldError("roomId", "is a room that you do not own", echo(room_id), "a room that you own")
