@@ -79,7 +79,7 @@ def test_names_are_encoded_and_one_connection_carries_all_calls(api: ManagementA
     login = "Basic YWRtaW46czNjcmV0OsOk"
     assert server.requests == [
         ("GET", "/api/permissions/%2F/a%20b%2Fc", login, ""),
-        ("PUT", "/api/users/%C3%A4", login, '{"password":"p","tags":""}'),
+        ("PUT", "/api/users/%C3%A4", login, '{"password": "p", "tags": ""}'),
     ]
     assert len(server.connections) == 1
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from urllib3 import BaseHTTPResponse, PoolManager
+from urllib3 import PoolManager
 from urllib3.exceptions import HTTPError
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError, echo
@@ -39,7 +40,7 @@ class ManagementApi:
         self._base = f"{url.rstrip('/')}/api/"
         login = b64encode(f"{administrator.username}:{administrator.password}".encode()).decode()
         headers = {"authorization": f"Basic {login}", "content-type": "application/json"}
-        self._pool = PoolManager(headers=headers, timeout=CALL_SECONDS, retries=False)
+        self._pool = PoolManager(headers=headers, timeout=CALL_SECONDS)
 
     def get(self, *path: str) -> dict[str, Any] | None:
         """The object at ``path`` (such as ``"users", "alice"``); ``None`` if there is none."""
@@ -53,12 +54,13 @@ class ManagementApi:
 
     def put(self, *path: str, body: Mapping[str, str]) -> None:
         """Create or replace the object at ``path``."""
-        self._call("PUT", path, json=body)
+        self._call("PUT", path, json.dumps(body))
 
-    def _call(self, method: str, path: tuple[str, ...], **body: Any) -> BaseHTTPResponse:
+    def _call(self, method: str, path: tuple[str, ...], body: str | None = None) -> Any:
+        """The response of urllib3. Only what its version 1.26 has too is used, because Lambda chooses the version."""
         target = self._base + "/".join(quote(part, safe="") for part in path)
         try:
-            answer = self._pool.request(method, target, **body)
+            answer = self._pool.request(method, target, body=body, retries=False, redirect=False)
         except HTTPError as error:
             raise BrokerUnavailable(f"the broker's management API is unavailable: {type(error).__name__}") from error
         if answer.status >= 500 or answer.status in _TEMPORARY:
@@ -71,9 +73,9 @@ class ManagementApi:
         return answer
 
 
-def _json(answer: BaseHTTPResponse) -> Any:
+def _json(answer: Any) -> Any:
     try:
-        return answer.json()
+        return json.loads(answer.data)
     except (ValueError, RecursionError):
         return None
 
