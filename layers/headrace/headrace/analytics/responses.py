@@ -126,9 +126,7 @@ def window_body(request: WindowRequest, found: Aggregate) -> dict[str, Any]:
         "uniqueUsers": users.unique(),
         "topUsers": [{user: name, "messages": count} for name, count in users.top(request.top)],
         **{
-            f"top{name.removesuffix('Id').capitalize()}s": [
-                {name: key, "messages": count} for key, count in tally.top(request.top)
-            ]
+            f"top{_plural(name)}": [{name: key, "messages": count} for key, count in tally.top(request.top)]
             for name, tally in zip(group_names, groups, strict=True)
         },
         "accuracy": accuracy(request, found),
@@ -201,3 +199,9 @@ def _active(found: Aggregate) -> float:
 
 def _rate(total: int, seconds: float) -> float:
     return round(total / seconds, 6)
+
+
+def _plural(attribute: str) -> str:
+    """``roomId`` as ``Rooms``, and ``adType`` as ``AdTypes``."""
+    name = attribute.removesuffix("Id")
+    return f"{name[0].upper()}{name[1:]}s"

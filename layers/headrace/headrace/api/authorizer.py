@@ -77,9 +77,10 @@ _opener = build_opener(_NoRedirects())
 def _get(url: str) -> dict[str, Any]:
     if not is_https_or_loopback(url):
         raise IssuerError(f"{echo(url)} is not allowed; it must be https, or http on this machine")
+    deadline = time.monotonic() + FETCH_SECONDS
     try:
         with _opener.open(url, timeout=FETCH_SECONDS) as response:
-            content = json.loads(_read(url, response))
+            content = json.loads(_read(url, response, deadline))
     except HTTPError as error:
         error.close()
         raise IssuerError(f"{url} answered with {error.code}") from None
@@ -90,8 +91,7 @@ def _get(url: str) -> dict[str, Any]:
     return content
 
 
-def _read(url: str, response: Any) -> bytes:
-    deadline = time.monotonic() + FETCH_SECONDS
+def _read(url: str, response: Any, deadline: float) -> bytes:
     body = b""
     while part := response.read1(_CHUNK):
         body += part
