@@ -140,7 +140,6 @@ def await_none(
     patience: float,
     stalled: Callable[[], bool] = lambda: True,
     *,
-    pause: float = POLL,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> bool:
@@ -151,7 +150,7 @@ def await_none(
             if stalled():
                 return False
             deadline = clock() + patience
-        sleep(pause)
+        sleep(POLL)
         if (left := look()) < fewest:
             fewest, deadline = left, clock() + patience
     return True

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from loadtest.checker.findings import Findings
-from loadtest.checker.readback import WAITING_WITHIN, await_none
+from loadtest.checker.readback import WAITING_WITHIN
 from localstage.client.errors import HttpError
 
 NEWEST = 50
@@ -34,14 +34,12 @@ def until_complete(
 
     ``waiting`` counts the events that the lanes hold. They are waited for no longer than ``WAITING_WITHIN`` seconds.
     """
-    end, found = time.monotonic() + WAITING_WITHIN, Findings()
-
-    def lost() -> int:
-        nonlocal found
-        found = read()
-        return found.lost
-
-    await_none(lost, 0.0, lambda: time.monotonic() >= end or not waiting(), pause=5.0, sleep=sleep)
+    end, found = time.monotonic() + WAITING_WITHIN, read()
+    while found.lost:
+        sleep(5.0)
+        before, found = found, read()
+        if found.lost >= before.lost and (time.monotonic() >= end or not waiting()):
+            break
     return found
 
 

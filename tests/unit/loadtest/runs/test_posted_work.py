@@ -106,6 +106,13 @@ def test_an_accepted_event_is_lost_also_if_another_has_no_answer(monkeypatch: py
     assert work(stored="ac", accepted="ab", unanswered=1).read_back().lost == 1
 
 
+def test_everything_is_read_again_while_fewer_events_are_missing() -> None:
+    found = iter([3, 2, 1, 1])
+
+    assert until_complete(lambda: Findings(lost=next(found)), lambda: 0, sleep=lambda _: None).lost == 1
+    assert not list(found)
+
+
 def test_the_time_until_an_accepted_event_can_be_read_is_measured() -> None:
     made = Work({"a"})
     made.attempts = 1
