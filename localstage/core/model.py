@@ -203,7 +203,7 @@ class Broker:
 
 @dataclass(frozen=True)
 class CustomResource:
-    """A resource that a function makes: invoked with CloudFormation's Create or Update event at start."""
+    """A resource that a function makes: invoked with CloudFormation's Create event at every start."""
 
     id: str
     type: str

@@ -159,7 +159,8 @@ class FunctionPool:
                 group.grow()
             if ids:
                 who = ", ".join(sorted(ids)) if len(ids) < 4 else f"{len(ids)} functions"
-                _log.info("%s reloaded (%s)", who, ", ".join(sorted(path.name for path in changed)))
+                what = ", ".join(sorted(path.name for path in changed)) if len(changed) < 4 else f"{len(changed)} files"
+                _log.info("%s reloaded (%s)", who, what)
 
 
 async def _cancelled(task: asyncio.Task[None] | None) -> None:

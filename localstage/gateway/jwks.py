@@ -38,7 +38,7 @@ class KeySet:
         try:
             async with self._session.get(url, allow_redirects=False, timeout=FETCH_TIMEOUT) as response:
                 response.raise_for_status()
-                return dict(await response.json())
+                return dict(await response.json(content_type=None))  # any type, as on AWS
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, TypeError):
             raise KeySetError("OIDC discovery endpoint communication error") from None
 

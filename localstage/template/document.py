@@ -15,13 +15,18 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     """The template in ``text``, with short tags in their long form.
 
     Raises:
-        TemplateError: not YAML, or not a template; names the line.
+        TemplateError: not YAML, or not a template; names the line or the resource.
     """
     try:
         document = yaml_parse(text)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise TemplateError(f"{path}{line}: {error.problem}") from None
-    if not isinstance(document, dict) or not document.get("Resources"):
+    except yaml.YAMLError as error:
+        raise TemplateError(f"{path}: {str(error).splitlines()[0]}") from None
+    if not isinstance(document, dict) or not document.get("Resources") or not isinstance(document["Resources"], dict):
         raise TemplateError(f"{path}: not a template, it has no Resources")
+    for logical_id, resource in document["Resources"].items():
+        if not isinstance(resource, dict) or not isinstance(resource.get("Type"), str):
+            raise TemplateError(f"{path}: {logical_id} has no Type")
     return document

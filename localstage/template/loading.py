@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from localstage.core.errors import TemplateError
 from localstage.core.model import StageModel
 from localstage.template import data, functions, http_api, parameters, triggers, websocket_api
 from localstage.template.attributes import Attributes
@@ -38,8 +39,10 @@ def load(
     declared = translated.document.get("Parameters") or {}
     parameters.check_names(declared, configured, f"{samconfig.name} [{config_env}]")
     resolver = Resolver(translated.document, parameters.values(declared, configured), attributes, region)
-    stack = Stack(translated.document, resolver)
-    return _read(stack, translated, template.parent, state_dir)
+    try:
+        return _read(Stack(translated.document, resolver), translated, template.parent, state_dir)
+    except RecursionError:
+        raise TemplateError(f"{template}: something refers to itself; see what with: make validate") from None
 
 
 def _read(stack: Stack, translated: Translated, root: Path, state_dir: Path) -> StageModel:

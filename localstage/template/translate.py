@@ -75,9 +75,10 @@ def _take_sources(document: dict[str, Any]) -> dict[str, str]:
     """Replace local folders by addresses that the translator accepts, and remember the folders."""
     sources: dict[str, str] = {}
     for logical_id, resource in document["Resources"].items():
-        if (name := _SOURCES.get(resource["Type"])) is not None:
-            sources[logical_id] = resource["Properties"][name]
-            resource["Properties"][name] = f"s3://local/{logical_id}"
+        name, properties = _SOURCES.get(resource["Type"]), resource.get("Properties") or {}
+        if name is not None and name in properties:
+            sources[logical_id] = properties[name]
+            properties[name] = f"s3://local/{logical_id}"
     return sources
 
 

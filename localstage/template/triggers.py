@@ -44,14 +44,17 @@ def _mapping(stack: Stack, id: str, mapping: Properties) -> RabbitMqMapping | Sq
         )
     if queue_id := stack.id_of("AWS::SQS::Queue", source):
         _check_visibility(stack, queue_id, function_id)
-        if _WINDOW in mapping:
-            raise TemplateError(f"{id}.{_WINDOW}: the local stage waits for no more messages of a queue")
+        batch_size = int(mapping.get("BatchSize", 10))
+        if _WINDOW in mapping or batch_size > 10:
+            raise TemplateError(
+                f"{id}: the local stage has no {_WINDOW} of queues, and no BatchSize over 10 without it"
+            )
         concurrency = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")
         return SqsMapping(
             id=id,
             function_id=function_id,
             queue_id=queue_id,
-            batch_size=int(mapping.get("BatchSize", 10)),
+            batch_size=batch_size,
             maximum_concurrency=None if concurrency is None else int(concurrency),
             partial_response="ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", ()),
         )

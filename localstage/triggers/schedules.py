@@ -109,7 +109,8 @@ class ScheduleTrigger:
             run = asyncio.create_task(self._fire(due))
             self._runs.add(run)
             run.add_done_callback(self._runs.discard)
-            due = next_time(self._schedule.expression, due)
+            # Times that passed while the machine was suspended are skipped.
+            due = next_time(self._schedule.expression, max(due, self._clock()))
 
     async def _fire(self, due: datetime) -> None:
         schedule = self._schedule

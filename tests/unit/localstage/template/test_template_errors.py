@@ -23,9 +23,17 @@ def test_a_missing_template_is_one_sentence(tmp_path):
         ("Resources:\n  A: [1, 2\n  B: 3\n", r"template\.yaml, line 3: expected ',' or '\]'"),
         ("just text", "not a template, it has no Resources"),
         ("Resources: {}", "not a template, it has no Resources"),
+        ("Resources: [A]", "not a template, it has no Resources"),
+        ("Resources: \x01", r"template\.yaml: unacceptable character"),
+        ("Resources:\n  A: {Typ: 'AWS::SQS::Queue'}", r"template\.yaml: A has no Type"),
+        ("Resources:\n  A: {Type: 'AWS::Serverless::Function'}", r"template\.yaml: .*\[A\].*CodeUri"),
+        (
+            "Conditions: {Y: !Condition Y}\nResources:\n  A: {Type: 'AWS::SQS::Queue', Condition: Y}",
+            "something refers to itself; .*: make validate",
+        ),
     ],
 )
-def test_a_file_that_is_no_template_is_refused_with_its_line(project, text, complaint):
+def test_a_file_that_is_no_template_is_refused_with_the_place(project, text, complaint):
     with pytest.raises(TemplateError, match=complaint):
         project.load_text(text)
 

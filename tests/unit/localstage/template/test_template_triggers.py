@@ -55,6 +55,12 @@ def test_a_queue_that_shows_records_again_before_the_function_ends_is_refused(pr
         project.load(RESOURCES, function=function)
 
 
+@pytest.mark.parametrize("more", ["MaximumBatchingWindowInSeconds: 5", "BatchSize: 100"])
+def test_a_batch_of_a_queue_that_the_stage_cannot_collect_is_refused(project, more):
+    with pytest.raises(TemplateError, match="EchoIt: the local stage has no MaximumBatchingWindowInSeconds of queues"):
+        project.load(RESOURCES, function=with_event("SQS", f"Queue: !GetAtt Work.Arn, {more}"))
+
+
 def test_another_kind_of_source_is_refused(project):
     stream = "Stream: arn:aws:kinesis:us-east-1:123456789012:stream/s, StartingPosition: LATEST"
     with pytest.raises(TemplateError, match="EchoIt: the local stage reads from queues and RabbitMQ brokers"):

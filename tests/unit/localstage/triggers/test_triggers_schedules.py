@@ -68,6 +68,19 @@ async def test_a_schedule_fires_with_the_scheduled_event():
     assert trigger.status().records == 1
 
 
+async def test_times_that_passed_while_the_machine_was_suspended_are_skipped():
+    functions, times = Functions(), [EVE, EVE, EVE + timedelta(hours=8, seconds=1)]
+    trigger = ScheduleTrigger(schedule(), functions, clock=lambda: times.pop(0) if len(times) > 1 else times[0])
+
+    await trigger.start()
+    await functions.events.get()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    await trigger.stop()
+
+    assert functions.events.empty()
+
+
 async def test_an_input_replaces_the_event():
     functions = Functions()
     trigger = ScheduleTrigger(schedule(input='{"heal": true}'), functions, clock=Clock(EVE))
