@@ -73,7 +73,7 @@ def test_a_position_at_rest_is_a_price_times_hours() -> None:
     assert cost(Load(), "cache, the").rest == pytest.approx(0.1 * 0.084 * 730)
 
 
-def test_a_small_message_takes_three_writeevent_units() -> None:
+def test_a_small_message_takes_three_write_units() -> None:
     """One of the table, one of each index."""
     assert row_of(250).units == 3
     assert row_of(250).sent == 250

@@ -1,6 +1,8 @@
 """``GET /status``: lanes, queue depths, breakers and probes, as far as they can be read in time.
 
-A part that cannot be read is ``unknown``, with the reason.
+The parts are the depth of the ``queues`` or why it is not known, the counts of the ``retry`` and ``dead`` lanes by
+state, the published states of ``breakers``, and the newest of the ``probes`` by queue. A part that cannot be read is
+``unknown``, with the reason.
 """
 
 from __future__ import annotations
@@ -103,11 +105,7 @@ class StatusBody(TypedDict):
 
 
 def read_status(parts: Parts, _request: Request[None, None, None]) -> StatusBody:
-    """The status of the stage.
-
-    ``parts`` are the depth of the ``queues`` or why it is not known, the counts of the ``retry`` and ``dead`` lanes by
-    state, the published states of ``breakers``, and the newest of the ``probes`` by queue.
-    """
+    """The status of the stage."""
     read_at, found = parts.read()
     return describe(read_at, **found)
 
