@@ -7,7 +7,7 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import invitation_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE
 from headrace.core.errors import InvalidCursor
-from headrace.streams.chat.rooms.invitations import block, list_blocked, list_invitations, unblock
+from headrace.streams.chat.rooms.invitations import list_blocked, list_invitations, unblock
 from headrace.streams.chat.rooms.requests import BlockBody, BlockPage, InvitationPage, ListQuery, OtherPath
 
 READ = (CHAT_READ,)
@@ -19,7 +19,6 @@ ROUTES = {
         list_invitations, READ, UserPath, query=ListQuery, answer=InvitationPage, errors=LIST
     ),
     "GET /users/{userId}/blocked": Route(list_blocked, READ, UserPath, query=ListQuery, answer=BlockPage, errors=LIST),
-    "PUT /users/{userId}/blocked/{otherId}": Route(block, WRITE, OtherPath, answer=BlockBody, limit=CHANGES),
     "DELETE /users/{userId}/blocked/{otherId}": Route(unblock, WRITE, OtherPath, answer=BlockBody, limit=CHANGES),
 }
 

@@ -1,4 +1,4 @@
-"""Rooms and their members: create, read, change, join, leave, list members, open direct rooms."""
+"""Rooms and their members: create, read, change, join, leave, list members, open direct rooms, block users."""
 
 from headrace.api.rates.rate_limiter import CHANGES, MEMBERS, OTHERS, ROOMS
 from headrace.api.router import Route
@@ -8,6 +8,7 @@ from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
 from headrace.streams.chat.rooms import members, routes
 from headrace.streams.chat.rooms import requests as ask
+from headrace.streams.chat.rooms.blocks import block
 from headrace.streams.chat.rooms.requests import MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
@@ -34,6 +35,9 @@ ROUTES = {
     ),
     "GET /rooms/{roomId}/members": Route(
         members.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
+    ),
+    "PUT /users/{userId}/blocked/{otherId}": Route(
+        block, (CHAT_WRITE,), ask.OtherPath, answer=ask.BlockBody, limit=CHANGES
     ),
 }
 

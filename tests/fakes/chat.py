@@ -88,7 +88,10 @@ class MemoryMemberships:
         row = replace(row, username=change.username or row.username)
         if joined:
             role = change.role or row.role
-            return self._put(replace(row, joins=known | {change.event}, role=role, left_for_good=False))
+            added_by = change.added_by
+            return self._put(
+                replace(row, joins=known | {change.event}, role=role, left_for_good=False, added_by=added_by)
+            )
         return self._put(replace(row, leaves=known | {change.event}, role=MEMBER))
 
     def set_role(self, user_id: str, room_id: str, role: Role) -> Membership:

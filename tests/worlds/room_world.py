@@ -19,6 +19,7 @@ from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
+from tests.worlds.requests import Context
 from tests.worlds.senders import NOW
 from tests.worlds.write_path import QUEUES, WritePath
 
@@ -88,7 +89,8 @@ class RoomWorld:
         route = f"{method} /rooms/{{roomId}}" + ["", "/members", "/members/{userId}"][len(parts) - 1]
         if of_user:
             route = f"{method} /users/{{userId}}/{parts[1]}" + ("/{otherId}" if len(parts) > 2 else "")
-            routes = routes or (None if parts[1] == "direct" else self.invitation_routes())
+            is_of_rooms = parts[1] == "direct" or (method == "PUT" and parts[1] == "blocked")
+            routes = routes or (None if is_of_rooms else self.invitation_routes())
         claims = {"sub": user, "username": user.title(), "scope": scopes, "exp": "4102444800"}
         event = {
             "routeKey": route,
@@ -97,7 +99,7 @@ class RoomWorld:
             "queryStringParameters": query,
             "body": body if isinstance(body, str) or body is None else json.dumps(body),
         }
-        answer = (routes or self.routes)(event)
+        answer = (routes or self.routes)(event, Context())
         return answer["statusCode"], json.loads(answer["body"])
 
     def ok(self, *arguments: Any, **more: Any) -> Any:

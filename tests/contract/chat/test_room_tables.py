@@ -80,6 +80,15 @@ def test_a_direct_room_has_two_permanent_seats(parts: Parts) -> None:
     assert rooms.get("kitchen") == KITCHEN
 
 
+def test_a_membership_knows_who_added_its_user_until_the_user_joins(parts: Parts) -> None:
+    _, memberships = parts
+
+    assert memberships.add(change("join", T[1], added_by="mallory")).added_by == "mallory"
+    assert memberships.add(change("leave", T[2], added_by="alice")).added_by == "mallory"
+    assert memberships.get("bob", "kitchen").added_by == "mallory"
+    assert memberships.add(change("join", T[3])).added_by is None
+
+
 def test_repeated_and_reordered_joins_and_leaves_give_the_same_intervals(parts: Parts) -> None:
     """P8."""
     _, memberships = parts

@@ -136,10 +136,7 @@ def test_functions_put_and_delete_invitations_and_no_memberships(template_stack:
         and "MembershipsTable" in str(one["Resource"])
     ]
 
-    assert found == [
-        ("ManageRoomsRole", ["#invited#*"]),
-        ("ManageInvitationsRole", ["#invited#*", "#inviters#*"]),
-    ]
+    assert found == [("ManageRoomsRole", ["#invited#*"])]
 
 
 def test_functions_that_read_probes_can_read_no_other_messages(template_stack: TemplateStack) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.core.times import iso
-from headrace.streams.chat.rooms.invitations import ADDED_LIMIT, OPEN_LIMIT
+from headrace.streams.chat.rooms.invitations import ADDED_LIMIT, OPEN_LIMIT, UNOPENED_LIMIT
 from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld
 
 
@@ -245,3 +245,88 @@ def test_another_owner_does_not_publish_the_join_again(world: RoomWorld) -> None
     world.ok("carol", "PUT", "garden/members/bob")
 
     assert len(world.write_path.published()) == before
+
+
+def acquainted(world: RoomWorld) -> None:
+    """Bob is in a room of Mallory's, as a member of any large room may be."""
+    world.bring("mallory", "trap", "bob")
+    world.memberships.mark_read("bob", "trap", "2025-11-21T10:00:00.000000Z")
+
+
+def put_into(world: RoomWorld, numbers: range) -> list[bool]:
+    """Whether Bob is in each of these new rooms of Mallory's, who puts him there."""
+    found = []
+    for number in numbers:
+        world.clock.advance(1)
+        world.ok("mallory", "PUT", f"zz-{number}", GROUP)
+        found.append(world.ok("mallory", "PUT", f"zz-{number}/members/bob")["joinedAt"] is not None)
+    return found
+
+
+def test_an_acquaintance_fills_a_list_with_twenty_unopened_rooms_at_most(world: RoomWorld) -> None:
+    acquainted(world)
+
+    assert put_into(world, range(30)) == [True] * UNOPENED_LIMIT + [False] * 10
+    assert invited_to(world) == [f"zz-{number}" for number in range(20, 30)]
+
+
+def test_a_room_that_its_user_opens_makes_place_for_another(world: RoomWorld) -> None:
+    acquainted(world)
+    put_into(world, range(20))
+
+    world.memberships.mark_read("bob", "zz-0", "2025-11-21T10:00:00.000000Z")
+    world.ok("bob", "DELETE", "zz-1/members/bob")
+
+    assert put_into(world, range(20, 23)) == [True, True, False]
+
+
+def test_rooms_of_others_and_own_joins_do_not_count(world: RoomWorld) -> None:
+    acquainted(world)
+    for number in range(UNOPENED_LIMIT):
+        world.ok("mallory", "PUT", f"import-{number}", GROUP)
+        world.ok("importer", "PUT", f"import-{number}/members/bob", scopes=TRUSTED)
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    world.bring("alice", "kitchen", "bob")
+
+    assert put_into(world, range(1)) == [True]
+
+
+def test_a_block_leaves_the_rooms_into_which_the_blocked_user_put_one(world: RoomWorld) -> None:
+    """For good, so that they are in no list. Rooms that one joined oneself stay."""
+    acquainted(world)
+    put_into(world, range(5))
+    world.memberships.mark_read("bob", "zz-0", "2025-11-21T10:00:00.000000Z")
+    world.ok("bob", "DELETE", "zz-1/members/bob")
+    world.ok("bob", "PUT", "own", GROUP)
+
+    world.ok("bob", "PUT", "bob/blocked/mallory")
+
+    assert {each.room_id for each in world.memberships.rooms_of("bob", 99)[0]} == {"own", "trap"}
+    assert not any(world.row("bob", f"zz-{number}").is_open for number in range(5))
+    left = [each["roomId"] for each in world.write_path.published() if each["messageType"] == "LEAVE"]
+    assert set(left) == {f"zz-{number}" for number in range(5)}
+    assert refused(world.request("mallory", "PUT", "zz-0/members/bob")) == (403, "forbidden")
+
+
+def test_a_block_that_was_interrupted_is_completed_by_repeating_it(world: RoomWorld) -> None:
+    acquainted(world)
+    put_into(world, range(3))
+    world.write_path.broker.down = world.write_path.retry.down = True
+    assert world.request("bob", "PUT", "bob/blocked/mallory")[0] == 503
+    world.write_path.broker.down = world.write_path.retry.down = False
+
+    world.ok("bob", "PUT", "bob/blocked/mallory")
+
+    assert {each.room_id for each in world.memberships.rooms_of("bob", 99)[0]} == {"trap"}
+
+
+def test_accepting_an_invitation_is_a_join_of_ones_own(world: RoomWorld) -> None:
+    acquainted(world)
+    put_into(world, range(1))
+    world.ok("bob", "DELETE", "zz-0/members/bob", {"forGood": True})
+    world.clock.advance(1)
+    world.bring("mallory", "zz-0", "bob")
+
+    world.ok("bob", "PUT", "bob/blocked/mallory")
+
+    assert world.row("bob", "zz-0").is_open

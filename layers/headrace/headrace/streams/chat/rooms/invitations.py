@@ -11,7 +11,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.collections import slices
-from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreThrottled, echo
+from headrace.core.errors import Conflict, FieldError, Forbidden, StoreThrottled, echo
 from headrace.streams.chat.rooms.memberships import Membership, Memberships, Role
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, Rooms, check_own
@@ -22,6 +22,8 @@ SHARED_ROOMS = 2000
 """Rooms of the caller among which a common room is looked for."""
 AT_ONCE = 100
 """Of these rooms, how many are looked up at once: the search ends with the first common room."""
+UNOPENED_LIMIT = 20
+"""Rooms into which one user has put another, who has not opened them: after these, that user can only invite."""
 ADDED_LIMIT = 10
 """Joins of a user in one room after which owners can only invite. The user's own joins count too."""
 
@@ -89,7 +91,7 @@ def list_invitations(services: InvitationServices, request: Request[UserPath, Li
 
     Accept with `PUT /rooms/{roomId}/members/{userId}`, decline with `DELETE`.
     """
-    user_id, query = _own_id(request), request.query
+    user_id, query = own_id(request), request.query
     signed = Query("invitations", user_id, user_id)
     found, more = services.invitations.page(user_id, query.after(services.cursors, signed), query.limit)
     rooms = services.rooms.get_many([each.room_id for each in found])
@@ -107,7 +109,7 @@ def list_invitations(services: InvitationServices, request: Request[UserPath, Li
 
 def list_blocked(services: InvitationServices, request: Request[UserPath, ListQuery, None]) -> dict[str, Any]:
     """List the users whose invitations the caller refuses, in the order of their ids."""
-    user_id, query = _own_id(request), request.query
+    user_id, query = own_id(request), request.query
     signed = Query("blocked", user_id, user_id)
     found, last = services.invitations.blocked(user_id, query.after(services.cursors, signed), query.limit)
     following = None if last is None else services.cursors.sign(signed, "after", [last])
@@ -115,22 +117,13 @@ def list_blocked(services: InvitationServices, request: Request[UserPath, ListQu
     return {"items": items, "next": following, "hasMore": last is not None}
 
 
-def block(services: InvitationServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
-    """Refuse invitations of another user, and decline the open ones. Rooms that both are in stay as they are."""
-    user_id, other_id = _own_id(request), request.path.other_id
-    if user_id == other_id:
-        detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
-        raise InvalidRequest("a user blocks others only", details=[detail])
-    return {"userId": other_id, "blockedAt": services.invitations.block(user_id, other_id, times.iso(request.now))}
-
-
 def unblock(services: InvitationServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
     """Take invitations of another user again. For a user who is not blocked, nothing changes."""
-    services.invitations.unblock(_own_id(request), request.path.other_id)
+    services.invitations.unblock(own_id(request), request.path.other_id)
     return {"userId": request.path.other_id, "blockedAt": None}
 
 
-def _own_id(request: Request[Any, Any, Any]) -> str:
+def own_id(request: Request[Any, Any, Any]) -> str:
     """The user of the path, who must be the caller. Raises Forbidden."""
     user_id: str = request.path.user_id
     check_own(request.caller, user_id, "invitations are shown to their own user only")
@@ -171,7 +164,8 @@ class Consent:
         """Whether the caller must invite the user of ``membership`` instead of adding them.
 
         Callers with events:write add every user at once. Other callers add the users with whom they are in another
-        ``members`` room. A user who left for good, or has joined ``ADDED_LIMIT`` times, is always invited.
+        ``members`` room. A user who left for good, or has joined ``ADDED_LIMIT`` times, is always invited. So is one
+        who has not opened ``UNOPENED_LIMIT`` rooms of this caller. Requests at the same time may add a few more.
 
         Raises:
             Forbidden: the user blocks the caller.
@@ -183,7 +177,7 @@ class Consent:
             raise blocked_by(user_id)
         if membership.left_for_good or len(membership.joins) >= ADDED_LIMIT:
             return True
-        return not self._share_a_room(caller.subject, user_id)
+        return not self._share_a_room(caller.subject, user_id) or self._has_put(caller.subject, user_id)
 
     def _share_a_room(self, user_id: str, other_id: str) -> bool:
         """Whether both are in one ``members`` room. Open rooms do not count, because users meet strangers there."""
@@ -196,6 +190,12 @@ class Consent:
             if any(room is not None and room.kind == MEMBERS for room in rooms.values()):
                 return True
         return False
+
+    def _has_put(self, user_id: str, other_id: str) -> bool:
+        """Whether ``user_id`` has put the other into as many rooms as may stay unopened: without a read mark."""
+        rooms, _ = self._memberships.rooms_of(other_id, SHARED_ROOMS)
+        unopened = [each for each in rooms if each.is_open and each.added_by == user_id and each.read_to is None]
+        return len(unopened) >= UNOPENED_LIMIT
 
     def invite(self, request: Request[Any, None, Any], membership: Membership, role: Role) -> Invitation:
         """Invite the user of ``membership``. An open invitation to the room stays as it is, except for its role.

@@ -55,8 +55,17 @@ class Joins:
             StoreUnavailable.
         """
         event = membership_event(at, event_id or _id_of(kind, by, user_id, room_id, at))
+        added_by = None if by.subject == user_id or by.has(EVENTS_WRITE) else by.subject
         return self._memberships.add(
-            Change(user_id=user_id, room_id=room_id, kind=kind, event=event, role=role, username=username)
+            Change(
+                user_id=user_id,
+                room_id=room_id,
+                kind=kind,
+                event=event,
+                role=role,
+                username=username,
+                added_by=added_by,
+            )
         )
 
     def publish(

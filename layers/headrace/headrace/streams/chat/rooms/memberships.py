@@ -41,6 +41,7 @@ class Membership:
     """The joins and leaves of one user in one room. Without any, the user was never in the room.
 
     ``read_to`` is the position up to which the user has read, as :func:`headrace.core.keys.parse_read_mark` gives it.
+    ``added_by`` is the user who added this one at once, if the user did not join themselves.
     """
 
     user_id: str
@@ -51,6 +52,7 @@ class Membership:
     username: str | None = None
     read_to: str | None = None
     left_for_good: bool = False
+    added_by: str | None = None
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
@@ -103,7 +105,10 @@ def newest(memberships: Iterable[Membership], limit: int) -> tuple[list[Membersh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One join or leave to add. ``None`` keeps the stored ``role`` and ``username``; a leave removes the role."""
+    """One join or leave to add. ``None`` keeps the stored ``role`` and ``username``; a leave removes the role.
+
+    A join removes ``added_by``, or sets it.
+    """
 
     user_id: str
     room_id: str
@@ -111,6 +116,7 @@ class Change:
     event: str
     role: Role | None = None
     username: str | None = None
+    added_by: str | None = None
 
 
 class Memberships(Protocol):

@@ -131,9 +131,11 @@ class DynamoMemberships:
     def add(self, change: Change) -> Membership:
         is_join = change.kind == "join"
         name, limit, removed = ("joins", JOINS_LIMIT, "leftForGood") if is_join else ("leaves", LEAVES_LIMIT, "role")
-        given = {"username": change.username, "role": change.role if is_join else None}
+        added_by = change.added_by if is_join else None
+        given = {"username": change.username, "role": change.role if is_join else None, "addedBy": added_by}
         sets = {name: text for name, text in given.items() if text is not None}
-        expression = f"ADD #set :event{_set(sets)} REMOVE #removed"
+        forgets = ", addedBy" if is_join and added_by is None else ""
+        expression = f"ADD #set :event{_set(sets)} REMOVE #removed{forgets}"
         values: Item = {":event": {change.event}, ":one": change.event, ":limit": limit, **_values(sets)}
         names = {"#set": name, "#removed": removed, **_names(sets)}
         parameters = {"ExpressionAttributeNames": names, "ConditionExpression": _FITS}
@@ -219,4 +221,5 @@ def _membership(user_id: str, room_id: str, row: Item) -> Membership:
         row.get("username"),
         row.get("readTo"),
         row.get("leftForGood", False),
+        row.get("addedBy"),
     )
