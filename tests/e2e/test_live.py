@@ -174,6 +174,7 @@ def test_a_push_to_a_closed_connection_deletes_its_row(platform: RunningStage) -
 
 def test_a_check_finds_the_rooms_with_new_messages(platform: RunningStage) -> None:
     alice, busy, quiet = Subscriber(platform), unique("room"), unique("room")
+    alice.client.http("PUT", f"/rooms/{quiet}", {"kind": "open"})
     since = alice.request("subscribe", busy)["position"]
 
     def check() -> dict[str, bool]:
