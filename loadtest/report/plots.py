@@ -19,6 +19,8 @@ WIDTH, HEIGHT = 5.6, 3.5
 """Inches of a chart."""
 COLUMNS = 2
 """Charts beside each other in a picture."""
+LABELS = 16
+"""Names of groups under bars; of more groups, only some are named."""
 ENTRIES = 6
 """Entries of a legend; beyond, the largest lines are named and the others counted."""
 
@@ -143,7 +145,8 @@ class BarChart:
         for at, name in enumerate(self.names):
             places = [group + (at - (len(self.names) - 1) / 2) * width for group in range(len(self.groups))]
             axes.bar(places, [values[at] for values in self.groups.values()], width, color=LINES[at], label=name)
-        axes.set_xticks(range(len(self.groups)), self.groups)
+        step = -(-len(self.groups) // LABELS)
+        axes.set_xticks(range(0, len(self.groups), step), list(self.groups)[::step])
 
 
 Chart = LineChart | BarChart
