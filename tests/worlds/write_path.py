@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Api, frame_handler, http_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
@@ -29,12 +30,13 @@ BATCH_POST = "POST /messages/batch"
 class WritePath:
     """A broker, a retry lane and a table, with everything that writes into them."""
 
-    def __init__(self) -> None:
+    def __init__(self, limiter: RateLimiter | None = None) -> None:
         self.broker = MemoryPublisher(names.persist_queues(QUEUES))
         self.retry = MemoryRetryLane(CLOCK)
         self.store = MemoryStore()
         self.waits: list[float] = []
-        self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK)
+        self.limiter = limiter
+        self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK, rate_limiter=limiter)
         self.persister = Persister(
             self.store, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, sleep=self.waits.append
         )
@@ -42,14 +44,13 @@ class WritePath:
     def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
         """The answer of receive_frame to a frame of ``action``."""
         event["requestContext"]["routeKey"] = action
-        router = frame_handler(
-            Api(routes_of("receive_frame"), lambda: self.acceptor, CLOCK, lambda: scope_prefix), actions=ACTIONS
-        )
-        return router(event)
+        parts = (lambda: self.acceptor, CLOCK, lambda: scope_prefix, lambda: self.limiter)
+        return frame_handler(Api(routes_of("receive_frame"), *parts), actions=ACTIONS)(event)
 
     def post(self, route: str, event: dict[str, Any]) -> dict[str, Any]:
         """The answer of receive_http to a request of ``route``."""
-        return http_handler(Api(routes_of("receive_http"), lambda: self.acceptor, CLOCK))({**event, "routeKey": route})
+        parts = (lambda: self.acceptor, CLOCK, str, lambda: self.limiter)
+        return http_handler(Api(routes_of("receive_http"), *parts))({**event, "routeKey": route})
 
     def published(self) -> list[dict[str, Any]]:
         """Every event on the broker."""

@@ -213,7 +213,7 @@ def _responses(route: Declared, models: Models, examples: list[Example]) -> dict
 
 
 def _rate_headers(route: Declared) -> dict[str, Any]:
-    if route.route.stream is None and not route.route.is_limited:
+    if route.route.scopes is None:
         return {}
     return {name: {"$ref": f"#/components/headers/{name}"} for name in RATE_HEADERS}
 

@@ -99,7 +99,7 @@ class Declared:
         if route.scopes is not None:
             found += [Unauthorized, TokenExpired] if self.is_http else [TokenExpired]
         found += [Forbidden] if route.scopes else []
-        found += [RateLimited] if route.is_limited else []
+        found += [RateLimited] if route.scopes is not None or not self.is_http else []
         found += [HeadraceError] if self.area == "operations" and route.scopes is None else [HeadraceError, Unavailable]
         codes = {mapping(each).code for each in found}
         return [each for each in error_kinds() if mapping(each).code in codes]

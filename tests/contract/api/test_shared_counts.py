@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from headrace.api.rates.rate_limiter import EXPIRE_SECONDS, RateLimiter, SharedCounts, rate_key
@@ -80,24 +83,19 @@ def test_a_synchronization_without_the_cache_fails(redis_node: RedisNode) -> Non
         shared.exchange({KEY: Counts({NOW: 1}, 0)}, NOW)
 
 
-def settled(limiter: RateLimiter, events: int) -> int:
-    """How many of ``events`` are admitted; waits for the exchange that they start."""
-    limiter._background._started = float("-inf")
-    admitted, _ = limiter.admit(ALICE, events, Meter())
-    assert limiter._background._running is not None
-    limiter._background._running.result(5)
-    return admitted
+@pytest.mark.parametrize("size", [500, 100])
+def test_environments_that_start_at_once_enforce_one_limit(redis_node: RedisNode, size: int) -> None:
+    of(redis_node)
+    caches = [SharedCounts(RedisCache.of(redis_node.settings)) for _ in range(16)]
+    limiters = [RateLimiter(RateSettings(event_rate=100), cache, lambda: 1000.0) for cache in caches]
+    for cache in caches:  # connects
+        cache.exchange({KEY: Counts({}, 0)}, NOW)
+    start = threading.Barrier(len(limiters))
 
+    def admitted(limiter: RateLimiter) -> int:
+        start.wait(5)
+        return limiter.admit(ALICE, size, Meter())[0]
 
-def test_environments_that_share_a_cache_enforce_one_limit(redis_node: RedisNode) -> None:
-    shared = of(redis_node)
-    settings = RateSettings(event_rate=100)
-    limiters = [RateLimiter(settings, shared, lambda: 1000.0) for _ in range(4)]
-
-    first = [settled(each, 100) for each in limiters]
-    second = [settled(each, 200) for each in limiters]
-
-    assert first == [100] * 4
-    # Each admitted as much as its first exchange left: 100, 200, 300 and 400 of 500 were used.
-    assert second == [200, 200, 200, 100]
-    assert [settled(each, 1) for each in limiters] == [0] * 4
+    with ThreadPoolExecutor(len(limiters)) as threads:
+        assert sum(threads.map(admitted, limiters)) == 500
+    assert [limiter.admit(ALICE, 1, Meter())[0] for limiter in limiters].count(1) <= 500 // size

@@ -3,8 +3,9 @@
     ROUTES = {"GET /rooms/{roomId}/messages": Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=PageRequest)}
     handler = http_handler(Api(ROUTES, reading, clock))
 
-A handler reads and writes one protocol. :func:`answer` is the same for all of them: it checks the caller, their rights
-and their limit, reads the parameters, and calls the route's function. A handler never raises. It maps errors to
+A handler reads and writes one protocol. It finds the caller and counts the request before it reads anything else. So a
+wrong request costs its sender as much as a good one. :func:`answer` is the same for all protocols: it checks the
+caller's rights, reads the parameters, and calls the route's function. A handler never raises. It maps errors to
 answers, and logs those that are the platform's own fault.
 """
 
@@ -18,24 +19,25 @@ from typing import Any, Generic, TypeVar
 
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
+from headrace.api.call import Call
 from headrace.api.params import Params, frame_fields, http_body, parse_object, path_parameters, read
-from headrace.api.rates.rate_limiter import READS, RateLimiter, RouteLimit
+from headrace.api.rates.rate_limiter import READS, Kind, RateLimiter, RouteLimit
 from headrace.api.responses import REQUEST_ID
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
 from headrace.core.errors import (
-    ConfigurationError,
     FieldError,
     HeadraceError,
     InvalidRequest,
     NotFound,
+    RateLimited,
     echo,
     mapping_of,
     to_body,
 )
 from headrace.core.stream import Stream
 from headrace.core.times import SECOND, Clock
-from headrace.runtime.observability import Meter, correlate, report, report_unexpected
+from headrace.runtime.observability import Meter
 
 Path = TypeVar("Path")
 Query = TypeVar("Query")
@@ -90,7 +92,8 @@ class Route:
     ``errors`` are those that the function raises beside the common ones (InvalidRequest, Unauthorized, TokenExpired,
     Forbidden, RateLimited). The fields of a frame are its ``body``. With a ``query`` too, that model has the fields
     that ``body`` does not have. A route that takes events has their ``stream``, and ``batch``: the most events that one
-    request may hold, or 0 where the request itself is the event. Other requests count for ``limit`` of their caller.
+    request may hold, or 0 where the request itself is the event. Each request counts as one event; the acceptor counts
+    the others of a batch. Other requests count for ``limit`` of their caller.
     """
 
     function: Callable[[Any, Request[Any, Any, Any]], Any]
@@ -104,11 +107,6 @@ class Route:
     stream: Stream | None = None
     batch: int = 0
     limit: RouteLimit = READS
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether requests count for ``limit``: they have a caller, and no events."""
-        return self.scopes is not None and self.stream is None
 
 
 def _nothing() -> None:
@@ -130,58 +128,50 @@ class Api:
     limiter: Callable[[], RateLimiter | None] = _nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One event, with what is counted and the headers that every answer to it has."""
-
-    key: str
-    event: Mapping[str, Any]
-    context: Any
-    meter: Meter = field(default_factory=Meter)
-    headers: dict[str, str] = field(default_factory=lambda: {REQUEST_ID: ""})
-
-    def answered(self, work: Callable[[], dict[str, Any]], refuse: Callable[[Exception], Any]) -> dict[str, Any]:
-        """What ``work`` returns, or ``refuse`` for an error that it raises."""
-        try:
-            self.headers[REQUEST_ID] = correlate(self.event)
-            return work()
-        except HeadraceError as error:
-            _log(self.key, error, self.meter)
-            found = refuse(error)
-        except Exception as error:  # noqa: BLE001 - reported, and answered as an error: a client must not wait
-            report_unexpected(error)
-            found = refuse(error)
-        finally:
-            self.meter.flush()
-        return dict(found)
-
-
 Fields = tuple[Mapping[str, Any], Mapping[str, Any] | None, dict[str, Any]]
 """The fields of a request's body and of its query, before they are checked, and the JSON object that was sent."""
 
 
-def answer(api: Api, route: Route, call: Call, find_caller: Callable[[], Caller], fields: Callable[[], Fields]) -> Any:
-    """What the route's function returns for ``call``.
+def answer(api: Api, route: Route, call: Call, caller: Caller, fields: Callable[[], Fields]) -> Any:
+    """What the route's function returns for ``call``, which is counted.
 
     Raises:
-        headrace.core.errors.HeadraceError: the caller, their rights, their limit or a parameter is not as it must be,
-            or the function raised it.
+        headrace.core.errors.HeadraceError: the caller's rights or a parameter are not as they must be, or the function
+            raised it.
     """
-    caller = NO_CALLER if route.scopes is None else find_caller()
     now = api.clock.now()
     if route.scopes is not None:
         caller.require(*route.scopes, now=now)
     path = read(route.path, path_parameters(call.key, call.event))
-    limiter = api.limiter() if route.is_limited else None
-    if limiter is not None:
-        left, refusal = limiter.count_request(caller, route.limit.kind_for(caller, path), call.meter)
-        call.headers.update(left)
-        if refusal is not None:
-            raise refusal
     given, asked, content = fields()
     body, query = read(route.body, given), read(route.query, asked)
     known = (call.event, call.context, caller, now, call.headers[REQUEST_ID], call.meter)
     return route.function(api.services(), Request(*known, path, query, body, content))
+
+
+def _counted(api: Api, route: Route, call: Call, caller: Caller) -> RateLimited | None:
+    """Count a request, and return why it is refused."""
+    path = call.event.get("pathParameters")
+    kind: Kind = "events" if route.stream is not None else route.limit.kind_for(caller, path)
+    refusal = call.counted(api.limiter(), caller, kind)
+    if refusal is not None and route.stream is not None:
+        call.meter.count("Refused", stream=route.stream.name, code=mapping_of(refusal).code)
+    return refusal
+
+
+def _counted_caller(api: Api, route: Route, call: Call, find: Callable[[Mapping[str, Any], str], Caller]) -> Caller:
+    """The caller of a request that may pass; on a route without a token ``NO_CALLER``.
+
+    Raises:
+        Unauthorized: there is no usable token.
+        RateLimited: the caller is over the limit.
+    """
+    if route.scopes is None:
+        return NO_CALLER
+    caller = find(call.event, api.scope_prefix())
+    if (refusal := _counted(api, route, call, caller)) is not None:
+        raise refusal
+    return caller
 
 
 def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _nothing) -> Handler:
@@ -199,11 +189,11 @@ def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _n
             return content, event.get("queryStringParameters"), content
 
         def work() -> dict[str, Any]:
-            result = answer(api, route, call, lambda: caller_from_http(event, api.scope_prefix()), fields)
+            result = answer(api, route, call, _counted_caller(api, route, call, caller_from_http), fields)
             reply = result if isinstance(result, Reply) else Reply(route.status, result)
-            return responses.http(reply.status, reply.body, {**call.headers, **reply.headers})
+            return responses.http(reply.status, reply.body, {**call.headers, **call.left(), **reply.headers})
 
-        found = call.answered(work, lambda error: responses.http_error(error, call.headers))
+        found = call.answered(work, lambda error: responses.http_error(error, {**call.headers, **call.left()}))
         if (times := request_times()) is not None:
             times.add(call.key, time.perf_counter() - began)
         return found
@@ -222,15 +212,14 @@ def connection_handler(api: Api) -> Handler:
         route = api.routes[call.key]
 
         def work() -> dict[str, Any]:
-            headers = answer(
-                api, route, call, lambda: caller_from_frame(event, api.scope_prefix()), lambda: ({}, None, {})
-            )
+            caller = _counted_caller(api, route, call, caller_from_frame)
+            headers = answer(api, route, call, caller, lambda: ({}, None, {}))
             return {"statusCode": 200, "headers": headers} if headers else {"statusCode": 200}
 
         def refuse(error: Exception) -> dict[str, Any]:
             if mapping_of(error).status < 500:  # API Gateway counts these too, among the errors of its functions
                 call.meter.count("ConnectLimited")
-            return responses.http_error(error, call.headers)
+            return responses.http_error(error, {**call.headers, **call.left()})
 
         return call.answered(work, refuse)
 
@@ -246,12 +235,10 @@ def frame_handler(api: Api, actions: str = "", renewed: Callable[[str], int] = l
     """
     unknown = Route(functools.partial(_no_action, actions))
 
-    def find_caller(event: Mapping[str, Any]) -> Caller:
-        caller = caller_from_frame(event, api.scope_prefix())
+    def with_renewal(caller: Caller, connection_id: str) -> Caller:
         if api.clock.now() < caller.expires_at * SECOND:
             return caller
-        expires_at = renewed(event["requestContext"]["connectionId"])
-        return replace(caller, expires_at=max(caller.expires_at, expires_at))
+        return replace(caller, expires_at=max(caller.expires_at, renewed(connection_id)))
 
     def handle(event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
         call = Call(str(event["requestContext"]["routeKey"]), event, context)
@@ -260,10 +247,19 @@ def frame_handler(api: Api, actions: str = "", renewed: Callable[[str], int] = l
 
         def work() -> dict[str, Any]:
             nonlocal request_id
-            content = parse_object(event.get("body"), "frame")
+            caller = caller_from_frame(event, api.scope_prefix())
+            refusal = _counted(api, route, call, caller)
+            try:
+                content = parse_object(event.get("body"), "frame")
+            except InvalidRequest as error:
+                raise refusal or error from None
             request_id = responses.request_id_of(content)
+            if refusal is not None:  # only now, so that the answer has the frame's requestId
+                raise refusal
+            if route.scopes is not None:
+                caller = with_renewal(caller, event["requestContext"]["connectionId"])
             fields = (*frame_fields(content, route.body, route.query), content)
-            result = answer(api, route, call, lambda: find_caller(event), lambda: fields)
+            result = answer(api, route, call, caller, lambda: fields)
             return responses.frame(result, request_id, call.headers[REQUEST_ID])
 
         def refuse(error: Exception) -> dict[str, Any]:
@@ -282,12 +278,3 @@ def _no_route(_services: object, _request: object) -> Any:
 def _no_action(actions: str, _services: object, request: Request[Any, Any, Any]) -> Any:
     detail = FieldError("action", "is not an action", echo(request.content.get("action")), actions)
     raise InvalidRequest("the frame's action is not known", details=[detail])
-
-
-def _log(key: str, error: HeadraceError, meter: Meter) -> None:
-    """Log an error that is the platform's own fault, and count a wrong setting as ``Unexpected``."""
-    if isinstance(error, ConfigurationError):
-        meter.count("Unexpected")
-    if mapping_of(error).status >= 500:
-        code = getattr(error.__cause__, "code", None)  # of an answer of AWS
-        report(f"{key} {type(error).__name__}", f"{key} failed: {error.message}", level="error", code=code)

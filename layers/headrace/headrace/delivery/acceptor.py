@@ -50,7 +50,8 @@ class Acceptor:
     """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
 
     ``gates``, by stream name, refuse events; a stream without one accepts all that its scope allows.
-    ``rate_limiter`` limits how many. ``hash_address`` makes the keyed hashes of clients' addresses.
+    ``rate_limiter`` limits the events of a batch; the router has counted the first. ``hash_address`` makes the keyed
+    hashes of clients' addresses.
     """
 
     publisher: Publisher
@@ -66,20 +67,20 @@ class Acceptor:
     ) -> list[Result]:
         """One result per event, in order. ``raws`` are events as clients send them; nothing invalid is published.
 
-        The caller may write: the router has checked its scope.
+        The caller may write: the router has checked its scope, and has counted the request as one event. The others
+        count here, before they are validated; those over the limit are not looked at.
         """
+        passed, too_many = len(raws), None
+        if passed > 1 and self.rate_limiter is not None:
+            others, too_many = self.rate_limiter.admit(caller, passed - 1, meter)
+            passed = 1 + others
         now = self.clock.now()
         is_trusted = caller.has(EVENTS_WRITE)
         sender = SenderContext(caller.subject, caller.username, is_trusted, now, caller.address, self.hash_address)
-        stamped, results = _validate(stream, sender, raws)
+        stamped, results = _validate(stream, sender, raws[:passed])
         # Events with equal keys are one event: it is published once, and all of them have its result.
         unique = {each.key: each for each in stamped if each is not None}
-        # Before the gates, so that a sender over its limit causes no reads of their tables.
-        passed, too_many = len(unique), None
-        if unique and self.rate_limiter is not None:
-            passed, too_many = self.rate_limiter.admit(caller, passed, meter)
-        outcomes: dict[Key, Outcome] = dict.fromkeys(list(unique)[passed:], (None, too_many))
-        outcomes |= self._refused(stream, caller, dict(list(unique.items())[:passed]), now)
+        outcomes = self._refused(stream, caller, unique, now)
         admitted = [each for key, each in unique.items() if key not in outcomes]
         if admitted:
             envelope = Envelope(stream.name, correlation_id, times.iso(now), [each.event for each in admitted])
@@ -89,16 +90,14 @@ class Acceptor:
             if each is not None:
                 lane, error = outcomes[each.key]
                 results[index] = Result(each.receipt, lane, error)
+        results += [Result(_sent_id(stream, raw), error=too_many) for raw in raws[passed:]]
         _measure(stream, results, meter)
         return results
-
-    def rate_headers(self, caller: Caller) -> dict[str, str]:
-        """The headers that say how many events ``caller`` may send now."""
-        return self.rate_limiter.headers(caller) if self.rate_limiter is not None else {}
 
     def _refused(
         self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int
     ) -> dict[Key, Outcome]:
+        """The events that the stream's gate refuses, each with its error."""
         gate = self.gates.get(stream.name)
         if gate is None or not events:
             return {}

@@ -82,14 +82,13 @@ def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: i
 def _answer(acceptor: Acceptor, stream: Stream, events: Sequence[object], request: WriteRequest, status: int) -> Reply:
     """``status`` if any event was accepted; else 503 or 429 if any may be later, 403 if all are forbidden, 400."""
     results = acceptor.accept(stream, request.caller, events, request.correlation_id, request.meter)
-    headers = acceptor.rate_headers(request.caller)
     bodies = [result.to_body() for result in results]
     errors = [result.error for result in results if result.error is not None]
     if len(errors) < len(results):
-        return Reply(status, {"results": bodies}, headers)
+        return Reply(status, {"results": bodies})
     later = [error for error in errors if isinstance(error, Unavailable | RateLimited)]
     error: HeadraceError = max(later, key=lambda each: each.retry_after) if later else errors[0]
     if len(errors) > 1 and not later and not all(isinstance(each, Forbidden) for each in errors):
         error = InvalidEvent(f"none of the {len(errors)} events is valid; see results")
     body = {"error": to_body(error, request.correlation_id), "results": bodies}
-    return Reply(mapping_of(error).status, body, headers | responses.retry_headers(error))
+    return Reply(mapping_of(error).status, body, responses.retry_headers(error))

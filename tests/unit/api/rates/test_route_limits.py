@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.api.params import Params
+import pytest
+
+from headrace.api.params import NoFields, Params
 from headrace.api.rates.rate_limiter import CHANGES, CONNECTIONS, MEMBERS, READS, ROOMS, RateLimiter, SharedCounts
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
 from headrace.core.times import SystemClock
@@ -22,6 +24,10 @@ class MemberPath(Params):
     user_id: str
 
 
+class Mark(Params):
+    position: int
+
+
 def answer(_services: object, _request: object) -> dict[str, Any]:
     return {}
 
@@ -31,6 +37,8 @@ HTTP = {
     "GET /y": Route(answer, limit=READS),
     "PUT /rooms": Route(answer, limit=ROOMS),
     "PUT /rooms/{roomId}/members/{userId}": Route(answer, path=MemberPath, limit=MEMBERS),
+    "PUT /marks": Route(answer, body=Mark),
+    "GET /analytics": Route(answer, scopes=("analytics:read",)),
     "GET /open": Route(answer, scopes=None),
 }
 MOST = 100
@@ -45,15 +53,26 @@ class Limited:
         self.limiter = RateLimiter(settings, SharedCounts(cache) if cache else None, lambda: self.now)
         parts: tuple[Any, ...] = (lambda: None, SystemClock())
         self.http = http_handler(Api(HTTP, *parts, limiter=lambda: self.limiter))
-        self.frames = frame_handler(Api({"history": Route(answer_frame)}, *parts, limiter=lambda: self.limiter))
+        self.renewals = 0
+        actions = {
+            "history": Route(answer_frame, body=NoFields),
+            "authenticate": routes_of("renew_connection")["authenticate"],
+        }
+        self.frames = frame_handler(Api(actions, *parts, limiter=lambda: self.limiter), renewed=self.renewed)
         self.connect = connection_handler(
             Api({"$connect": Route(answer, limit=CONNECTIONS)}, *parts, limiter=lambda: self.limiter)
         )
 
-    def get(self, key: str = "GET /x", user: str = "alice", scope: str = "", **path: str) -> dict[str, Any]:
+    def renewed(self, _connection_id: str) -> int:
+        self.renewals += 1
+        return 0
+
+    def get(
+        self, key: str = "GET /x", user: str = "alice", scope: str = "", body: str | None = None, **path: str
+    ) -> dict[str, Any]:
         claims = {"sub": user, "scope": scope, "exp": "4102444800"}
         context = {"requestId": "r-1", "authorizer": {"jwt": {"claims": claims}}}
-        return self.http({"routeKey": key, "requestContext": context, "pathParameters": path})
+        return self.http({"routeKey": key, "requestContext": context, "pathParameters": path, "body": body})
 
     def member(self, user: str, caller: str = "alice") -> int:
         return int(self.get("PUT /rooms/{roomId}/members/{userId}", caller, roomId="r", userId=user)["statusCode"])
@@ -62,6 +81,13 @@ class Limited:
         claims = {"sub": "alice", "scope": "chat:read", "exp": "4102444800"}
         context = {"requestId": "r-7", "routeKey": key, "connectionId": "c-1", "authorizer": claims}
         return router({"requestContext": context, "body": json.dumps({"action": key, "requestId": "q-1"})})
+
+    def code(self, key: str, body: str, exp: str = "4102444800") -> str:
+        """The code of the error that answers a frame."""
+        claims = {"sub": "alice", "scope": "chat:read", "exp": exp}
+        context = {"requestId": "r-7", "routeKey": key, "connectionId": "c-1", "authorizer": claims}
+        reply = json.loads(self.frames({"requestContext": context, "body": body})["body"])
+        return str(reply["error"]["code"])
 
 
 def answer_frame(_services: object, _request: object) -> dict[str, Any]:
@@ -140,5 +166,52 @@ def test_routes_that_can_change_another_users_rooms_have_the_strict_limit() -> N
     assert limits["PUT /rooms/{roomId}"] == ROOMS
     assert limits["PATCH /rooms/{roomId}"] == CHANGES
     for key, limit in limits.items():
-        if "/members/" in key or "{otherId}" in key:
+        if "/members/" in key or "/direct/" in key:
             assert "members" in (limit.kind, limit.of_others), key
+
+
+@pytest.mark.parametrize(
+    ("key", "path", "body", "status"),
+    [
+        ("GET /analytics", {}, None, 403),
+        ("PUT /rooms/{roomId}/members/{userId}", {"roomId": "r"}, None, 400),
+        ("PUT /marks", {}, "{no json", 400),
+        ("PUT /marks", {}, '{"position": "wrong"}', 400),
+        ("GET /unknown", {}, None, 404),
+    ],
+)
+def test_a_request_that_is_refused_as_wrong_counts_like_any_other(
+    key: str, path: dict[str, str], body: str | None, status: int
+) -> None:
+    limited = Limited()
+
+    statuses = [limited.get(key, body=body, **path)["statusCode"] for _ in range(MOST + 1)]
+
+    assert statuses[0] == status
+    assert statuses[-1] == 429
+
+
+@pytest.mark.parametrize("body", ["{no json", '{"action": "dance"}', '{"action": "history", "limit": 0, "x": 1}'])
+def test_every_frame_counts_also_one_that_is_not_understood(body: str) -> None:
+    limited = Limited()
+
+    codes = [limited.code("history" if "history" in body else "$default", body) for _ in range(MOST + 1)]
+
+    assert codes == ["invalid_request"] * MOST + ["rate_limited"]
+
+
+def test_a_new_token_for_a_connection_counts_as_a_change_also_after_the_first_has_expired() -> None:
+    limited = Limited()
+
+    codes = [limited.code("authenticate", '{"action": "authenticate"}', exp="1") for _ in range(11)]
+
+    assert codes == ["invalid_request"] * 10 + ["rate_limited"]
+
+
+def test_frames_after_the_tokens_expiry_count_before_a_newer_token_is_looked_for() -> None:
+    limited = Limited()
+
+    codes = [limited.code("history", '{"action": "history"}', exp="1") for _ in range(MOST + 1)]
+
+    assert codes == ["token_expired"] * MOST + ["rate_limited"]
+    assert limited.renewals == MOST

@@ -6,9 +6,12 @@ A caller has one window for each kind of limit: ``events`` are counted one by on
 A request is decided from the counts of this environment, in microseconds. At most once a second, a background
 thread reports these counts to the cache and learns those of the other environments; no request waits for it.
 
-So one environment never admits more than the limit in a window. All environments together may exceed the limit by what
-they admitted since the last exchange, about two seconds ago. Without the cache, each environment limits alone. If an
-exchange gets no answer, its counts are reported again; they count twice if the cache had received them.
+A request waits for an exchange, some 0.2 ms, when this environment has admitted more of a sender than a share of the
+limit since the last one: a batch, or one of many quick requests. What it finds to be over the limit is refused. So of
+all environments together, a window holds at most the limit and a share for each of them: 16 admit 1.5 times the limit.
+
+Without the cache, each environment limits alone. If an exchange gets no answer, its counts are reported again; they
+count twice if the cache had received them. Until the next answer, no request waits.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -34,6 +38,8 @@ from headrace.storage.ports import Commands
 EXPIRE_SECONDS = int(2 * WINDOW_SECONDS) + 1
 _RESUME = "resume"
 EXCHANGE_SECONDS = 1.0
+WAIT_SECONDS = 0.2
+"""The longest that a request waits for an exchange that another thread makes, before it is decided alone."""
 SENDERS = 10_000
 """Senders that an environment remembers; far more than it can serve in a window."""
 SENDERS_PER_EXCHANGE = 500
@@ -89,14 +95,18 @@ class SharedCounts:
                 writes.append(("HSET", f"{key}:{window}", _RESUME, counts.resume_slot))
             reads += [("HGETALL", f"{key}:{window - 1}"), ("HGETALL", f"{key}:{window}")]
         expires = [("EXPIRE", key, EXPIRE_SECONDS) for key in dict.fromkeys(write[1] for write in writes)]
-        hashes = self._cache.run([*writes, *expires, *reads])[len(writes) + len(expires) :]
-        return [_counts(previous | current) for previous, current in zip(hashes[::2], hashes[1::2], strict=True)]
-
-
-def _counts(fields: Mapping[bytes, bytes]) -> Counts:
-    counts = {field.decode(): int(value) for field, value in fields.items()}
-    resume_slot = counts.pop(_RESUME, 0)
-    return Counts({int(slot): events for slot, events in counts.items()}, resume_slot)
+        answers = self._cache.run([*writes, *expires, *reads])
+        hashes = answers[len(writes) + len(expires) :]
+        # A slot counts up to this report: of environments that report at once, the first ones keep what they admitted.
+        written = {write[1:3]: int(answer) for write, answer in zip(writes, answers, strict=False)}
+        found = []
+        for (key, counts), previous, current in zip(reports.items(), hashes[::2], hashes[1::2], strict=True):
+            everywhere = {field.decode(): int(value) for field, value in (previous | current).items()}
+            resume_slot = everywhere.pop(_RESUME, 0)
+            events = {int(at): events for at, events in everywhere.items()}
+            events |= {at: written[f"{key}:{at // SLOTS}", at] for at in counts.events}
+            found.append(Counts(events, resume_slot))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +116,10 @@ class RouteLimit:
     kind: Kind
     of_others: Kind | None = None
 
-    def kind_for(self, caller: Caller, path: object) -> Kind:
-        """The kind of a request whose parsed path is ``path``."""
-        is_own = getattr(path, "user_id", caller.subject) == caller.subject
+    def kind_for(self, caller: Caller, path: Mapping[str, str] | None) -> Kind:
+        """The kind of a request with these path parameters, as they were sent."""
+        user = (path or {}).get("userId", caller.subject)
+        is_own = unicodedata.normalize("NFC", user) == caller.subject
         return self.kind if is_own or self.of_others is None else self.of_others
 
 
@@ -138,36 +149,54 @@ class RateLimiter:
         self._windows: BoundedDict[_Sender, SlidingWindow] = BoundedDict(SENDERS)
         self._active: dict[_Sender, None] = {}
         self._lock = threading.Lock()
+        self._exchanging = threading.Lock()
+        self._has_answer = True
+        """Whether the last exchange has got an answer, as far as is known."""
         # The first exchange imports the cache's library: not in a cold start. By the wall clock, because the monotonic
         # one may stop while Lambda freezes the environment, and the counts of the others would get old.
         self._background = Background("rate-limiter", EXCHANGE_SECONDS, 0.0, clock, delay=EXCHANGE_SECONDS)
 
     def admit(self, caller: Caller, count: int, meter: Meter, kind: Kind = "events") -> tuple[int, RateLimited | None]:
-        """How many of ``count`` may pass, the first ones, and why the others may not. Never raises, never waits."""
+        """How many of ``count`` may pass, the first ones, and why the others may not. Never raises.
+
+        It waits for an exchange if this environment has admitted more than its share since the last one.
+        """
         trusted = caller.has(EVENTS_WRITE)
         limit = self._limits.get((kind, trusted))
         if limit is None:
             return count, None
         sender = (kind, trusted, caller.subject)
         now = self._clock()
-        refusal = None
         with self._lock:
             window = self._window(sender, limit)
             resume_slot = window.resume_slot
             admitted = window.admit(count, now)
-            if admitted < count:
-                refusal = _refusal(limit, kind, window.wait(now))
-                if window.resume_slot != resume_slot:
-                    meter.count("SenderLimited", senders="trusted" if trusted else "users", limit=kind)
             self._active[sender] = None
+            is_share = not admitted or window.unreported <= limit.share
         if self._shared is not None:
+            if self._has_answer and not is_share:
+                admitted -= self._over(self._shared, sender, window, admitted, now)
             self._background.run(functools.partial(self._exchange_counts, self._shared))
-        return admitted, refusal
+        if admitted == count:
+            return admitted, None
+        if window.resume_slot != resume_slot:
+            meter.count("SenderLimited", senders="trusted" if trusted else "users", limit=kind)
+        return admitted, _refusal(limit, kind, window.wait(now))
 
-    def count_request(self, caller: Caller, kind: Kind, meter: Meter) -> tuple[dict[str, str], RateLimited | None]:
-        """Count one request: the headers that say what is left, and why it is refused. Never raises, never waits."""
-        _, refusal = self.admit(caller, 1, meter, kind)
-        return self.headers(caller, kind), refusal
+    def _over(self, shared: SharedCounts, sender: _Sender, window: SlidingWindow, admitted: int, now: float) -> int:
+        """How many of the events that were ``admitted`` are over the limit, by the counts of all environments."""
+        if not self._exchanging.acquire(timeout=WAIT_SECONDS):
+            self._has_answer = False
+            return 0
+        try:
+            self._exchange(shared, [sender])
+        finally:
+            self._exchanging.release()
+        with self._lock:
+            over = window.give_back(admitted, now) if self._has_answer else 0
+            if over:
+                self._active[sender] = None
+        return over
 
     def headers(self, caller: Caller, kind: Kind = "events") -> dict[str, str]:
         """The headers that say what a caller may do now; none without a limit. From the known counts, without I/O.
@@ -194,22 +223,30 @@ class RateLimiter:
         return window
 
     def _exchange_counts(self, shared: SharedCounts) -> None:
+        with self._exchanging:
+            with self._lock:
+                senders = list(self._active)[:SENDERS_PER_EXCHANGE]
+            self._exchange(shared, senders)
+
+    def _exchange(self, shared: SharedCounts, senders: Sequence[_Sender]) -> None:
+        """Report the counts of ``senders``, and learn those of all environments. Only with ``_exchanging``."""
         with self._lock:
             now = self._clock()
-            senders = list(self._active)[:SENDERS_PER_EXCHANGE]
             windows = {each: self._windows[each] for each in senders if each in self._windows}
             reports = {
                 rate_key(kind, subject, trusted=trusted): window.report(now)
                 for (kind, trusted, subject), window in windows.items()
             }
             for each in senders:
-                del self._active[each]
+                self._active.pop(each, None)
         try:
             counts = shared.exchange(reports, int(now / SLOT_SECONDS))
-        except CacheUnavailable as error:
-            report("rates", f"each environment limits senders independently: {error.message}")
+        except (CacheUnavailable, ValueError) as error:  # ValueError: its counts are no numbers
+            self._has_answer = False
+            report("rates", f"each environment limits senders independently: {error}")
             return
         with self._lock:
+            self._has_answer = True
             now = self._clock()
             for window, everywhere in zip(windows.values(), counts, strict=True):
                 window.learn(everywhere, now)

@@ -19,6 +19,9 @@ WINDOW_SECONDS = 5.0
 SLOT_SECONDS = 0.25
 RESUME_PERCENT = 50
 """A caller over a limit is refused until the window has this share of it, and not one event at a time."""
+SHARES = 32
+"""An environment asks for the counts of the others after it admitted one of so many shares of a limit. So together,
+16 environments admit at most half of the limit more."""
 SLOTS = int(WINDOW_SECONDS / SLOT_SECONDS)
 """Whole slots in a window. The one before them counts too, until its end has left the window."""
 
@@ -39,6 +42,11 @@ class Limit:
         """Events in the window at which a closed window opens; fewer than ``most``."""
         return min(self.most * RESUME_PERCENT // 100, self.most - 1)
 
+    @property
+    def share(self) -> int:
+        """Events that one environment may admit before it asks for the counts of the others."""
+        return self.most // SHARES
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -54,10 +62,23 @@ class SlidingWindow:
     Not thread-safe. Times are seconds of the system clock.
     """
 
-    __slots__ = ("_local", "_most", "_others", "_reported", "_resume_below", "_sent", "_slot", "_total", "resume_slot")
+    __slots__ = (
+        "_local",
+        "_most",
+        "_others",
+        "_reported",
+        "_resume_below",
+        "_sent",
+        "_slot",
+        "_total",
+        "resume_slot",
+        "unreported",
+    )
 
     def __init__(self, limit: Limit) -> None:
         self._most, self._resume_below = limit.most, limit.resume_below
+        self.unreported = 0
+        """Events that were admitted here and that the other environments do not know."""
         self.resume_slot = 0
         """The slot in which a closed window opens."""
         self._local: dict[int, int] = {}
@@ -79,9 +100,25 @@ class SlidingWindow:
         if admitted:
             self._local[slot] = self._local.get(slot, 0) + admitted
             self._total += admitted
+            self.unreported += admitted
         if admitted < events:
             self._close()
         return admitted
+
+    def give_back(self, admitted: int, at: float) -> int:
+        """Give back what is over the limit of the events that were ``admitted`` at a time; returns how many.
+
+        The next report takes them from the counts that the other environments know.
+        """
+        over = min(admitted, self._total - self._most)
+        slot = int(at / SLOT_SECONDS)
+        if over <= 0 or slot not in self._local:
+            return 0
+        self._local[slot] -= over
+        self._total -= over
+        self.unreported -= over
+        self._close()
+        return over
 
     def remaining(self, now: float) -> int:
         """Events that may pass now, by the known counts; 0 if the window is closed."""
@@ -115,7 +152,9 @@ class SlidingWindow:
         # abs(): after the clock was set back, slots far in the future do not count.
         self._local = {at: events for at, events in self._local.items() if abs(slot - at) <= SLOTS}
         self._others = {at: events for at, events in self._others.items() if abs(slot - at) <= SLOTS and events > 0}
-        self._total = sum(self._local.values()) + sum(self._others.values())
+        here = sum(self._local.values())
+        self._total = here + sum(self._others.values())
+        self.unreported = here - sum(self._reported.get(at, 0) for at in self._local)
         if self.resume_slot > slot + 2 * SLOTS:
             self.resume_slot = 0
         self._slot = slot
