@@ -1,4 +1,4 @@
-"""Rooms and their members: create, read, change, join, leave, list members, open direct rooms, block users."""
+"""Rooms and their members: create, read, change, join, leave, list members and invitations, open direct rooms, block."""
 
 from headrace.api.rates.rate_limiter import CHANGES, MEMBERS, OTHERS, ROOMS
 from headrace.api.router import Route
@@ -35,6 +35,9 @@ ROUTES = {
     ),
     "GET /rooms/{roomId}/members": Route(
         members.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
+    ),
+    "GET /rooms/{roomId}/invitations": Route(
+        members.list_invited, READ, RoomPath, query=ask.ListQuery, answer=ask.InvitedPage, errors=LIST
     ),
     "PUT /users/{userId}/blocked/{otherId}": Route(
         block, (CHAT_WRITE,), ask.OtherPath, answer=ask.BlockBody, limit=CHANGES

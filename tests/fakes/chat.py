@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -130,18 +130,19 @@ class MemoryMemberships:
 
 
 class MemoryInvitations:
-    """Invitations in memory, for tests: ``rows`` by (userId, roomId), and who blocks whom since when."""
+    """Invitations in memory, for tests: ``rows`` by (userId, roomId), the accepted ones, and blocks since when."""
 
     def __init__(self) -> None:
         self.rows: dict[Pair, Invitation] = {}
-        self.blocks: dict[Pair, str] = {}
+        self.accepted: set[Pair] = set()
+        self.blocks_since: dict[Pair, str] = {}
 
     def get(self, user_id: str, room_id: str) -> Invitation | None:
         return self.rows.get((user_id, room_id))
 
     def add(self, invitation: Invitation) -> None:
         user_id, inviter = invitation.user_id, invitation.invited_by
-        if self.is_blocked(user_id, inviter):
+        if (user_id, inviter) in self.blocks_since:
             raise blocked_by(user_id)
         rooms = {
             room_id for (user, room_id), each in self.rows.items() if (user, each.invited_by) == (user_id, inviter)
@@ -150,28 +151,56 @@ class MemoryInvitations:
             raise too_many(user_id)
         self.rows[user_id, invitation.room_id] = invitation
 
+    def accept(self, invitation: Invitation) -> bool:
+        if not self._is_same(invitation):
+            return False
+        self.accepted.add((invitation.user_id, invitation.room_id))
+        return True
+
+    def withdraw(self, invitation: Invitation) -> bool:
+        pair = invitation.user_id, invitation.room_id
+        if pair in self.accepted:
+            return False
+        self.rows.pop(pair, None)
+        return True
+
     def remove(self, invitation: Invitation) -> None:
-        self.rows.pop((invitation.user_id, invitation.room_id), None)
+        if self._is_same(invitation):
+            self._delete((invitation.user_id, invitation.room_id))
+
+    def _is_same(self, invitation: Invitation) -> bool:
+        found = self.rows.get((invitation.user_id, invitation.room_id))
+        return found is not None and replace(found, role=invitation.role) == invitation
+
+    def _delete(self, pair: Pair) -> None:
+        del self.rows[pair]
+        self.accepted.discard(pair)
 
     def page(self, user_id: str, after: str | None, limit: int) -> tuple[list[Invitation], bool]:
         rooms = sorted(room for user, room in self.rows if user == user_id and (after is None or room > after))
         return [self.rows[user_id, room_id] for room_id in rooms[:limit]], len(rooms) > limit
 
-    def is_blocked(self, user_id: str, other_id: str) -> bool:
-        return (user_id, other_id) in self.blocks
+    def of_room(self, room_id: str, after: str | None, limit: int) -> tuple[list[Invitation], str | None]:
+        users = sorted(user for user, room in self.rows if room == room_id and (after is None or user > after))
+        return [self.rows[user, room_id] for user in users[:limit]], users[limit - 1] if len(users) > limit else None
+
+    def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
+        return set(pairs) & self.blocks_since.keys()
 
     def block(self, user_id: str, other_id: str, at: str) -> str:
         for pair in [pair for pair, each in self.rows.items() if (pair[0], each.invited_by) == (user_id, other_id)]:
-            del self.rows[pair]
-        return self.blocks.setdefault((user_id, other_id), at)
+            self._delete(pair)
+        return self.blocks_since.setdefault((user_id, other_id), at)
 
     def unblock(self, user_id: str, other_id: str) -> None:
-        self.blocks.pop((user_id, other_id), None)
+        self.blocks_since.pop((user_id, other_id), None)
 
     def blocked(self, user_id: str, after: str | None, limit: int) -> tuple[list[tuple[str, str]], str | None]:
-        others = sorted(other for user, other in self.blocks if user == user_id and (after is None or other > after))
+        others = sorted(
+            other for user, other in self.blocks_since if user == user_id and (after is None or other > after)
+        )
         found = others[:limit]
-        return [(each, self.blocks[user_id, each]) for each in found], found[-1] if len(others) > limit else None
+        return [(each, self.blocks_since[user_id, each]) for each in found], found[-1] if len(others) > limit else None
 
 
 class MemoryRoomActivity:

@@ -64,7 +64,8 @@ class RoomWorld:
 
     def invitation_routes(self) -> Handler:
         """manage_invitations."""
-        service = InvitationServices(self.invitations, self.memberships, self.rooms, CursorSigner(b"k" * 32))
+        consent = Consent(self.invitations, self.memberships, CachedRooms(self.rooms))
+        service = InvitationServices(consent, CursorSigner(b"k" * 32))
         return http_handler(Api(routes_of("manage_invitations"), lambda: service, self.clock))
 
     def request(
@@ -80,13 +81,15 @@ class RoomWorld:
     ) -> tuple[int, Any]:
         """Status and body of an answer.
 
-        ``path`` is ``room``, ``room/members``, ``room/members/user``, ``user/direct/user``,
+        ``path`` is ``room``, ``room/members``, ``room/members/user``, ``room/invited``, ``user/direct/user``,
         ``user/invitations``, ``user/blocked`` or ``user/blocked/user``.
         """
         parts = path.split("/")
         of_user = parts[1:2] in (["direct"], ["blocked"], ["invitations"])
         names = ("userId", "", "otherId") if of_user else ("roomId", "", "userId")
         route = f"{method} /rooms/{{roomId}}" + ["", "/members", "/members/{userId}"][len(parts) - 1]
+        if parts[1:] == ["invited"]:
+            route = "GET /rooms/{roomId}/invitations"
         if of_user:
             route = f"{method} /users/{{userId}}/{parts[1]}" + ("/{otherId}" if len(parts) > 2 else "")
             is_of_rooms = parts[1] == "direct" or (method == "PUT" and parts[1] == "blocked")

@@ -43,6 +43,50 @@ def test_an_invitation_is_open_until_it_is_removed(invitations: Invitations) -> 
     assert invitations.get("bob", "kitchen") is None
 
 
+def test_an_invitation_is_accepted_until_it_is_withdrawn_or_replaced(invitations: Invitations) -> None:
+    invitations.add(invitation())
+    assert invitations.withdraw(invitation())
+    assert not invitations.accept(invitation())
+    assert invitations.get("bob", "kitchen") is None
+
+    invitations.add(invitation(inviter="carol"))
+
+    assert not invitations.accept(invitation())
+    assert invitations.accept(invitation(inviter="carol"))
+    assert invitations.accept(invitation(inviter="carol")), "an interrupted acceptance is repeated"
+
+
+def test_an_accepted_invitation_cannot_be_withdrawn_also_if_another_one_replaced_it(invitations: Invitations) -> None:
+    invitations.add(invitation())
+    assert invitations.accept(invitation())
+    assert not invitations.withdraw(invitation())
+
+    invitations.add(invitation(inviter="carol"))
+
+    assert not invitations.withdraw(invitation())
+    invitations.remove(invitation())
+    assert invitations.get("bob", "kitchen") == invitation(inviter="carol")
+    invitations.remove(invitation(inviter="carol"))
+    assert invitations.withdraw(invitation())
+    invitations.add(invitation())
+    assert invitations.withdraw(invitation()), "the mark went with the invitation"
+
+
+def test_invitations_to_a_room_are_paged_by_user_and_no_inviter_is_among_them(invitations: Invitations) -> None:
+    users = ["abe", "bob", "z\u00f6e"]
+    for user_id in reversed(users):
+        invitations.add(invitation(user_id=user_id))
+    invitations.add(invitation("kitchens", user_id="bob"))
+    invitations.add(invitation("attic", user_id="bob", inviter="kitchen"))
+
+    first, after = invitations.of_room("kitchen", None, 2)
+    rest, end = invitations.of_room("kitchen", after, 2)
+
+    assert [each.user_id for each in first + rest] == users
+    assert (after, end) == ("bob", None)
+    assert invitations.of_room("cellar", None, 2) == ([], None)
+
+
 def test_invitations_are_paged_by_room_and_no_other_users_are_among_them(invitations: Invitations) -> None:
     rooms = ["attic", "cellar", "k\u00fcche", "~"]
     for room_id in reversed(rooms):
@@ -92,8 +136,7 @@ def test_a_blocked_inviter_is_refused_and_their_invitations_are_gone(invitations
     assert invitations.block("bob", "alice", AT) == AT
     assert invitations.block("bob", "alice", LATER) == AT
 
-    assert invitations.is_blocked("bob", "alice")
-    assert not invitations.is_blocked("alice", "bob")
+    assert invitations.blocks([("bob", "alice"), ("alice", "bob")]) == {("bob", "alice")}
     assert [each.room_id for each in invitations.page("bob", None, 9)[0]] == ["attic"]
     with pytest.raises(Forbidden):
         invitations.add(invitation("cellar"))
@@ -101,6 +144,23 @@ def test_a_blocked_inviter_is_refused_and_their_invitations_are_gone(invitations
     invitations.unblock("bob", "dora")
     invitations.add(invitation("cellar"))
     assert invitations.blocked("bob", None, 9) == ([], None)
+
+
+def test_an_invitation_that_was_written_during_a_block_is_refused(tables: Any, monkeypatch: Any) -> None:
+    """Its request was counted before the block, and wrote the invitation after it."""
+    invitations = DynamoInvitations(client("dynamodb"), MEMBERSHIPS)
+    counted = invitations._counted
+
+    def then_blocked(given: Invitation) -> bool:
+        found = counted(given)
+        invitations.block("bob", "alice", AT)
+        return found
+
+    monkeypatch.setattr(invitations, "_counted", then_blocked)
+    with pytest.raises(Forbidden):
+        invitations.add(invitation())
+
+    assert invitations.get("bob", "kitchen") is None
 
 
 def test_an_invitation_that_another_inviter_made_since_survives_a_block(invitations: Invitations) -> None:

@@ -126,17 +126,19 @@ def test_only_manage_rooms_may_change_memberships(template_stack: TemplateStack)
     assert may == {"PersistEventsRole"}
 
 
-def test_functions_put_and_delete_invitations_and_no_memberships(template_stack: TemplateStack) -> None:
+def test_functions_delete_invitations_and_no_memberships(template_stack: TemplateStack) -> None:
     """P12."""
     found = [
         (name, one["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"])
         for name, one in template_stack.statements()
         if name in ("ManageRoomsRole", "ManageInvitationsRole")
-        and "dynamodb:BatchWriteItem" in as_list(one["Action"])
+        and "dynamodb:DeleteItem" in as_list(one["Action"])
         and "MembershipsTable" in str(one["Resource"])
     ]
 
     assert found == [("ManageRoomsRole", ["#invited#*"])]
+    for action in ("dynamodb:PutItem", "dynamodb:BatchWriteItem"):
+        assert template_stack.may(action, "MembershipsTable") == {"DynamoDbEndpoint"}
 
 
 def test_functions_that_read_probes_can_read_no_other_messages(template_stack: TemplateStack) -> None:

@@ -16,7 +16,7 @@ from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
-from headrace.streams.chat.rooms.invitations import InvitationServices
+from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 
 if TYPE_CHECKING:
@@ -37,15 +37,16 @@ def memberships() -> DynamoMemberships:
 
 
 @functools.cache
-def invitations() -> DynamoInvitations:
-    """The invitations and blocks."""
-    return DynamoInvitations(dynamodb(), RoomSettings.read().memberships_table)
+def consent() -> Consent:
+    """The invitations and blocks, and which invitations count."""
+    table = RoomSettings.read().memberships_table
+    return Consent(DynamoInvitations(dynamodb(), table), memberships(), rooms())
 
 
 @functools.cache
 def invitation_services() -> InvitationServices:
     """Users' lists of invitations, and their blocks."""
-    return InvitationServices(invitations(), memberships(), rooms().table, cursors())
+    return InvitationServices(consent(), cursors())
 
 
 @functools.cache
@@ -96,11 +97,9 @@ def subscriptions() -> Subscriptions:
 def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor
-    from headrace.streams.chat.rooms.invitations import Consent
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     joins = Joins(memberships(), acceptor({}))
-    consent = Consent(invitations(), memberships(), rooms())
-    return RoomServices(rooms(), memberships(), access(), connections(), consent, joins, cursors())
+    return RoomServices(rooms(), memberships(), access(), connections(), consent(), joins, cursors())

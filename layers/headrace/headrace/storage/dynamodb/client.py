@@ -100,6 +100,21 @@ class DynamoTable(DynamoClient):
             return False
         return True
 
+    def delete_if(self, condition: str, key: Item, values: Item | None = None) -> bool:
+        """Delete one row; ``False`` if ``condition`` does not hold."""
+        given = {"ExpressionAttributeValues": to_wire(values)} if values else {}
+        try:
+            self.call(
+                self.client.delete_item,
+                TableName=self._name,
+                Key=to_wire(key),
+                ConditionExpression=condition,
+                **given,
+            )
+        except ConditionFailed:
+            return False
+        return True
+
     def delete_many(self, keys: Sequence[Item]) -> None:
         """Delete the rows under ``keys``, which differ.
 

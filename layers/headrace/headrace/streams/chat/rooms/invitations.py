@@ -1,7 +1,12 @@
-"""Invitations to rooms: who is invited rather than added, whose invitations a user blocks, and the routes."""
+"""Invitations to rooms: who is invited rather than added, which invitations count, whom a user blocks, and the routes.
+
+Accepting marks the invitation, joins the room, and deletes the invitation. Whoever removes an invited user deletes an
+invitation without the mark; with it, a leave ends the join that may still follow. So the two need no transaction.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -12,9 +17,9 @@ from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.collections import slices
 from headrace.core.errors import Conflict, FieldError, Forbidden, StoreThrottled, echo
-from headrace.streams.chat.rooms.memberships import Membership, Memberships, Role
+from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Pair, Role
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
-from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, Rooms, check_own
+from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, check_own, effective_role
 
 OPEN_LIMIT = 20
 """Open invitations that one user may have from one inviter."""
@@ -43,7 +48,7 @@ class Invitations(Protocol):
     """Stores invitations and blocks; reads are consistent. Every method may raise StoreUnavailable."""
 
     def get(self, user_id: str, room_id: str) -> Invitation | None:
-        """The open invitation of a user to a room, if there is one."""
+        """The stored invitation of a user to a room, if there is one; :class:`Consent` knows whether it counts."""
 
     def add(self, invitation: Invitation) -> None:
         """Invite, or replace an invitation to the same room.
@@ -53,14 +58,26 @@ class Invitations(Protocol):
             Conflict: ``OPEN_LIMIT`` invitations of this inviter are open.
         """
 
+    def accept(self, invitation: Invitation) -> bool:
+        """Mark an invitation, before its user joins. ``False``: it was withdrawn or replaced meanwhile."""
+
+    def withdraw(self, invitation: Invitation) -> bool:
+        """Delete the invitation of its user to its room. ``False``: it is marked, so a join may follow at any time."""
+
     def remove(self, invitation: Invitation) -> None:
-        """Delete an invitation that was accepted, declined or withdrawn."""
+        """Delete an invitation, marked or not, unless another one has replaced it."""
 
     def page(self, user_id: str, after: str | None, limit: int) -> tuple[list[Invitation], bool]:
-        """Up to ``limit`` open invitations of a user by room id, and whether there are more."""
+        """Up to ``limit`` stored invitations of a user by room id, and whether there are more."""
 
-    def is_blocked(self, user_id: str, other_id: str) -> bool:
-        """Whether ``user_id`` blocks ``other_id``."""
+    def of_room(self, room_id: str, after: str | None, limit: int) -> tuple[list[Invitation], str | None]:
+        """Up to ``limit`` stored invitations to a room by user id, and the id to continue after, ``None`` at the end.
+
+        They are found in an index, which may know of the newest ones a moment later.
+        """
+
+    def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
+        """Those of ``pairs`` whose first user blocks the second."""
 
     def block(self, user_id: str, other_id: str, at: str) -> str:
         """Refuse invitations of ``other_id`` from now on, and delete the open ones. Returns the time of the block."""
@@ -80,9 +97,7 @@ class Invitations(Protocol):
 class InvitationServices:
     """What the routes of invitations use."""
 
-    invitations: Invitations
-    memberships: Memberships
-    rooms: Rooms
+    consent: Consent
     cursors: CursorSigner
 
 
@@ -93,16 +108,10 @@ def list_invitations(services: InvitationServices, request: Request[UserPath, Li
     """
     user_id, query = own_id(request), request.query
     signed = Query("invitations", user_id, user_id)
-    found, more = services.invitations.page(user_id, query.after(services.cursors, signed), query.limit)
-    rooms = services.rooms.get_many([each.room_id for each in found])
-    memberships = services.memberships.get_many([(user_id, each.room_id) for each in found])
-    if len(rooms) < len(found) or len(memberships) < len(found):
-        raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
-    items = [
-        {**room.to_body(), **invitation_body(each)}
-        for each in found
-        if (room := rooms[each.room_id]) is not None and not memberships[user_id, each.room_id].is_open
-    ]
+    consent = services.consent
+    found, more = consent.invitations.page(user_id, query.after(services.cursors, signed), query.limit)
+    rooms = consent.rooms.table.get_many([each.room_id for each in found])
+    items = [{**room.to_body(), **invitation_body(each)} for each, room in consent.counting(found, rooms)]
     following = services.cursors.sign(signed, "after", [found[-1].room_id]) if more else None
     return {"items": items, "next": following, "hasMore": more}
 
@@ -111,7 +120,7 @@ def list_blocked(services: InvitationServices, request: Request[UserPath, ListQu
     """List the users whose invitations the caller refuses, in the order of their ids."""
     user_id, query = own_id(request), request.query
     signed = Query("blocked", user_id, user_id)
-    found, last = services.invitations.blocked(user_id, query.after(services.cursors, signed), query.limit)
+    found, last = services.consent.invitations.blocked(user_id, query.after(services.cursors, signed), query.limit)
     following = None if last is None else services.cursors.sign(signed, "after", [last])
     items = [{"userId": other_id, "blockedAt": at} for other_id, at in found]
     return {"items": items, "next": following, "hasMore": last is not None}
@@ -119,7 +128,7 @@ def list_blocked(services: InvitationServices, request: Request[UserPath, ListQu
 
 def unblock(services: InvitationServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
     """Take invitations of another user again. For a user who is not blocked, nothing changes."""
-    services.invitations.unblock(own_id(request), request.path.other_id)
+    services.consent.invitations.unblock(own_id(request), request.path.other_id)
     return {"userId": request.path.other_id, "blockedAt": None}
 
 
@@ -140,6 +149,11 @@ def joined_at(membership: Membership, invitation: Invitation | None, now: int) -
     return times.iso(membership.next_time(now if invitation is None else times.micros_of(invitation.invited_at)))
 
 
+def later_than(invitation: Invitation | None, now: int) -> int:
+    """``now`` (microseconds), or one microsecond after the invitation, if another clock has made it later."""
+    return now if invitation is None else max(now, times.micros_of(invitation.invited_at) + 1)
+
+
 def blocked_by(user_id: str) -> Forbidden:
     """The error for an inviter whom the user blocks."""
     detail = FieldError("userId", "takes no invitations from you", echo(user_id), "a user who has not blocked you")
@@ -153,12 +167,49 @@ def too_many(user_id: str) -> Conflict:
 
 
 class Consent:
-    """Decides whether a caller adds a user to a room or only invites them. Every method may raise StoreUnavailable."""
+    """Decides whether a caller adds a user to a room or only invites them, and which invitations count.
+
+    Every method may raise StoreUnavailable.
+    """
 
     def __init__(self, invitations: Invitations, memberships: Memberships, rooms: CachedRooms) -> None:
         self.invitations = invitations
+        self.rooms = rooms
         self._memberships = memberships
-        self._rooms = rooms
+
+    def counting(self, found: Sequence[Invitation], rooms: Mapping[str, Room | None]) -> list[tuple[Invitation, Room]]:
+        """Those of the stored invitations ``found`` that count now, each with its room among ``rooms``.
+
+        The inviter may invite now, and the user does not block them. Nothing happened since: neither did the user join
+        or leave, nor was the inviter outside, unless they created the room.
+        """
+        if not found:
+            return []
+        pairs = {(user_id, each.room_id) for each in found for user_id in (each.user_id, each.invited_by)}
+        memberships = self._memberships.get_many(list(pairs))
+        if len(memberships) < len(pairs) or any(each.room_id not in rooms for each in found):
+            raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
+        blocked = self.invitations.blocks([(each.user_id, each.invited_by) for each in found])
+        return [
+            (each, room)
+            for each in found
+            if (room := rooms[each.room_id]) is not None
+            and (each.user_id, each.invited_by) not in blocked
+            and _is_since(each, memberships[each.user_id, each.room_id])
+            and _may_invite(each, room, memberships[each.invited_by, each.room_id])
+        ]
+
+    def stored(self, room: Room, user_id: str) -> Invitation | None:
+        """The invitation of a user to the room, whether it counts or not.
+
+        Read it before the membership: of one that is accepted meanwhile, the join is seen.
+        """
+        return self.invitations.get(user_id, room.room_id) if room.kind == MEMBERS else None
+
+    def valid(self, invitation: Invitation | None, room: Room) -> Invitation | None:
+        """The stored invitation to ``room``, if it counts now."""
+        found = [] if invitation is None else self.counting([invitation], {room.room_id: room})
+        return found[0][0] if found else None
 
     def is_needed(self, caller: Caller, membership: Membership) -> bool:
         """Whether the caller must invite the user of ``membership`` instead of adding them.
@@ -173,7 +224,7 @@ class Consent:
         user_id = membership.user_id
         if user_id == caller.subject or caller.has(EVENTS_WRITE) or membership.is_open:
             return False
-        if self.invitations.is_blocked(user_id, caller.subject):
+        if self.invitations.blocks([(user_id, caller.subject)]):
             raise blocked_by(user_id)
         if membership.left_for_good or len(membership.joins) >= ADDED_LIMIT:
             return True
@@ -186,7 +237,7 @@ class Consent:
         for part in slices(room_ids, AT_ONCE):
             others = self._memberships.get_many([(other_id, room_id) for room_id in part])
             shared = [room_id for (_, room_id), membership in others.items() if membership.is_open]
-            rooms = self._rooms.get_many(shared) if shared else {}
+            rooms = self.rooms.get_many(shared) if shared else {}
             if any(room is not None and room.kind == MEMBERS for room in rooms.values()):
                 return True
         return False
@@ -197,27 +248,33 @@ class Consent:
         unopened = [each for each in rooms if each.is_open and each.added_by == user_id and each.read_to is None]
         return len(unopened) >= UNOPENED_LIMIT
 
-    def invite(self, request: Request[Any, None, Any], membership: Membership, role: Role) -> Invitation:
+    def invite(self, request: Request[Any, None, Any], room: Room, membership: Membership, role: Role) -> Invitation:
         """Invite the user of ``membership``. An open invitation to the room stays as it is, except for its role.
 
         Raises:
             Forbidden: the user blocks the caller. Conflict: too many open invitations of the caller.
         """
-        found = self.invitations.get(membership.user_id, membership.room_id)
+        caller, user_id = request.caller.subject, membership.user_id
+        stored = self.stored(room, user_id)
+        found = self.valid(stored, room)
         if found is None:
-            caller, now = request.caller.subject, times.iso(request.now)
-            found = Invitation(membership.user_id, membership.room_id, caller, now, role)
+            inviter = self._memberships.get(caller, room.room_id)
+            at = times.iso(membership.next_time(later_than(stored, request.now)))
+            found = Invitation(user_id, room.room_id, caller, max(at, inviter.last_event), role)
         elif found.role == role:
             return found
         invitation = replace(found, role=role)
         self.invitations.add(invitation)
         return invitation
 
-    def declined(self, room: Room, membership: Membership) -> bool:
-        """Delete an open invitation of a user who is not in the room. Returns whether there was one."""
-        if room.kind != MEMBERS or membership.is_open:
-            return False
-        invitation = self.invitations.get(membership.user_id, membership.room_id)
-        if invitation is not None:
-            self.invitations.remove(invitation)
-        return invitation is not None
+
+def _is_since(invitation: Invitation, user: Membership) -> bool:
+    """Whether the user is outside, and neither joined nor left since the invitation."""
+    return not user.is_open and user.last_event < invitation.invited_at
+
+
+def _may_invite(invitation: Invitation, room: Room, inviter: Membership) -> bool:
+    """Whether the inviter owns the room, and was in it since the invitation. The creator may be outside."""
+    if room.created_by == inviter.user_id:
+        return True
+    return effective_role(room, inviter) == OWNER and inviter.intervals[-1].covers(invitation.invited_at)

@@ -12,7 +12,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, NotFound, StoreThrottled
-from headrace.streams.chat.rooms.invitations import Invitation, joined_at
+from headrace.streams.chat.rooms.invitations import Invitation, invitation_body, joined_at, later_than
 from headrace.streams.chat.rooms.memberships import MEMBER, Membership, Role
 from headrace.streams.chat.rooms.requests import (
     JoinRequest,
@@ -41,14 +41,20 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
     body = request.body
     check_seat(services, caller, room_id)
     room = existing(services.rooms.get(room_id), room_id)
+    stored = services.consent.stored(room, user_id)
     membership = services.memberships.get(user_id, room_id)
-    invitation = _allowed(services, caller, room, membership, body.role)
+    invitation = _allowed(services, caller, room, membership, stored, body.role)
     is_invited = services.consent.is_needed(caller, membership)
     if room.form == DIRECT:
         services.rooms.table.take_seat(room_id, user_id)
     if is_invited:
-        return _member(room, membership, services.consent.invite(request, membership, body.role or MEMBER))
-    name = body.username or (caller.username if user_id == caller.subject else None)
+        return _member(room, membership, services.consent.invite(request, room, membership, body.role or MEMBER))
+    is_own = user_id == caller.subject
+    if invitation is not None and not services.consent.invitations.accept(invitation):
+        raise _uninvited()
+    if stored is not None and not is_own:
+        services.consent.invitations.withdraw(stored)
+    name = body.username or (caller.username if is_own else None)
     if body.at is None and membership.is_open:
         at = membership.intervals[-1].joined_at
         if body.role not in (None, membership.role):
@@ -61,10 +67,10 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
             caller, user_id, room_id, "join", at, event_id=body.id, role=role, username=name
         )
     if any(each.joined_at == at for each in membership.intervals):
-        services.joins.publish(request, membership, "join", at, event_id=body.id, old=invitation is not None)
-    if invitation is not None:
+        services.joins.publish(request, membership, "join", at, event_id=body.id, old=stored is not None)
+    if stored is not None and is_own:
         # Last, so that repeating an interrupted request completes it.
-        services.consent.invitations.remove(invitation)
+        services.consent.invitations.remove(stored)
     return _member(room, membership)
 
 
@@ -85,17 +91,21 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
         if body.for_good:
             detail = FieldError("forGood", "is not for others")
             raise Forbidden("a user leaves for good themselves", details=[detail])
+    invitation = services.consent.stored(room, user_id)
     membership = services.memberships.get(user_id, room_id)
-    declined = body.at is None and services.consent.declined(room, membership)
-    if body.at is not None or membership.is_open:
-        at = body.at or times.iso(membership.next_time(request.now))
+    is_accepted = invitation is not None and not services.consent.invitations.withdraw(invitation)
+    if body.at is not None or membership.is_open or is_accepted:
+        # Of an accepted invitation the join may still follow: at the time of the invitation.
+        at = body.at or times.iso(membership.next_time(later_than(invitation, request.now)))
         membership = services.joins.add(
             caller, user_id, room_id, "leave", at, event_id=body.id, username=body.username if body.at else None
         )
-    elif membership.joins or declined:
+    elif membership.joins or invitation is not None:
         at = membership.intervals[-1].left_at or "" if membership.intervals else ""
     else:
         raise NotFound("this user was never in this room", details=[FieldError("userId", "was never in this room")])
+    if is_accepted and invitation is not None:
+        services.consent.invitations.remove(invitation)
     if body.for_good:
         services.memberships.leave_for_good(user_id, room_id)
     if room.kind == MEMBERS and not membership.is_open:
@@ -134,6 +144,26 @@ def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, N
     return {"items": items, "next": following, "hasMore": following is not None}
 
 
+def list_invited(services: RoomServices, request: Request[RoomPath, ListQuery, None]) -> dict[str, Any]:
+    """List the open invitations to a room, in the order of their users. Owners may; a page may have few of them.
+
+    Withdraw one with `DELETE /rooms/{roomId}/members/{userId}`.
+    """
+    caller, room_id, query = request.caller, request.path.room_id, request.query
+    room = existing(services.rooms.get(room_id), room_id)
+    if not services.access.owns(caller, room):
+        raise _forbidden("only an owner sees who is invited to this room")
+    signed = Query("invited", room_id, caller.subject)
+    after = query.after(services.cursors, signed)
+    found, last = services.consent.invitations.of_room(room_id, after, query.limit)
+    items = [
+        {"userId": each.user_id, **invitation_body(each)}
+        for each, _ in services.consent.counting(found, {room_id: room})
+    ]
+    following = None if last is None else services.cursors.sign(signed, "after", [last])
+    return {"items": items, "next": following, "hasMore": following is not None}
+
+
 def _present(services: RoomServices, room_id: str, users: list[str]) -> list[Membership]:
     pairs = [(user_id, room_id) for user_id in users]
     found = services.memberships.get_many(pairs) if pairs else {}
@@ -143,9 +173,14 @@ def _present(services: RoomServices, room_id: str, users: list[str]) -> list[Mem
 
 
 def _allowed(
-    services: RoomServices, caller: Caller, room: Room, membership: Membership, role: Role | None
+    services: RoomServices,
+    caller: Caller,
+    room: Room,
+    membership: Membership,
+    stored: Invitation | None,
+    role: Role | None,
 ) -> Invitation | None:
-    """The caller's own invitation, if there is one. Raises Forbidden if the caller may not make this user join."""
+    """The caller's own invitation, if it counts. Raises Forbidden if the caller may not make this user join."""
     if room.kind == OPEN and role is not None:
         detail = FieldError("role", "does not fit an open room", role, "left out")
         raise InvalidRequest("an open room has no roles", details=[detail])
@@ -156,7 +191,7 @@ def _allowed(
         if not own:
             raise _forbidden("in an open room, users join themselves")
         return None
-    invitation = services.consent.invitations.get(caller.subject, room.room_id) if own else None
+    invitation = services.consent.valid(stored, room) if own else None
     if services.access.owns(caller, room):
         return invitation
     if role is not None:
@@ -165,8 +200,12 @@ def _allowed(
     if not own:
         raise _forbidden("only an owner adds others to this room")
     if not membership.is_open and invitation is None:
-        raise _forbidden("an owner of this room has to invite you")
+        raise _uninvited()
     return invitation
+
+
+def _uninvited() -> Forbidden:
+    return _forbidden("an owner of this room has to invite you")
 
 
 def _check_remove(services: RoomServices, caller: Caller, room: Room, user_id: str) -> None:

@@ -153,7 +153,7 @@ class OwnMembership(MembershipState):
 
 
 class InvitationBody(TypedDict):
-    """An open invitation of the caller to a room, who made it, and the role that comes with accepting it."""
+    """An open invitation to a room, who made it, and the role that comes with accepting it."""
 
     invitedBy: str
     invitedAt: str
@@ -178,6 +178,20 @@ class InvitationPage(TypedDict):
     """A page of open invitations, in the order of their room ids. Send ``next`` as ``after`` for the next page."""
 
     items: list[InvitationItem]
+    next: str | None
+    hasMore: bool
+
+
+class InvitedItem(InvitationBody):
+    """A user who is invited to the room."""
+
+    userId: str
+
+
+class InvitedPage(TypedDict):
+    """A page of open invitations to a room, in the order of their users. Send ``next`` as ``after``."""
+
+    items: list[InvitedItem]
     next: str | None
     hasMore: bool
 

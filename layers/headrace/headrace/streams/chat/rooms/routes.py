@@ -99,7 +99,7 @@ def show_room(services: RoomServices, request: Request[RoomPath, None, None]) ->
     membership = services.memberships.get(user_id, room_id)
     invitation = None
     if room.kind == MEMBERS and not membership.is_open:
-        invitation = services.consent.invitations.get(user_id, room_id)
+        invitation = services.consent.valid(services.consent.stored(room, user_id), room)
         if not membership.intervals and invitation is None:
             raise not_in_room(room_id)
     return _details(room, membership, invitation)
@@ -147,8 +147,11 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
         own = _return_to(services, request, room, own)
     if not other.joins and invites:
         services.rooms.table.take_seat(room_id, other_id)
-        services.consent.invite(request, other, OWNER)
+        services.consent.invite(request, room, other, OWNER)
     elif not other.joins:
+        stored = services.consent.stored(room, other_id)
+        if stored is not None:
+            services.consent.invitations.withdraw(stored)
         other = _join(services, caller, room, other_id, room.created_at, None)
     for membership in (own, other):
         if membership.is_open:
@@ -160,15 +163,18 @@ def _return_to(
     services: RoomServices, request: Request[OtherPath, None, None], room: Room, own: Membership
 ) -> Membership:
     """Join a direct room, for the first time or again; an invitation of the other user is accepted."""
-    caller, user_id = request.caller, own.user_id
-    invitation = services.consent.invitations.get(user_id, room.room_id)
-    is_new = invitation is None and not own.joins
+    caller, user_id, consent = request.caller, own.user_id, services.consent
+    stored = consent.stored(room, user_id)
+    invitation = consent.valid(stored, room)
+    if invitation is not None and not consent.invitations.accept(invitation):
+        invitation = None
+    is_new = room.created_by == user_id and not own.joins
     at = room.created_at if is_new else joined_at(own, invitation, request.now)
     username = caller.username if user_id == caller.subject else None
     membership = _join(services, caller, room, user_id, at, username)
-    if invitation is not None:
+    if stored is not None:
         services.joins.publish(request, membership, "join", at, old=True)
-        services.consent.invitations.remove(invitation)
+        consent.invitations.remove(stored)
     return membership
 
 

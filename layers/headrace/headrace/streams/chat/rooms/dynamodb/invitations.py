@@ -7,14 +7,19 @@ whether the user blocks the inviter. One conditional write to it bounds and refu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
+from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, to_wire
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, invitation_body, too_many
+from headrace.streams.chat.rooms.memberships import Pair
 
 _INVITED = "#invited#"
+_INVITERS = "#inviters#"
+_SAME = "invitedAt = :at AND invitedBy = :by"
+"""The invitation has not been replaced by another one."""
 
 
 class DynamoInvitations:
@@ -30,7 +35,17 @@ class DynamoInvitations:
     def add(self, invitation: Invitation) -> None:
         if not self._counted(invitation) and not (self._recount(invitation) and self._counted(invitation)):
             raise too_many(invitation.user_id)
-        self._table.put({**_key(invitation.user_id, invitation.room_id), **invitation_body(invitation)})
+        # What accepting has marked stays: a removal has to know of a join that may still follow.
+        self._table.update(
+            _key(invitation.user_id, invitation.room_id),
+            "SET invitedBy = :invitedBy, invitedAt = :invitedAt, #role = :role",
+            {f":{name}": value for name, value in invitation_body(invitation).items()},
+            ExpressionAttributeNames={"#role": "role"},
+        )
+        if self.blocks([(invitation.user_id, invitation.invited_by)]):
+            # The user blocked the inviter after the first write, and the block may not have seen the invitation.
+            self.remove(invitation)
+            raise blocked_by(invitation.user_id)
 
     def _counted(self, invitation: Invitation) -> bool:
         condition = (
@@ -52,9 +67,20 @@ class DynamoInvitations:
         self._uncount(user_id, inviter, closed)
         return bool(closed)
 
+    def accept(self, invitation: Invitation) -> bool:
+        key, values = _key(invitation.user_id, invitation.room_id), {**_values(invitation), ":true": True}
+        return self._table.update_if(_SAME, key, "SET accepted = :true", values)
+
+    def withdraw(self, invitation: Invitation) -> bool:
+        key = _key(invitation.user_id, invitation.room_id)
+        is_gone = self._table.delete_if("attribute_not_exists(accepted)", key)
+        if is_gone:
+            self._uncount(invitation.user_id, invitation.invited_by, {invitation.room_id})
+        return is_gone
+
     def remove(self, invitation: Invitation) -> None:
-        self._table.delete_many([_key(invitation.user_id, invitation.room_id)])
-        self._uncount(invitation.user_id, invitation.invited_by, {invitation.room_id})
+        if self._table.delete_if(_SAME, _key(invitation.user_id, invitation.room_id), _values(invitation)):
+            self._uncount(invitation.user_id, invitation.invited_by, {invitation.room_id})
 
     def _uncount(self, user_id: str, inviter: str, rooms: set[str]) -> None:
         if rooms:
@@ -65,25 +91,42 @@ class DynamoInvitations:
         rows, more = self._page(_key, user_id, after, limit)
         return [_invitation(row) for row in rows], more
 
+    def of_room(self, room_id: str, after: str | None, limit: int) -> tuple[list[Invitation], str | None]:
+        start = {} if after is None else {"ExclusiveStartKey": to_wire(_key(after, room_id))}
+        keys, more = self._table.query("roomId", f"#{room_id}", IndexName="RoomMembers", Limit=limit, **start)
+        # Behind them are the rows of an inviter whose user id is the id of the room.
+        invited = [key for key in keys if key["userId"].startswith(_INVITED)]
+        rows, unread = self._table.get_many(invited)
+        if unread:
+            raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
+        found = sorted(map(_invitation, rows), key=lambda each: each.user_id)
+        return found, _user(invited[-1]) if more and invited and len(invited) == len(keys) else None
+
     def _page(
         self, key: Callable[[str, str], Item], user_id: str, after: str | None, limit: int
     ) -> tuple[list[Item], bool]:
         start = {} if after is None else {"ExclusiveStartKey": to_wire(key(user_id, after))}
         return self._table.query("userId", key(user_id, "")["userId"], ConsistentRead=True, Limit=limit, **start)
 
-    def is_blocked(self, user_id: str, other_id: str) -> bool:
-        return "blockedAt" in (self._table.get(_inviter_key(user_id, other_id)) or {})
+    def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
+        rows, unread = self._table.get_many([_inviter_key(*pair) for pair in dict.fromkeys(pairs)])
+        if unread:
+            raise StoreThrottled("the blocked users cannot all be read right now; try again shortly")
+        return {(row["userId"].removeprefix(_INVITERS), _id(row)) for row in rows if "blockedAt" in row}
 
     def block(self, user_id: str, other_id: str, at: str) -> str:
         row = self._table.update(
             _inviter_key(user_id, other_id),
-            "SET blockedAt = if_not_exists(blockedAt, :at) REMOVE rooms",
+            "SET blockedAt = if_not_exists(blockedAt, :at)",
             {":at": at},
-            ReturnValues="ALL_OLD",
+            ReturnValues="ALL_NEW",
         )
-        invitations = self._open(user_id, other_id, row.get("rooms", ()))
-        self._table.delete_many([_key(user_id, each.room_id) for each in invitations])
-        return str(row.get("blockedAt", at))
+        rooms = set(row.get("rooms", ()))
+        for room_id in rooms:
+            self._table.delete_if("invitedBy = :by", _key(user_id, room_id), {":by": other_id})
+        # Last, so that repeating an interrupted request completes it.
+        self._uncount(user_id, other_id, rooms)
+        return str(row["blockedAt"])
 
     def unblock(self, user_id: str, other_id: str) -> None:
         self._table.update_if("blockedAt > :at", _inviter_key(user_id, other_id), "REMOVE blockedAt", {":at": ""})
@@ -107,7 +150,7 @@ def _key(user_id: str, room_id: str) -> Item:
 
 def _inviter_key(user_id: str, inviter: str) -> Item:
     """The key of the row of a user and one who invited the user, or whom the user blocks."""
-    return {"userId": f"#inviters#{user_id}", "roomId": f"#{inviter}"}
+    return {"userId": f"{_INVITERS}{user_id}", "roomId": f"#{inviter}"}
 
 
 def _id(row: Item) -> str:
@@ -115,6 +158,14 @@ def _id(row: Item) -> str:
     return str(row["roomId"][1:])
 
 
+def _user(row: Item) -> str:
+    """The invited user of a row."""
+    return str(row["userId"].removeprefix(_INVITED))
+
+
+def _values(invitation: Invitation) -> Item:
+    return {":at": invitation.invited_at, ":by": invitation.invited_by}
+
+
 def _invitation(row: Item) -> Invitation:
-    user_id = row["userId"].removeprefix(_INVITED)
-    return Invitation(user_id, _id(row), row["invitedBy"], row["invitedAt"], row["role"])
+    return Invitation(_user(row), _id(row), row["invitedBy"], row["invitedAt"], row["role"])

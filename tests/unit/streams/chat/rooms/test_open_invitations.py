@@ -1,0 +1,193 @@
+"""An invitation counts while its inviter may invite, its user does not block them, and nothing happened since (P12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.core.times import iso
+from headrace.streams.chat.rooms.invitations import Invitation
+from headrace.streams.chat.rooms.memberships import Change
+from tests.worlds.room_world import GROUP, LATER, OLD, TRUSTED, RoomWorld
+
+
+@pytest.fixture
+def world() -> RoomWorld:
+    """carol created the room, and mallory owns it too."""
+    found = RoomWorld()
+    found.ok("carol", "PUT", "kitchen", GROUP)
+    found.bring("carol", "kitchen", "mallory", {"role": "owner"})
+    found.clock.advance(1)
+    return found
+
+
+def leftover(world: RoomWorld, user: str, inviter: str, **more: Any) -> None:
+    """A row that an interrupted request has left."""
+    at = iso(world.clock.now())
+    world.invitations.rows[user, "kitchen"] = Invitation(
+        user, "kitchen", inviter, **{"invited_at": at, "role": "member"} | more
+    )
+
+
+def assert_not_invited(world: RoomWorld, user: str) -> None:
+    status, body = world.request(user, "PUT", f"kitchen/members/{user}")
+    assert status == 403, body
+    assert world.ok(user, "GET", f"{user}/invitations")["items"] == []
+    assert world.ok("carol", "GET", "kitchen/invited")["items"] == []
+    status, shown = world.request(user, "GET", "kitchen")
+    assert status == 403 or shown["invitation"] is None
+
+
+def be_added_at_once(world: RoomWorld) -> None:
+    """bob brings carol into a room of his, so that she may add him."""
+    world.ok("bob", "PUT", "garden", GROUP)
+    world.bring("bob", "garden", "carol")
+    assert world.ok("carol", "PUT", "kitchen/members/bob")["joinedAt"]
+
+
+def be_imported(world: RoomWorld) -> None:
+    world.ok("importer", "PUT", "kitchen/members/bob", scopes=TRUSTED)
+
+
+def be_imported_of_old(world: RoomWorld) -> None:
+    world.ok("importer", "PUT", "kitchen/members/bob", {"joinedAt": OLD}, scopes=TRUSTED)
+
+
+@pytest.mark.parametrize("join", [be_added_at_once, be_imported, be_imported_of_old])
+def test_who_was_put_out_does_not_return_by_an_invitation_from_before(world: RoomWorld, join: Any) -> None:
+    world.ok("carol", "PUT", "kitchen/members/bob")
+    world.clock.advance(1)
+    join(world)
+    world.clock.advance(1)
+
+    world.ok("carol", "DELETE", "kitchen/members/bob")
+
+    assert_not_invited(world, "bob")
+
+
+def test_an_imported_leave_ends_an_invitation(world: RoomWorld) -> None:
+    be_imported_of_old(world)
+    world.ok("importer", "DELETE", "kitchen/members/bob", {"leftAt": LATER}, scopes=TRUSTED)
+    world.ok("carol", "PUT", "kitchen/members/bob")
+
+    world.ok("importer", "DELETE", "kitchen/members/bob", {"leftAt": LATER, "id": "again"}, scopes=TRUSTED)
+
+    assert_not_invited(world, "bob")
+
+
+@pytest.mark.parametrize(
+    ("user", "method", "body"),
+    [("carol", "DELETE", None), ("mallory", "DELETE", None), ("carol", "PUT", {"role": "member"})],
+    ids=["put out", "left", "made a member"],
+)
+def test_an_invitation_ends_with_the_inviters_right_to_invite(
+    world: RoomWorld, user: str, method: str, body: Any
+) -> None:
+    world.ok("mallory", "PUT", "kitchen/members/puppet", {"role": "owner"})
+    world.clock.advance(1)
+
+    world.ok(user, method, "kitchen/members/mallory", body)
+
+    assert_not_invited(world, "puppet")
+    world.ok("carol", "PUT", "kitchen/members/puppet")
+    assert world.ok("puppet", "PUT", "kitchen/members/puppet")["role"] == "member"
+
+
+def test_an_inviter_who_comes_back_brings_no_invitation_from_before(world: RoomWorld) -> None:
+    """It would show what was said while the inviter was outside."""
+    world.ok("mallory", "PUT", "kitchen/members/puppet")
+    world.clock.advance(1)
+    world.ok("carol", "DELETE", "kitchen/members/mallory")
+    world.clock.advance(1)
+    world.bring("carol", "kitchen", "mallory", {"role": "owner"})
+
+    assert_not_invited(world, "puppet")
+
+
+def test_an_invitation_of_a_blocked_inviter_counts_for_nothing(world: RoomWorld) -> None:
+    world.ok("bob", "PUT", "bob/blocked/mallory")
+    leftover(world, "bob", "mallory")
+
+    assert_not_invited(world, "bob")
+    world.ok("carol", "PUT", "kitchen/members/bob")
+    assert world.ok("bob", "PUT", "kitchen/members/bob")["joinedAt"]
+
+
+def test_an_invitation_from_before_the_last_leave_counts_for_nothing(world: RoomWorld) -> None:
+    before = iso(world.clock.now())
+    world.clock.advance(1)
+    world.bring("carol", "kitchen", "bob")
+    world.clock.advance(1)
+    world.ok("bob", "DELETE", "kitchen/members/bob")
+    leftover(world, "bob", "carol", invited_at=before)
+
+    assert_not_invited(world, "bob")
+
+
+def test_a_removal_outlives_an_acceptance_that_was_interrupted(world: RoomWorld) -> None:
+    """bob's request may still add its join, which the removal has to end."""
+    world.ok("carol", "PUT", "kitchen/members/bob")
+    invitation = world.invitations.rows["bob", "kitchen"]
+    assert world.invitations.accept(invitation)
+
+    world.ok("carol", "DELETE", "kitchen/members/bob")
+
+    join = Change(user_id="bob", room_id="kitchen", kind="join", event=f"{invitation.invited_at}#x")
+    world.memberships.add(join)
+    assert not world.row("bob").is_open
+    assert_not_invited(world, "bob")
+
+
+def test_an_invitation_that_was_withdrawn_meanwhile_is_not_accepted(
+    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.ok("carol", "PUT", "kitchen/members/bob")
+    accept = world.invitations.accept
+
+    def withdrawn_first(invitation: Invitation) -> bool:
+        world.ok("carol", "DELETE", "kitchen/members/bob")
+        return accept(invitation)
+
+    monkeypatch.setattr(world.invitations, "accept", withdrawn_first)
+
+    assert_not_invited(world, "bob")
+    assert not world.row("bob").joins
+
+
+def test_a_direct_room_begins_for_a_declined_user_when_they_open_it(world: RoomWorld) -> None:
+    room = world.ok("mallory", "PUT", "mallory/direct/bob")["roomId"]
+    world.ok("mallory", "DELETE", f"{room}/members/bob")
+    world.clock.advance(60)
+
+    shown = world.ok("bob", "PUT", "bob/direct/mallory")
+
+    assert shown["membership"]["since"] == iso(world.clock.now())
+
+
+def test_owners_see_and_withdraw_the_open_invitations_of_a_room(world: RoomWorld) -> None:
+    at = iso(world.clock.now())
+    for number, owner in enumerate(["carol", "mallory", "carol"]):
+        world.ok(owner, "PUT", f"kitchen/members/user-{number}", {"role": "owner"} if number else None)
+
+    first = world.ok("mallory", "GET", "kitchen/invited", query={"limit": "2"})
+    rest = world.ok("mallory", "GET", "kitchen/invited", query={"limit": "2", "after": first["next"]})
+
+    assert [first["hasMore"], rest["hasMore"], rest["next"]] == [True, False, None]
+    assert first["items"] + rest["items"] == [
+        {"userId": "user-0", "invitedBy": "carol", "invitedAt": at, "role": "member"},
+        {"userId": "user-1", "invitedBy": "mallory", "invitedAt": at, "role": "owner"},
+        {"userId": "user-2", "invitedBy": "carol", "invitedAt": at, "role": "owner"},
+    ]
+    world.ok("mallory", "DELETE", "kitchen/members/user-0")
+    found = world.ok("carol", "GET", "kitchen/invited")["items"]
+    assert [each["userId"] for each in found] == ["user-1", "user-2"]
+
+
+@pytest.mark.parametrize("user", ["bob", "dora", "erin"])
+def test_only_owners_see_who_is_invited(world: RoomWorld, user: str) -> None:
+    world.bring("carol", "kitchen", "bob")
+    world.ok("carol", "PUT", "kitchen/members/dora")
+
+    assert world.request(user, "GET", "kitchen/invited")[0] == 403
+    assert world.request(user, "GET", "nowhere/invited")[0] == 404
