@@ -150,6 +150,7 @@ def list_invited(services: RoomServices, request: Request[RoomPath, ListQuery, N
     Withdraw one with `DELETE /rooms/{roomId}/members/{userId}`.
     """
     caller, room_id, query = request.caller, request.path.room_id, request.query
+    check_seat(services, caller, room_id)
     room = existing(services.rooms.get(room_id), room_id)
     if not services.access.owns(caller, room):
         raise _forbidden("only an owner sees who is invited to this room")
