@@ -1,4 +1,4 @@
-"""Rooms and members: create, read, change, join, leave, list members and invitations, open direct rooms, block users."""
+"""Rooms and members: create, read, change, join, leave, list members and invitations, open direct rooms, block."""
 
 from headrace.api.rates.rate_limiter import CHANGES, MEMBERS, OTHERS, ROOMS
 from headrace.api.router import Route
