@@ -29,6 +29,7 @@ from loadtest.client.stage_process import interruptible
 BENCHES = {
     "publish": "publish",
     "persist": "persist",
+    "rate-limit": "rate_limit",
     "history": "history",
     "analytics": "analytics --sizes 50000 --day 0",
     "live": "live --seconds 20",
