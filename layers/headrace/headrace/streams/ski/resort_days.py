@@ -70,12 +70,12 @@ class ResortDays:
         resort = self.resorts.get(day.resort)
         resort.require(day.season)
         try:
-            return self._cached(day, lifts, resort.invalid_until)
+            return self._from_cache(day, lifts, resort.invalid_until)
         except CacheUnavailable as error:
             report("ski counts", f"a resort's day is counted from the table: {error.message}")
             return self._from_table(day)
 
-    def _cached(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
+    def _from_cache(self, day: ResortDay, lifts: Sequence[int], invalid_until: int) -> Counts:
         found = self._valid_counts(day, lifts, invalid_until)
         if isinstance(found, Counts):
             return found

@@ -133,7 +133,7 @@ class DynamoMemberships:
         name, limit, removed = ("joins", JOINS_LIMIT, "leftForGood") if is_join else ("leaves", LEAVES_LIMIT, "role")
         added_by = change.added_by if is_join else None
         given = {"username": change.username, "role": change.role if is_join else None, "addedBy": added_by}
-        sets = {name: text for name, text in given.items() if text is not None}
+        sets = {attribute: text for attribute, text in given.items() if text is not None}
         forgets = ", addedBy" if is_join and added_by is None else ""
         expression = f"ADD #set :event{_set(sets)} REMOVE #removed{forgets}"
         values: Item = {":event": {change.event}, ":one": change.event, ":limit": limit, **_values(sets)}
