@@ -59,7 +59,7 @@ class RoomWorld:
         joins = Joins(self.memberships, self.acceptor)
         consent = Consent(self.invitations, self.memberships, rooms)
         cursors = CursorSigner(b"k" * 32)
-        services = RoomServices(rooms, self.memberships, self.access, self.connections, consent, joins, cursors)
+        services = RoomServices(rooms, self.memberships, self.access, self.connections, consent, joins, lambda: cursors)
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
 
     def invitation_routes(self) -> Handler:

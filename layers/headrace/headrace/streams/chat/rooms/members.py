@@ -122,7 +122,7 @@ def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, N
     if not services.access.read_scope(caller, room_id).is_open:
         raise not_in_room(room_id)
     signed = Query("members", room_id, caller.subject)
-    after = query.after(services.cursors, signed)
+    after = query.after(services.cursors(), signed)
     room = existing(services.rooms.get(room_id), room_id)
     found: list[Membership] = []
     more, reads = True, 0
@@ -131,7 +131,7 @@ def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, N
         users, more = services.memberships.users_of(room_id, after, query.limit - len(found))
         after = users[-1] if users else after
         found += _present(services, room_id, users)
-    following = services.cursors.sign(signed, "after", [after]) if more and after is not None else None
+    following = services.cursors().sign(signed, "after", [after]) if more and after is not None else None
     items = [
         {
             "userId": each.user_id,

@@ -6,6 +6,7 @@ request that was interrupted is completed by repeating it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ from headrace.streams.chat.rooms.rooms import (
 
 @dataclass(frozen=True, slots=True)
 class RoomServices:
-    """What the routes of rooms and members use."""
+    """What the routes of rooms and members use. ``cursors`` reads its secret, and only the list of members needs it."""
 
     rooms: CachedRooms
     memberships: Memberships
@@ -42,7 +43,7 @@ class RoomServices:
     connections: Connections
     consent: Consent
     joins: Joins
-    cursors: CursorSigner
+    cursors: Callable[[], CursorSigner]
 
 
 def create_room(services: RoomServices, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
