@@ -155,13 +155,13 @@ def list_invited(services: RoomServices, request: Request[RoomPath, ListQuery, N
     if not services.access.owns(caller, room):
         raise _forbidden("only an owner sees who is invited to this room")
     signed = Query("invited", room_id, caller.subject)
-    after = query.after(services.cursors, signed)
+    after = query.after(services.cursors(), signed)
     found, last = services.consent.invitations.of_room(room_id, after, query.limit)
     items = [
         {"userId": each.user_id, **invitation_body(each)}
         for each, _ in services.consent.counting(found, {room_id: room})
     ]
-    following = None if last is None else services.cursors.sign(signed, "after", [last])
+    following = None if last is None else services.cursors().sign(signed, "after", [last])
     return {"items": items, "next": following, "hasMore": following is not None}
 
 
