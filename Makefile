@@ -170,9 +170,9 @@ docs: .local/docs/bin/zensical ## build the documentation site in .local/site
 	@.venv/bin/uv venv --quiet --clear .local/docs && VIRTUAL_ENV=$(CURDIR)/.local/docs .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
 lock: setup ## refresh the lock files from the *.in files
-	@for in in layers/dependencies/requirements requirements/runtime requirements/dev requirements/sam requirements/uv requirements/ministack requirements/rehearsal requirements/linters requirements/docs; do \
+	@for in in requirements/dev layers/dependencies/requirements requirements/runtime requirements/sam requirements/uv requirements/ministack requirements/rehearsal requirements/linters requirements/docs; do \
 	  .venv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
-	    --python-version 3.11 $$in.in -o $$in.txt || exit 1; done
+	    --python-version 3.11 $$(case $$in in layers/*) echo --constraints requirements/dev.txt;; esac) $$in.in -o $$in.txt || exit 1; done
 
 ##@ Measure
 

@@ -83,6 +83,21 @@ def test_actions_of_a_deployment_are_pinned_to_a_commit(deploy: dict[str, Any]) 
     assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one)] == []
 
 
+@pytest.mark.parametrize("stage", DEPLOYING)
+def test_a_deployment_runs_in_an_image_that_cannot_change(deploy: dict[str, Any], stage: str) -> None:
+    """What is in it runs with the role."""
+    assert re.fullmatch(r"python:3\.13-bookworm@sha256:[0-9a-f]{64}", deploy["jobs"][stage]["container"])
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in WORKFLOWS.glob("*.yml")))
+def test_a_checkout_is_pinned_and_leaves_no_token_behind(name: str) -> None:
+    steps = [step for job in read(name)["jobs"].values() for step in job["steps"] if "checkout" in step.get("uses", "")]
+
+    assert steps
+    assert [one for one in steps if not re.fullmatch(r"actions/checkout@[0-9a-f]{40}", one["uses"])] == []
+    assert [one for one in steps if one["with"]["persist-credentials"] is not False] == []
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in WORKFLOWS.glob("*.yml")))
 def test_a_workflow_may_read_and_has_a_time_limit(name: str) -> None:
     workflow = read(name)

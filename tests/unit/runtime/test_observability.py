@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from uuid import uuid4
 
 import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
@@ -74,6 +75,35 @@ def test_an_unstored_event_is_logged_with_its_correlation_id(
     write_path.persist(*write_path.broker.bodies())
 
     assert [vars(record)["correlation_id"] for record in caplog.records] == ["r-1"]
+
+
+def test_a_line_stays_whole_in_lambda_whatever_ids_a_sender_chooses(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lambda splits a long line, and a split line counts nothing: a sender could hide from ``Accepted``."""
+    meter = Meter()
+    ids = {f"{number:03}" + "\N{GRINNING FACE}" * 125: 1 for number in range(500)}
+    for field in ("ids", "requests"):
+        meter.trace(field, ids, stream="chat", lane="main")
+    meter.count("Accepted", 500, stream="chat", lane="main")
+    for name in ("PublishSeconds", "ConfirmSeconds", "StoreSeconds", "WaitSeconds"):
+        for number in range(100):
+            meter.measure(name, 1 / (number + 3), MetricUnit.Seconds, stream="chat", lane="main")
+
+    meter.flush()
+
+    (line,) = capsys.readouterr().out.splitlines()
+    assert len(line.encode()) <= 64 * 1024
+    assert json.loads(line)["Accepted"] == [500.0]
+    assert len(json.loads(line)["ids"]) > 20
+
+
+def test_the_ids_of_a_batch_of_usual_ids_are_all_in_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    meter = Meter()
+    meter.trace("ids", {str(uuid4()): 1 for _ in range(500)}, stream="chat")
+    meter.count("Accepted", 500, stream="chat")
+
+    meter.flush()
+
+    assert len(json.loads(capsys.readouterr().out)["ids"]) == 500
 
 
 def test_measured_values_are_written_separately_including_zero(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_operators_have_a_pool_of_users_which_demands_a_second_factor(template_s
     ("client", "pool", "flow", "scopes"),
     [
         ("UserPoolClient", "UserPool", "code", {"openid", "chat:write", "chat:read"}),
-        ("ProducerClient", "UserPool", "client_credentials", {"events:write", "chat:read"}),
+        ("ProducerClient", "UserPool", "client_credentials", {"events:write"}),
         ("ImporterClient", "UserPool", "client_credentials", {"events:write"}),
         ("AnalystClient", "UserPool", "client_credentials", {"analytics:read"}),
         ("OperatorClient", "OperatorPool", "code", {"openid", "ops"}),
@@ -139,3 +140,17 @@ def test_callers_without_a_token_cannot_use_up_the_health_route(template_stack: 
 
 def test_six_slow_requests_of_one_user_do_not_use_up_room_management(template_stack: TemplateStack) -> None:
     assert template_stack.reserved("ManageRooms") == 20
+
+
+def test_what_rings_uses_no_door_that_a_stranger_can_use_up(template_stack: TemplateStack) -> None:
+    """``GET /health`` needs no token, and its rate is for all callers together."""
+    routes = template_stack.resources["HttpApi"]["Properties"]["Body"]["paths"]
+    open_to_all = {
+        path
+        for path, route in routes.items()
+        for method, one in route.items()
+        if method != "options" and one["security"] == [{"NONE": []}]
+    }
+
+    assert open_to_all == {"/health"}
+    assert "SendProbes" not in json.dumps(routes)

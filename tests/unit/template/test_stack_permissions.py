@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -213,3 +214,23 @@ def test_no_read_function_can_read_the_hashes_of_addresses(template_stack: Templ
         "ReceiveHttpRole",
         "SecretsManagerEndpoint",
     }
+
+
+def test_a_connections_own_row_is_written_by_the_functions_of_connections_only(template_stack: TemplateStack) -> None:
+    """It has the expiry of the token. Frames about rooms write and delete rows of rooms."""
+    for function in ("ReadFrame", "ManageRooms"):
+        for _, one in statements_about(template_stack, function, "ConnectionsTable"):
+            if set(as_list(one["Action"])) & {"dynamodb:PutItem", "dynamodb:BatchWriteItem"}:
+                assert one["Condition"] == {"ForAllValues:StringNotLike": {"dynamodb:LeadingKeys": ["#connection#*"]}}
+    puts = [
+        one["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+        for _, one in statements_about(template_stack, "TrackConnections", "ConnectionsTable")
+        if "dynamodb:PutItem" in as_list(one["Action"])
+    ]
+    assert puts == [["#connection#*"]]
+
+
+def statements_about(stack: TemplateStack, function: str, table: str) -> list[tuple[str, Any]]:
+    return [
+        (name, one) for name, one in stack.statements() if name == f"{function}Role" and table in str(one["Resource"])
+    ]

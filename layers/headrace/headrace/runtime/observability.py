@@ -9,6 +9,7 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -26,8 +27,11 @@ QUIET_SECONDS = 5.0
 KINDS_LIMIT = 256
 VALUES_LIMIT = 100
 """Values of a metric in one line, the limit of CloudWatch."""
-TRACED_LIMIT = 1000
-"""Ids of one property of a line."""
+TRACED_BYTES = 40 * 1024
+"""Bytes of all ids in one line. A line has at most 64 KB: Lambda splits longer lines, and a part counts nothing."""
+
+COUNT_BYTES = 8
+"""Bytes of an id's count in a line, with its colon and comma."""
 
 _Dimensions = tuple[tuple[str, str], ...]
 _Counted = tuple[str, _Dimensions]
@@ -122,6 +126,7 @@ class Meter:
         self.measured: dict[_Counted, list[float]] = defaultdict(list)
         self._units: dict[str, MetricUnit] = {}
         self._traced: dict[_Dimensions, dict[str, dict[str, int]]] = defaultdict(dict)
+        self._traced_bytes: dict[_Dimensions, int] = defaultdict(int)
 
     def count(self, name: str, value: float = 1, **dimensions: str) -> None:
         """Add ``value`` to the sum of ``name`` with these dimensions; 0 adds nothing."""
@@ -136,11 +141,18 @@ class Meter:
     def trace(self, field: str, ids: Mapping[str, int], **dimensions: str) -> None:
         """Add ``ids`` with their counts to the property ``field`` of the line with these dimensions, to search logs by.
 
-        They are ids of requests or of events. A line is written only if something is counted with its dimensions.
+        They are ids of requests or of events. A line is written only if something is counted with its dimensions. Ids
+        beyond ``TRACED_BYTES`` are left out.
         """
-        known = self._traced[tuple(sorted(dimensions.items()))].setdefault(field, {})
+        line = tuple(sorted(dimensions.items()))
+        known = self._traced[line].setdefault(field, {})
         for id_, count in ids.items():
-            if id_ and (id_ in known or len(known) < TRACED_LIMIT):
+            if id_ and id_ not in known:
+                size = len(encode_basestring_ascii(id_)) + COUNT_BYTES
+                if self._traced_bytes[line] + size > TRACED_BYTES:
+                    continue
+                self._traced_bytes[line] += size
+            if id_:
                 known[id_] = known.get(id_, 0) + count
 
     def flush(self) -> None:
@@ -160,6 +172,7 @@ class Meter:
         self.counts.clear()
         self.measured.clear()
         self._traced.clear()
+        self._traced_bytes.clear()
 
 
 def _metric(unit: MetricUnit, values: Sequence[float]) -> dict[str, Any]:
