@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from tests.unit.template_stack import TemplateStack, as_list
+from tests.unit.template_stack import ROOT, TemplateStack, as_list
 
 OUTSIDE_THE_VPC = {
     "AuthorizeConnection",
@@ -126,3 +126,44 @@ def test_the_endpoint_of_dynamodb_allows_no_action_that_no_role_in_the_vpc_has(t
     used = {action for _, action, _ in rights_in_the_vpc(template_stack)}
 
     assert {action for action, _ in endpoint_rights(template_stack) if action.startswith("dynamodb:")} <= used
+
+
+READING = {"BatchGetItem", "DescribeTable", "GetItem", "Query", "Scan", "GetQueueAttributes", "ReceiveMessage"}
+SECRET = "GetSecretValue"
+BY_LAMBDA_ALONE = {"logs:*", "ec2:*", "mq:DescribeBroker"}
+
+
+def doors(stack: TemplateStack) -> list[str]:
+    """The rights of each function as rows of a table: what it reads, what it writes, its secrets.
+
+    A ``*`` marks what is limited to some rows or attributes.
+    """
+    rows = []
+    for function in sorted(stack.folders):
+        places: tuple[dict[str, bool], ...] = ({}, {}, {})
+        for one in stack.permissions(function):
+            act = one.action.partition(":")[2]
+            if any(fnmatchcase(one.action, pattern) for pattern in BY_LAMBDA_ALONE):
+                continue
+            place = places[0 if act in READING else 2 if act == SECRET else 1]
+            name = short_name(one.action, json.loads(one.resource))
+            place[name] = place.get(name, True) and one.condition != "null"
+        cells = [", ".join(name + "*" * limited for name, limited in sorted(place.items())) or "–" for place in places]
+        where = "VPC" if "VpcConfig" in stack.resources[function]["Properties"] else "outside"
+        rows.append(f"| `{function}` | {where} | {' | '.join(cells)} |")
+    return rows
+
+
+def short_name(action: str, resource: dict[str, Any]) -> str:
+    """``Rooms`` for the table or one of its indexes, ``RetryQueue``, ``Cursor`` for a secret, ``WebSocketApi``."""
+    if action == "execute-api:ManageConnections":
+        return "WebSocketApi"
+    return name_of(resource).partition("/")[0].removesuffix("Table").removesuffix("Secret")
+
+
+def test_the_threat_model_says_which_rights_each_door_has(template_stack: TemplateStack) -> None:
+    """The rights are those that the test above compares with the endpoints."""
+    text = (ROOT / "docs" / "explanation" / "threat-model.md").read_text()
+    written = [line for line in text.splitlines() if line.startswith("| `")]
+
+    assert written == doors(template_stack)
