@@ -29,6 +29,7 @@ _FIRST = (
     "manage_rooms.create",
     "manage_rooms.join",
     "manage_rooms.invite",
+    "manage_rooms.block",
     "track_connections.open",
     "read_frame.subscribe_cellar",
     "read_ski.season",
