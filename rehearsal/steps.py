@@ -29,8 +29,8 @@ OWN_ISSUER = {"JwtIssuer": "https://issuer.example.com/tenant", "JwtAudience": "
 WITHOUT_BROKER = "headrace-staging"
 
 # A statement that track_connections needs, and one that looks like it.
-RIGHT = "{Effect: Allow, Action: [dynamodb:BatchWriteItem, dynamodb:PutItem], Resource: !GetAtt ConnectionsTable.Arn}"
-WRONG = "{Effect: Allow, Action: [dynamodb:BatchWriteItem, dynamodb:PutItem], Resource: !GetAtt RoomsTable.Arn}"
+RIGHT = "              Action: dynamodb:PutItem\n              Resource: !GetAtt ConnectionsTable.Arn\n"
+WRONG = "              Action: dynamodb:PutItem\n              Resource: !GetAtt RoomsTable.Arn\n"
 # An action in the policy of DynamoDB's endpoint that manage_rooms needs, and another.
 ENDPOINT_RIGHT = "              - dynamodb:UpdateItem\n"
 ENDPOINT_WRONG = "              - dynamodb:UpdateTable\n"
