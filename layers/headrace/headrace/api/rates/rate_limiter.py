@@ -38,7 +38,7 @@ from headrace.storage.ports import Commands
 EXPIRE_SECONDS = int(2 * WINDOW_SECONDS) + 1
 _RESUME = "resume"
 EXCHANGE_SECONDS = 1.0
-WAIT_SECONDS = 0.2
+WAIT_SECONDS = 0.05
 """The longest that a request waits for an exchange that another thread makes, before it is decided alone."""
 SENDERS = 10_000
 """Senders that an environment remembers; far more than it can serve in a window."""
