@@ -47,10 +47,8 @@ MEGABYTE, KILOBYTE = 1024 * 1024, 1024
         ("ski", f"stored {STALENESS // 1000} seconds ago"),
         ("ads", f"at most {POINTS_LIMIT:,} points"),
         ("ads", f"at most {TYPES_LIMIT} types"),
-        (
-            "operations",
-            f"may be {health.KEPT_SECONDS:g} seconds old. `GET /status` may be {status.KEPT_SECONDS:g} seconds",
-        ),
+        ("operations", f"`GET /health` may be {health.KEPT_SECONDS:g} seconds old"),
+        ("operations", f"`GET /status` may be {status.KEPT_SECONDS:g} seconds old"),
         ("connection", f"`{SUBPROTOCOL}` and an access token"),
         ("connection", f"all connections after {CONNECTION_SECONDS // 3600} hours"),
         ("connection", f"at most {FRAME_BYTES // KILOBYTE} KB"),
