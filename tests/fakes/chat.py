@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -135,6 +135,8 @@ class MemoryInvitations:
     def __init__(self) -> None:
         self.rows: dict[Pair, Invitation] = {}
         self.accepted: set[Pair] = set()
+        self.between: Callable[[], None] = lambda: None
+        """Called between the writes of a method that has several in DynamoDB."""
         self.blocks_since: dict[Pair, str] = {}
 
     def get(self, user_id: str, room_id: str) -> Invitation | None:
@@ -149,7 +151,18 @@ class MemoryInvitations:
         }
         if len(rooms | {invitation.room_id}) > OPEN_LIMIT:
             raise too_many(user_id)
+        self.between()
         self.rows[user_id, invitation.room_id] = invitation
+        self.between()
+        if (user_id, inviter) in self.blocks_since:
+            self.remove(invitation)
+            raise blocked_by(user_id)
+
+    def set_role(self, invitation: Invitation, role: Role) -> bool:
+        is_same = self._is_same(invitation)
+        if is_same:
+            self.rows[invitation.user_id, invitation.room_id] = replace(invitation, role=role)
+        return is_same
 
     def accept(self, invitation: Invitation) -> bool:
         if not self._is_same(invitation):
@@ -188,9 +201,11 @@ class MemoryInvitations:
         return set(pairs) & self.blocks_since.keys()
 
     def block(self, user_id: str, other_id: str, at: str) -> str:
+        since = self.blocks_since.setdefault((user_id, other_id), at)
+        self.between()
         for pair in [pair for pair, each in self.rows.items() if (pair[0], each.invited_by) == (user_id, other_id)]:
             self._delete(pair)
-        return self.blocks_since.setdefault((user_id, other_id), at)
+        return since
 
     def unblock(self, user_id: str, other_id: str) -> None:
         self.blocks_since.pop((user_id, other_id), None)

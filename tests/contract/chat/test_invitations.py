@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,9 @@ def test_an_invitation_is_accepted_until_it_is_withdrawn_or_replaced(invitations
     invitations.add(invitation(inviter="carol"))
 
     assert not invitations.accept(invitation())
+    assert not invitations.set_role(invitation(), "owner")
+    assert invitations.set_role(invitation(inviter="carol"), "owner")
+    assert invitations.get("bob", "kitchen") == replace(invitation(inviter="carol"), role="owner")
     assert invitations.accept(invitation(inviter="carol"))
     assert invitations.accept(invitation(inviter="carol")), "an interrupted acceptance is repeated"
 

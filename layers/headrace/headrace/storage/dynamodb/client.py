@@ -92,10 +92,10 @@ class DynamoTable(DynamoClient):
         )
         return from_wire(response.get("Attributes", {}))
 
-    def update_if(self, condition: str, key: Item, expression: str, values: Item) -> bool:
+    def update_if(self, condition: str, key: Item, expression: str, values: Item, **parameters: Any) -> bool:
         """Change attributes of one row; ``False`` if ``condition`` does not hold."""
         try:
-            self.update(key, expression, values, ConditionExpression=condition)
+            self.update(key, expression, values, ConditionExpression=condition, **parameters)
         except ConditionFailed:
             return False
         return True

@@ -139,6 +139,25 @@ def test_a_removal_outlives_an_acceptance_that_was_interrupted(world: RoomWorld)
     assert_not_invited(world, "bob")
 
 
+def test_a_removal_ends_a_join_that_was_faster_than_the_withdrawal(
+    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.ok("carol", "PUT", "kitchen/members/bob")
+    withdraw = world.invitations.withdraw
+
+    def accepted_first(invitation: Invitation) -> bool:
+        monkeypatch.undo()
+        world.ok("bob", "PUT", "kitchen/members/bob")
+        return withdraw(invitation)
+
+    monkeypatch.setattr(world.invitations, "withdraw", accepted_first)
+
+    world.ok("carol", "DELETE", "kitchen/members/bob")
+
+    assert not world.row("bob").is_open
+    assert_not_invited(world, "bob")
+
+
 def test_an_invitation_that_was_withdrawn_meanwhile_is_not_accepted(
     world: RoomWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,9 @@ class Invitations(Protocol):
             Conflict: ``OPEN_LIMIT`` invitations of this inviter are open.
         """
 
+    def set_role(self, invitation: Invitation, role: Role) -> bool:
+        """Change the role of an invitation. ``False``: it was withdrawn or replaced meanwhile."""
+
     def accept(self, invitation: Invitation) -> bool:
         """Mark an invitation, before its user joins. ``False``: it was withdrawn or replaced meanwhile."""
 
@@ -228,14 +231,18 @@ class Consent:
             raise blocked_by(user_id)
         if membership.left_for_good or len(membership.joins) >= ADDED_LIMIT:
             return True
-        return not self._share_a_room(caller.subject, user_id) or self._has_put(caller.subject, user_id)
+        return not self._share_a_room(caller.subject, membership) or self._has_put(caller.subject, user_id)
 
-    def _share_a_room(self, user_id: str, other_id: str) -> bool:
-        """Whether both are in one ``members`` room. Open rooms do not count, because users meet strangers there."""
+    def _share_a_room(self, user_id: str, other: Membership) -> bool:
+        """Whether both are in another ``members`` room than that of ``other``.
+
+        Open rooms do not count, because users meet strangers there. In the room of ``other`` that user may be for a
+        moment, if a request at the same time accepts an invitation.
+        """
         own, _ = self._memberships.rooms_of(user_id, SHARED_ROOMS)
-        room_ids = [each.room_id for each in own if each.is_open]
+        room_ids = [each.room_id for each in own if each.is_open and each.room_id != other.room_id]
         for part in slices(room_ids, AT_ONCE):
-            others = self._memberships.get_many([(other_id, room_id) for room_id in part])
+            others = self._memberships.get_many([(other.user_id, room_id) for room_id in part])
             shared = [room_id for (_, room_id), membership in others.items() if membership.is_open]
             rooms = self.rooms.get_many(shared) if shared else {}
             if any(room is not None and room.kind == MEMBERS for room in rooms.values()):
@@ -257,13 +264,11 @@ class Consent:
         caller, user_id = request.caller.subject, membership.user_id
         stored = self.stored(room, user_id)
         found = self.valid(stored, room)
-        if found is None:
-            inviter = self._memberships.get(caller, room.room_id)
-            at = times.iso(membership.next_time(later_than(stored, request.now)))
-            found = Invitation(user_id, room.room_id, caller, max(at, inviter.last_event), role)
-        elif found.role == role:
-            return found
-        invitation = replace(found, role=role)
+        if found is not None and (found.role == role or self.invitations.set_role(found, role)):
+            return replace(found, role=role)
+        inviter = self._memberships.get(caller, room.room_id)
+        at = times.iso(membership.next_time(later_than(stored, request.now)))
+        invitation = Invitation(user_id, room.room_id, caller, max(at, inviter.last_event), role)
         self.invitations.add(invitation)
         return invitation
 

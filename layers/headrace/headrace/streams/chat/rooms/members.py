@@ -92,8 +92,9 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
             detail = FieldError("forGood", "is not for others")
             raise Forbidden("a user leaves for good themselves", details=[detail])
     invitation = services.consent.stored(room, user_id)
-    membership = services.memberships.get(user_id, room_id)
     is_accepted = invitation is not None and not services.consent.invitations.withdraw(invitation)
+    # Read last: an acceptance that was faster than the withdrawal has joined.
+    membership = services.memberships.get(user_id, room_id)
     if body.at is not None or membership.is_open or is_accepted:
         # Of an accepted invitation the join may still follow: at the time of the invitation.
         at = body.at or times.iso(membership.next_time(later_than(invitation, request.now)))

@@ -14,7 +14,7 @@ from headrace.core.items import Item, to_wire
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, invitation_body, too_many
-from headrace.streams.chat.rooms.memberships import Pair
+from headrace.streams.chat.rooms.memberships import Pair, Role
 
 _INVITED = "#invited#"
 _INVITERS = "#inviters#"
@@ -66,6 +66,12 @@ class DynamoInvitations:
         closed = counted - {each.room_id for each in self._open(user_id, inviter, counted)}
         self._uncount(user_id, inviter, closed)
         return bool(closed)
+
+    def set_role(self, invitation: Invitation, role: Role) -> bool:
+        key, values = _key(invitation.user_id, invitation.room_id), {**_values(invitation), ":role": role}
+        return self._table.update_if(
+            _SAME, key, "SET #role = :role", values, ExpressionAttributeNames={"#role": "role"}
+        )
 
     def accept(self, invitation: Invitation) -> bool:
         key, values = _key(invitation.user_id, invitation.room_id), {**_values(invitation), ":true": True}
