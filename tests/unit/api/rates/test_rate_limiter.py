@@ -187,6 +187,14 @@ def test_a_cache_that_does_not_answer_delays_one_request_for_a_moment() -> None:
     silent.gate.set()
 
 
+def test_counts_that_are_no_numbers_are_like_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    environments = Environments(1)
+    answers = {"HGETALL": {b"x": b"y"}}
+    monkeypatch.setattr(environments.cache, "run", lambda commands: [answers.get(each[0], 1) for each in commands])
+
+    assert environments.send(60) == MOST
+
+
 def test_counts_are_exchanged_once_a_second_for_all_senders_together() -> None:
     environments = Environments(1)
     for number in range(300):
