@@ -115,6 +115,7 @@ async def test_acknowledged_rows_and_their_index_entries_survive_a_kill(tmp_path
     packages = await install.ensure_node_packages(INSTALLED)
     with running(packages, tmp_path) as (client, process), ThreadPoolExecutor(WRITERS) as threads:
         client.create_table(**TABLE)
+        client.get_waiter("table_exists").wait(TableName="Rows", WaiterConfig={"Delay": 1})
         jobs = [threads.submit(write_until_killed, client, writer) for writer in range(WRITERS)]
         await asyncio.sleep(SECONDS)
         process.send_signal(signal.SIGKILL)
