@@ -77,7 +77,7 @@ def report() -> str:
             archive.extractall(old, filter="data")
         state.mkdir()
         lines = list(replacements(_resources(old, state), _resources(ROOT, state)))
-    title = f"headrace: compared with {tag}, as written, {len(lines)} resources are replaced or removed"
+    title = f"headrace: replaced or removed since {tag}, by the text of the templates: {len(lines)}"
     return "\n  ".join([title, *lines])
 
 
