@@ -21,21 +21,16 @@ ASKED = int(os.environ.get("MODEL_EXAMPLES") or 0)
 STEPS = 50
 
 
+def settings_of(examples: int, **more: Any) -> settings:
+    """Settings for that many runs, by default the same ones every time; also a decorator, for a test with ``given``."""
+    quiet: dict[str, Any] = {"database": None, "deadline": None, "suppress_health_check": list(HealthCheck)}
+    return settings(max_examples=examples, print_blob=True, **quiet, **{"derandomize": True} | more)
+
+
 def run(machine: type[Model], examples: int, **more: Any) -> None:
     """Run ``machine`` that many times. Raises the error of the first failed run, which ``phases`` may shrink."""
     with _small_envelopes(), _repeatable_ids():
-        run_state_machine_as_test(
-            machine,
-            settings=settings(
-                max_examples=examples,
-                stateful_step_count=STEPS,
-                database=None,
-                deadline=None,
-                print_blob=True,
-                suppress_health_check=list(HealthCheck),
-                **{"derandomize": True} | more,
-            ),
-        )
+        run_state_machine_as_test(machine, settings=settings_of(examples, stateful_step_count=STEPS, **more))
 
 
 @contextmanager

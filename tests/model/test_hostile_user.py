@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import HeadraceError
@@ -23,7 +23,7 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.streams.chat.messages.conversations import ReadMarkBody, mark_read
 from headrace.streams.chat.rooms.invitations import Consent
 from headrace.streams.chat.rooms.requests import RoomPath
-from tests.model.running import ASKED
+from tests.model.running import ASKED, settings_of
 from tests.worlds.chat_world import LONG, ChatWorld
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import DIRECT, GROUP, OPEN, caller
@@ -191,14 +191,7 @@ requests = st.lists(
 
 
 @pytest.mark.timeout(0 if ASKED else 120)
-@settings(
-    max_examples=ASKED or EXAMPLES,
-    derandomize=not ASKED,
-    database=None,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=list(HealthCheck),
-)
+@settings_of(ASKED or EXAMPLES, derandomize=not ASKED)
 @given(requests)
 def test_p12_others_live_in_a_world_without_a_hostile_user(
     requests: list[tuple[bool, tuple[Any, ...]]],
