@@ -102,7 +102,7 @@ def stop_mappings(stack: Stack, say: Say) -> None:
 
 
 def _interfaces(group: str) -> list[str]:
-    """The interfaces with a security group that Lambda made; the broker has one of its own."""
+    """The interfaces with a security group that Lambda made; the broker has another one."""
     found = call("ec2", "describe_network_interfaces", Filters=[{"Name": "group-id", "Values": [group]}])
     return [
         one["NetworkInterfaceId"]

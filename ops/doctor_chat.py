@@ -54,7 +54,7 @@ def message(stage: Stage) -> str:
 
 
 def leave(stage: Stage) -> str:
-    """All leave the room for good, so that it is in nobody's list."""
+    """All leave the room for good, so that it is in no user's list."""
     for token in (stage.friend_token, stage.needed_token()):
         if token:
             _changed(stage, "DELETE", f"/rooms/{stage.room}/members/{_user_of(token)}", token, {"forGood": True})

@@ -120,7 +120,7 @@ def stack(wanted: Plan) -> str:
     old, new = (int(value) for value in both.get("WarmWriteUnits", (0, 0)))
     if new < old:
         raise Failed(f"WarmWriteUnits cannot be lowered: {name} has {old}")
-    alone = "; raise WarmWriteUnits in a deployment of its own (docs/how-to/upgrade.md)" if new > old else ""
+    alone = "; raise WarmWriteUnits in a separate deployment (docs/how-to/upgrade.md)" if new > old else ""
     return f"{name} is {status}{alone}"
 
 

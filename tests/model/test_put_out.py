@@ -17,7 +17,7 @@ EXAMPLES = 200
 SOMEONE = st.sampled_from(GUESTS)
 OWNERS = st.sampled_from(["carol", "mallory", "mallory", "puppet"])
 ROLES = st.sampled_from([None, None, "member", "owner"])
-NOBODY = st.none()
+NOTHING = st.none()
 
 
 def about(user: str) -> st.SearchStrategy[What]:
@@ -28,7 +28,7 @@ def about(user: str) -> st.SearchStrategy[What]:
     others = OWNERS.filter(lambda by: by != user)
     return st.one_of(
         st.tuples(st.just("put"), others, st.just(user), ROLES),
-        st.tuples(st.just("remove"), others, st.just(user), NOBODY),
+        st.tuples(st.just("remove"), others, st.just(user), NOTHING),
         st.just(("join", user, user, None)),
         st.sampled_from(asked).map(lambda each: (*each, user, None)),
     )
@@ -43,7 +43,7 @@ def runs_about(user: str) -> st.SearchStrategy[list[tuple[list[Asked], list[int]
     """Groups of requests, most of them about one user."""
     creator = st.sampled_from(["join", "leave"]).map(lambda name: (name, "carol", "carol", None))
     whats = st.one_of(about(user), about(user), about(user), SOMEONE.flatmap(about), creator)
-    cuts = st.one_of(NOBODY, NOBODY, st.integers(0, 12))
+    cuts = st.one_of(NOTHING, NOTHING, st.integers(0, 12))
     requests = st.lists(st.builds(Asked, whats, st.sampled_from(SKEWS), cuts), min_size=1, max_size=3)
     return st.lists(st.tuples(requests, st.integers(0, 2**32).map(at_random)), min_size=3, max_size=10)
 

@@ -1,4 +1,4 @@
-"""Functions read the example events that AWS publishes, which nobody here has shaped."""
+"""Functions read the example events that AWS publishes."""
 
 from __future__ import annotations
 

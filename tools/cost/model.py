@@ -211,7 +211,7 @@ def _listening(load: Load, price: Prices) -> Iterator[Position]:
 def write_units(stream: Stream, event: dict[str, Any], **more: str) -> int:
     """Write units of a small event of ``stream``, as a client sends it: a unit for its row, and for each index of it.
 
-    ``more`` are attributes that the row gets after that. Sent again, it takes one: the indexes do not change.
+    ``more`` are attributes that the row gets after that.
     """
     sender = SenderContext("user-0123", "user-0123", False, 1_763_719_258_722_861)
     row = stream.item(stream.accept(event, sender).event, sender.now, TableSettings(table="table")) | more

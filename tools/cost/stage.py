@@ -84,7 +84,7 @@ def _paid(endpoint: dict[str, Any]) -> bool:
 
 
 def _metrics(alarm: dict[str, Any], nodes: int) -> int:
-    """The metrics of an alarm: a query reads that of each node of the broker, another expression none of its own."""
+    """The metrics of an alarm: a query reads that of each node of the broker, another expression reads none."""
     parts = [each["Fn::If"][1 if nodes > 1 else 2] if "Fn::If" in each else each for each in alarm.get("Metrics", ())]
     queries = sum("SELECT" in str(each.get("Expression")) for each in parts)
     return max(1, sum("MetricStat" in each for each in parts) + queries * nodes)

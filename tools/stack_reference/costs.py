@@ -41,8 +41,9 @@ retention, `ChatRetentionDays`. At 100 messages a second, storage costs ${dev:,.
 and ${prod:,.0f} in `prod` ({prod_days} days).
 """
 UNITS = """
-An event of up to 1 KB takes a unit for its row, and one for each index that its row is in. Sent again, it takes one,
-and a click that is sent again also reads. A connection takes {open} units to open and {close} to close.
+An event of up to 1 KB takes a unit for its row, and one for each index that its row is in. A message or ride that is
+sent again takes one. Each click is looked up before, for about one read unit, and is not written again. A connection
+takes {open} units to open and {close} to close.
 """
 TIME = "2025-11-21T10:00:58.722861Z"
 MESSAGE = {"roomId": "lobby", "message": "hello"}

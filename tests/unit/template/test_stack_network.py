@@ -111,7 +111,7 @@ def rights_in_the_vpc(stack: TemplateStack) -> Iterator[tuple[str, str, str]]:
 
 
 def test_the_endpoints_allow_what_the_roles_in_the_vpc_allow(template_stack: TemplateStack) -> None:
-    """A call from the VPC needs both. An index of a table is a resource of its own."""
+    """A call from the VPC needs both. An index of a table is a separate resource."""
     allowed = list(endpoint_rights(template_stack))
     denied = [
         f"{function} may not {action} on {name}: its endpoint denies it"

@@ -1,4 +1,4 @@
-"""Nobody else sees whether two users have a direct room: every id of one answers a third user in the same way."""
+"""A third user cannot see whether two users have a direct room: every id of one is answered in the same way."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Invitations to rooms: who is invited rather than added, which invitations count, whom a user blocks, and the routes.
 
-Accepting marks the invitation, joins the room, and deletes the invitation. Whoever removes an invited user deletes an
+Accepting marks the invitation, joins the room, and deletes the invitation. Removing an invited user deletes an
 invitation without the mark; with it, a leave ends the join that may still follow. So the two need no transaction.
 """
 
