@@ -1,10 +1,12 @@
 """Every failure that operators must see raises an alarm, which the docs explain."""
 
+import json
 import re
 from typing import Any
 
 import pytest
 
+from headrace.runtime.observability import report_refusal
 from tests.unit.docs.test_metrics import in_code
 from tests.unit.template_stack import ROOT, TemplateStack
 
@@ -79,6 +81,24 @@ def test_throttling_that_lasts_sets_an_alarm_although_no_record_grows_old(templa
     assert (alarm["Namespace"], alarm["MetricName"], alarm["Threshold"]) == ("Headrace", "Throttled", 0)
     assert [each["Name"] for each in alarm["Dimensions"]] == ["service"], "it is written without other dimensions"
     assert alarm["Period"] * alarm["EvaluationPeriods"] == aged["Threshold"]
+
+
+def test_the_first_call_that_aws_refuses_sets_an_alarm(
+    template_stack: TemplateStack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its caller gets what an outage gives, and the other alarms begin at several errors."""
+    report_refusal("get_item", "AccessDeniedException")
+
+    line = json.loads(capsys.readouterr().out)
+    (written,) = line["_aws"]["CloudWatchMetrics"]
+    (metric,) = written["Metrics"]
+    of_it = {
+        name: (alarm["Statistic"], sum(line[metric["Name"]]) > alarm["Threshold"], alarm["EvaluationPeriods"])
+        for name, alarm in template_stack.alarms.items()
+        if (alarm.get("Namespace"), alarm.get("MetricName")) == (written["Namespace"], metric["Name"])
+        and [[each["Name"] for each in alarm["Dimensions"]]] == written["Dimensions"]
+    }
+    assert of_it == {"UnexpectedAlarm": ("Sum", True, 1)}
 
 
 def test_a_stopped_mapping_sets_an_alarm_and_a_restarting_one_does_not(template_stack: TemplateStack) -> None:
