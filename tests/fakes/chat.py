@@ -226,11 +226,6 @@ class MemoryRoomActivity:
         self.down = False
         self.writes = 0
 
-    def read_activity(self, room_ids: Sequence[str]) -> dict[str, Room]:
-        if self.down:
-            raise StoreUnavailable("rooms are unavailable")
-        return {each: self.rooms.rows[each] for each in room_ids if each in self.rooms.rows}
-
     def raise_to(self, room_id: str, key: str) -> bool:
         self.writes += 1
         if self.down:

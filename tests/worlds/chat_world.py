@@ -56,7 +56,7 @@ class ChatWorld(RoomWorld):
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access)
         self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
         walks = Walks(MemoryCache(self.clock))
-        self.chat = ChatReading(self.history, self.memberships, self.activity, reader, cursors, TABLE.table, walks)
+        self.chat = ChatReading(self.history, self.memberships, self.rooms, reader, cursors, TABLE.table, walks)
 
     def send(self, user: str, room: str, message_id: str, **more: Any) -> int:
         """Status of a message of a user, which is stored and pushed at once if it is accepted."""

@@ -55,7 +55,7 @@ class ConversationWorld:
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
         self.chat = ChatReading(
-            unused, self.memberships, self.activity, self.reader, cursors, "messages", Walks(self.cache)
+            unused, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache)
         )
 
     def room(self, room_id: str, kind: RoomKind = "members") -> None:

@@ -248,13 +248,11 @@ def test_last_activity_only_moves_forward_and_creates_no_room(parts: Parts) -> N
     rooms.create(KITCHEN)
     for number in range(150):
         rooms.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
-    assert activity.read_activity(["kitchen"]) == {"kitchen": KITCHEN}
-
     assert [activity.raise_to("kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
 
-    found = activity.read_activity(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
-    assert (found["kitchen"], len(found)) == (replace(KITCHEN, last_key=T[6]), 151)
-    assert (rooms.get("kitchen"), rooms.get("nowhere"), activity.read_activity([])) == (found["kitchen"], None, {})
+    found = rooms.get_many(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
+    assert (found["kitchen"], found["nowhere"], len(found)) == (replace(KITCHEN, last_key=T[6]), None, 152)
+    assert (rooms.get("kitchen"), rooms.get("nowhere"), rooms.get_many([])) == (found["kitchen"], None, {})
 
 
 def test_ids_of_any_script_are_stored_unchanged(parts: Parts) -> None:
@@ -286,7 +284,7 @@ def test_an_unavailable_table_is_an_error(dynalite: str, monkeypatch: pytest.Mon
         lambda: memberships.users_of("kitchen", None, 5),
         lambda: memberships.rooms_of("bob", 5),
         lambda: memberships.mark_read("bob", "kitchen", T[3]),
-        lambda: rooms.read_activity([f"room-{number}" for number in range(150)]),
+        lambda: rooms.get_many([f"room-{number}" for number in range(150)]),
         lambda: rooms.raise_to("kitchen", T[3]),
     ):
         with pytest.raises(StoreUnavailable):

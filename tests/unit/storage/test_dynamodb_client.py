@@ -30,7 +30,7 @@ ADAPTERS: dict[str, Callable[[Any], object]] = {
     "ranges": lambda dynamodb: DynamoReader(dynamodb).read(RANGE),
     "columns": lambda dynamodb: DynamoColumns(dynamodb).read(COLUMNS),
     "rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get("kitchen"),
-    "activity": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").read_activity(["kitchen"]),
+    "several rooms": lambda dynamodb: DynamoRooms(dynamodb, "Rooms").get_many(["kitchen"]),
     "memberships": lambda dynamodb: DynamoMemberships(dynamodb, "Memberships").get("alice", "kitchen"),
     "resorts": lambda dynamodb: DynamoResorts(dynamodb, "Resorts").get(7),
 }
@@ -147,14 +147,29 @@ def test_a_failed_condition_is_not_an_outage() -> None:
         table.put({"roomId": "kitchen"}, ConditionExpression="attribute_not_exists(roomId)")
 
 
-def test_keys_are_read_a_hundred_at_once_and_unprocessed_ones_come_back() -> None:
+def test_keys_are_read_a_hundred_at_once_and_unprocessed_ones_once_more() -> None:
+    read: list[int] = []
+
+    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        keys = call["RequestItems"]["Rooms"]["Keys"]
+        read.append(len(keys))
+        left = keys[:1] if len(keys) > 1 else []
+        return 200, {"Responses": {"Rooms": keys[len(left) :]}, "UnprocessedKeys": {"Rooms": {"Keys": left}}}
+
+    keys = [{"roomId": f"room-{number}"} for number in range(150)]
+
+    rows = DynamoTable(played(play), "Rooms", "rooms").get_many(keys)
+
+    assert read == [100, 1, 50, 1]
+    assert sorted(row["roomId"] for row in rows) == sorted(key["roomId"] for key in keys)
+
+
+def test_rows_that_cannot_all_be_read_are_throttled() -> None:
+    """A missing row means "no membership" or "no room", so a part of the rows is no answer."""
+
     def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         first, *others = call["RequestItems"]["Rooms"]["Keys"]
         return 200, {"Responses": {"Rooms": others}, "UnprocessedKeys": {"Rooms": {"Keys": [first]}}}
 
-    keys = [{"roomId": f"room-{number}"} for number in range(150)]
-
-    rows, left = DynamoTable(played(play), "Rooms", "rooms").get_many(keys)
-
-    assert left == [keys[0], keys[100]]
-    assert rows == [key for key in keys if key not in left]
+    with pytest.raises(StoreThrottled):
+        DynamoTable(played(play), "Rooms", "rooms").get_many([{"roomId": "kitchen"}, {"roomId": "cellar"}])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from headrace.core.caller import Caller
-from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, to_wire
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
@@ -78,9 +77,7 @@ class DynamoConnections:
         return int(row["tokenExpiresAt"])
 
     def expiries(self, connection_ids: Sequence[str]) -> dict[str, int]:
-        rows, unread = self._table.get_many([_own_key(each) for each in connection_ids])
-        if unread:
-            raise StoreThrottled("the connections cannot all be read right now; try again shortly")
+        rows = self._table.get_many([_own_key(each) for each in connection_ids])
         return {row["connectionId"]: int(row["tokenExpiresAt"]) for row in rows}
 
     def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:

@@ -12,6 +12,8 @@ from headrace.runtime.aws import AwsClient, AwsError, call
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
+GET_TRIES = 2
+"""Calls that so many keys get: DynamoDB may leave some of the first one unprocessed."""
 WRITE_LIMIT = 25
 """Rows that one BatchWriteItem takes."""
 THROTTLING_CODES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
@@ -66,15 +68,24 @@ class DynamoTable(DynamoClient):
         row = self.call(self.client.get_item, TableName=self._name, Key=to_wire(key), ConsistentRead=True).get("Item")
         return None if row is None else from_wire(row)
 
-    def get_many(self, keys: Sequence[Item]) -> tuple[list[Item], list[Item]]:
-        """The rows under ``keys``, which differ; and the keys that DynamoDB left unprocessed."""
-        rows, left = list[Item](), list[Item]()
+    def get_many(self, keys: Sequence[Item]) -> list[Item]:
+        """The rows under ``keys``, which differ.
+
+        Raises:
+            StoreUnavailable: there was no answer; StoreThrottled: not all of them can be read now.
+        """
+        rows = list[Item]()
         for part in slices(keys, GET_LIMIT):
-            batch = {"Keys": [to_wire(key) for key in part], "ConsistentRead": True}
-            response = self.call(self.client.batch_get_item, RequestItems={self._name: batch})
-            rows += map(from_wire, response["Responses"].get(self._name, ()))
-            left += map(from_wire, response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", ()))
-        return rows, left
+            left, tries = [to_wire(key) for key in part], GET_TRIES
+            while left:
+                if not tries:
+                    raise StoreThrottled(self._throttled)
+                tries -= 1
+                batch = {"Keys": left, "ConsistentRead": True}
+                response = self.call(self.client.batch_get_item, RequestItems={self._name: batch})
+                rows += map(from_wire, response["Responses"].get(self._name, ()))
+                left = response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
+        return rows
 
     def put(self, row: Item, **parameters: Any) -> None:
         """Write a whole row."""

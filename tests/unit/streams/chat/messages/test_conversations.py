@@ -232,10 +232,8 @@ def test_without_the_cache_a_walk_visits_each_room_without_new_activity_once() -
 def test_a_walk_reads_all_rooms_for_the_first_page_only(monkeypatch: pytest.MonkeyPatch) -> None:
     world = nine_rooms()
     read: list[int] = []
-    of_table = world.activity.read_activity
-    monkeypatch.setattr(
-        world.activity, "read_activity", lambda room_ids: read.append(len(room_ids)) or of_table(room_ids)
-    )
+    of_table = world.rooms.get_many
+    monkeypatch.setattr(world.rooms, "get_many", lambda room_ids: read.append(len(room_ids)) or of_table(room_ids))
 
     assert len(world.walk(3)) == 9
     assert read == [9, 3, 3]
@@ -335,7 +333,7 @@ def test_cursors_of_others_are_refused(world: ConversationWorld) -> None:
 
 def test_rooms_that_cannot_be_read_are_an_error(world: ConversationWorld) -> None:
     world.join("alice", "kitchen")
-    world.activity.down = True
+    world.rooms.down = True
 
     with pytest.raises(StoreUnavailable):
         world.page()

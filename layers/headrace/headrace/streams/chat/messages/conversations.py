@@ -20,7 +20,7 @@ from headrace.api.params import AnyBody, UserPath
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import AHEAD_LIMIT
-from headrace.core.errors import FieldError, InvalidRequest, StoreThrottled, echo
+from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.fields import Number, whole_number
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
 from headrace.core.times import Interval
@@ -188,18 +188,13 @@ def _all_rooms(
 def _rooms_of(chat: ChatReading, user_id: str, room_ids: Sequence[str]) -> dict[str, RoomView]:
     """These rooms of the user, as far as the user still sees them in the list. Raises StoreUnavailable."""
     found = chat.memberships.get_many([(user_id, room_id) for room_id in room_ids])
-    if len(found) < len(room_ids):
-        raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
     return _views(chat, newest(found.values(), len(found))[0])
 
 
 def _views(chat: ChatReading, memberships: Sequence[Membership]) -> dict[str, RoomView]:
-    rooms = chat.activity.read_activity([each.room_id for each in memberships])
-    return {
-        each.room_id: RoomView(each, each.intervals, rooms[each.room_id])
-        for each in memberships
-        if each.room_id in rooms
-    }
+    rooms = chat.rooms.get_many([each.room_id for each in memberships])
+    found = [(each, rooms[each.room_id]) for each in memberships]
+    return {each.room_id: RoomView(each, each.intervals, room) for each, room in found if room is not None}
 
 
 def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:

@@ -160,37 +160,31 @@ class MessageCheck:
         """The failures of the rows that may not be stored now, by index."""
         try:
             rooms = self._rooms_of(marked)
-            pairs = [_pair(item) for _, item, _ in marked if _is_members(rooms.get(item["roomId"]))]
-            memberships = self._memberships.get_many(list(dict.fromkeys(pairs))) if pairs else {}
+            members = {room_id for room_id, room in rooms.items() if room is not None and room.kind == MEMBERS}
+            pairs = [_pair(item) for _, item, _ in marked if item["roomId"] in members]
+            memberships = self._memberships.get_many(list(dict.fromkeys(pairs)))
         except StoreUnavailable as error:
             return {index: error for index, _, _ in marked}
         refused: dict[int, Failure] = {}
         for index, item, at in marked:
-            room, membership = rooms.get(item["roomId"]), memberships.get(_pair(item))
-            if item["roomId"] in rooms and room is None:
-                refused[index] = PoisonRecord("not_allowed")
-            elif room is None or (_is_members(room) and membership is None):
-                refused[index] = StoreUnavailable("the sender's right cannot be checked right now")
-            elif membership is not None and not may_store(membership.intervals, at, item["timestamp"]):
+            room, membership = rooms[item["roomId"]], memberships.get(_pair(item))
+            may = membership is None or may_store(membership.intervals, at, item["timestamp"])
+            if room is None or not may:
                 refused[index] = PoisonRecord("not_allowed")
         return refused
 
     def _rooms_of(self, marked: Sequence[tuple[int, Item, str]]) -> dict[str, Room | None]:
-        """The rooms that could be read. A missing room is created as an open one, if a first message may create it."""
+        """The rooms. A missing one is created as an open one, if a first message may create it."""
         rooms = self._rooms.get_many(list(dict.fromkeys(item["roomId"] for _, item, _ in marked)))
         for _, item, at in marked:
             room_id = item["roomId"]
-            if room_id in rooms and rooms[room_id] is None and may_create(room_id, self._by_first_message):
+            if rooms[room_id] is None and may_create(room_id, self._by_first_message):
                 rooms[room_id] = self._rooms.create(Room(room_id, OPEN, GROUP, at, item["userId"]))
         return rooms
 
 
 def _pair(item: Item) -> Pair:
     return item["userId"], item["roomId"]
-
-
-def _is_members(room: Room | None) -> bool:
-    return room is not None and room.kind == MEMBERS
 
 
 def may_store(intervals: Sequence[Interval], at: str, timestamp: str) -> bool:

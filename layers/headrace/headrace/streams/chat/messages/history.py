@@ -31,7 +31,7 @@ from headrace.streams.chat.messages import positions
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
-from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, RoomActivity, no_room
+from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, Rooms, no_room
 from headrace.streams.chat.stream import item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
@@ -79,7 +79,7 @@ class ChatReading:
 
     history: History
     memberships: Memberships
-    activity: RoomActivity
+    rooms: Rooms
     reader: RangeReader
     cursors: CursorSigner
     table: str

@@ -16,7 +16,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.collections import slices
-from headrace.core.errors import Conflict, FieldError, Forbidden, StoreThrottled, echo
+from headrace.core.errors import Conflict, FieldError, Forbidden, echo
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Pair, Role
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, check_own, effective_role
@@ -190,8 +190,6 @@ class Consent:
             return []
         pairs = {(user_id, each.room_id) for each in found for user_id in (each.user_id, each.invited_by)}
         memberships = self._memberships.get_many(list(pairs))
-        if len(memberships) < len(pairs) or any(each.room_id not in rooms for each in found):
-            raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
         blocked = self.invitations.blocks([(each.user_id, each.invited_by) for each in found])
         return [
             (each, room)

@@ -11,7 +11,7 @@ from headrace.api.paging.cursors import Query
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
-from headrace.core.errors import FieldError, Forbidden, InvalidRequest, NotFound, StoreThrottled
+from headrace.core.errors import FieldError, Forbidden, InvalidRequest, NotFound
 from headrace.streams.chat.rooms.invitations import Invitation, invitation_body, joined_at, later_than
 from headrace.streams.chat.rooms.memberships import MEMBER, Membership, Role
 from headrace.streams.chat.rooms.requests import (
@@ -167,11 +167,8 @@ def list_invited(services: RoomServices, request: Request[RoomPath, ListQuery, N
 
 
 def _present(services: RoomServices, room_id: str, users: list[str]) -> list[Membership]:
-    pairs = [(user_id, room_id) for user_id in users]
-    found = services.memberships.get_many(pairs) if pairs else {}
-    if len(found) < len(pairs):
-        raise StoreThrottled("the members cannot all be read right now; try again shortly")
-    return [found[pair] for pair in pairs if found[pair].is_open]
+    found = services.memberships.get_many([(user_id, room_id) for user_id in users])
+    return [each for each in found.values() if each.is_open]
 
 
 def _allowed(

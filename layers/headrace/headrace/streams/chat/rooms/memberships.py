@@ -126,7 +126,7 @@ class Memberships(Protocol):
         """The membership of one user in one room."""
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
-        """Several memberships; those that could not be read now are left out."""
+        """Several memberships, in this order."""
 
     def add(self, change: Change) -> Membership:
         """Add a join or leave once. Returns the new membership. A full set forgets its ``forgettable`` events."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
-from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, echo
+from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, echo
 from headrace.core.keys import is_reserved_room
 from headrace.core.times import MINUTE, Interval, micros_of
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
@@ -66,7 +66,7 @@ class Rooms(Protocol):
         """The room, if there is one."""
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
-        """Several rooms; those that could not be read now are left out."""
+        """Several rooms; ``None`` where there is none."""
 
     def create(self, room: Room) -> Room:
         """Create ``room``, unless a room with its id exists. Returns the room that exists afterwards."""
@@ -84,9 +84,6 @@ class RoomTable(Rooms, Protocol):
 
 class RoomActivity(Protocol):
     """Stores the newest activity of rooms. Every method may raise StoreUnavailable."""
-
-    def read_activity(self, room_ids: Sequence[str]) -> dict[str, Room]:
-        """The rooms among ``room_ids`` that exist; the reads are consistent."""
 
     def raise_to(self, room_id: str, key: str) -> bool:
         """Make this sort key the room's newest. Returns ``False`` if a newer one is stored, or there is no room."""
@@ -209,12 +206,9 @@ class RoomAccess:
     def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
         """The :meth:`read_scope` of each room, or ``None`` if the caller may not read it. Costs two reads in all."""
         closed = list(dict.fromkeys(filter(is_reserved_room, room_ids)))
-        known = {room_id for room_id in room_ids if not is_reserved_room(room_id)}
-        rooms = self._rooms.get_many(sorted(known))
+        rooms = self._rooms.get_many([room_id for room_id in room_ids if not is_reserved_room(room_id)])
         closed += [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
         memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
-        if len(rooms) < len(known) or len(memberships) < len(closed):
-            raise StoreUnavailable("rooms cannot be reached right now; try again shortly")
         found: dict[str, ReadScope | None] = dict.fromkeys(rooms, ReadScope(None))
         for room_id in closed:
             intervals = memberships[caller.subject, room_id].intervals

@@ -7,9 +7,8 @@ whether the user blocks the inviter. One conditional write to it bounds and refu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 
-from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, to_wire
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
@@ -63,7 +62,8 @@ class DynamoInvitations:
         if "blockedAt" in row:
             raise blocked_by(user_id)
         counted = set(row.get("rooms", ()))
-        closed = counted - {each.room_id for each in self._open(user_id, inviter, counted)}
+        invited = map(_invitation, self._table.get_many([_key(user_id, room_id) for room_id in counted]))
+        closed = counted - {each.room_id for each in invited if each.invited_by == inviter}
         self._uncount(user_id, inviter, closed)
         return bool(closed)
 
@@ -102,10 +102,7 @@ class DynamoInvitations:
         keys, more = self._table.query("roomId", f"#{room_id}", IndexName="RoomMembers", Limit=limit, **start)
         # Behind them are the rows of an inviter whose user id is the id of the room.
         invited = [key for key in keys if key["userId"].startswith(_INVITED)]
-        rows, unread = self._table.get_many(invited)
-        if unread:
-            raise StoreThrottled("the invitations cannot all be read right now; try again shortly")
-        found = sorted(map(_invitation, rows), key=lambda each: each.user_id)
+        found = sorted(map(_invitation, self._table.get_many(invited)), key=lambda each: each.user_id)
         return found, _user(invited[-1]) if more and invited and len(invited) == len(keys) else None
 
     def _page(
@@ -115,9 +112,7 @@ class DynamoInvitations:
         return self._table.query("userId", key(user_id, "")["userId"], ConsistentRead=True, Limit=limit, **start)
 
     def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
-        rows, unread = self._table.get_many([_inviter_key(*pair) for pair in dict.fromkeys(pairs)])
-        if unread:
-            raise StoreThrottled("the blocked users cannot all be read right now; try again shortly")
+        rows = self._table.get_many([_inviter_key(*pair) for pair in dict.fromkeys(pairs)])
         return {(row["userId"].removeprefix(_INVITERS), _id(row)) for row in rows if "blockedAt" in row}
 
     def block(self, user_id: str, other_id: str, at: str) -> str:
@@ -141,12 +136,6 @@ class DynamoInvitations:
         rows, more = self._page(_inviter_key, user_id, after, limit)
         found = [(_id(row), row["blockedAt"]) for row in rows if "blockedAt" in row]
         return found, _id(rows[-1]) if more and rows else None
-
-    def _open(self, user_id: str, inviter: str, rooms: Iterable[str]) -> list[Invitation]:
-        """The open invitations of one inviter to ``rooms``. A row that cannot be read now counts as open."""
-        rows, unread = self._table.get_many([_key(user_id, room_id) for room_id in rooms])
-        found = [each for each in map(_invitation, rows) if each.invited_by == inviter]
-        return found + [Invitation(user_id, _id(key), inviter, "", "member") for key in unread]
 
 
 def _key(user_id: str, room_id: str) -> Item:

@@ -26,10 +26,8 @@ from headrace.streams.chat.rooms.memberships import (
 )
 from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
 
-ACTIVITY_AT_ONCE = 8
-"""BatchGetItem calls in parallel when the activity of many rooms is read."""
-ACTIVITY_TRIES = 2
-"""Calls that each chunk of rooms gets; DynamoDB may leave keys of the first one unprocessed."""
+READS_AT_ONCE = 8
+"""BatchGetItem calls in parallel when many rooms are read."""
 _FORGET_TRIES = 3
 _FITS = "attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one)"
 
@@ -39,7 +37,7 @@ class DynamoRooms:
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "rooms")
-        self._parallel = Parallel(ACTIVITY_AT_ONCE, "rooms")
+        self._parallel = Parallel(READS_AT_ONCE, "rooms")
 
     def get(self, room_id: str) -> Room | None:
         row = self._table.get({"roomId": room_id})
@@ -47,10 +45,9 @@ class DynamoRooms:
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
         found: dict[str, Room | None] = dict.fromkeys(room_ids)
-        rows, unread = self._table.get_many([{"roomId": room_id} for room_id in found])
-        found |= {row["roomId"]: _room(row) for row in rows}
-        for key in unread:
-            del found[key["roomId"]]
+        keys = [{"roomId": room_id} for room_id in found]
+        for rows in self._parallel.map(self._table.get_many, slices(keys, GET_LIMIT)):
+            found |= {row["roomId"]: _room(row) for row in rows}
         return found
 
     def create(self, room: Room) -> Room:
@@ -84,21 +81,6 @@ class DynamoRooms:
         if not self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values):
             raise seats_taken(user_id)
 
-    def read_activity(self, room_ids: Sequence[str]) -> dict[str, Room]:
-        keys = [{"roomId": room_id} for room_id in dict.fromkeys(room_ids)]
-        return {
-            each.room_id: each for rooms in self._parallel.map(self._chunk, slices(keys, GET_LIMIT)) for each in rooms
-        }
-
-    def _chunk(self, keys: Sequence[Item]) -> list[Room]:
-        found: list[Room] = []
-        for _ in range(ACTIVITY_TRIES):
-            rows, keys = self._table.get_many(keys)
-            found += map(_room, rows)
-            if not keys:
-                return found
-        raise StoreThrottled("the rooms cannot all be read right now; try again shortly")
-
     def raise_to(self, room_id: str, key: str) -> bool:
         condition = "attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)"
         return self._table.update_if(condition, {"roomId": room_id}, "SET lastKey = :key", {":key": key})
@@ -120,12 +102,9 @@ class DynamoMemberships:
 
     def get_many(self, pairs: Sequence[Pair]) -> dict[Pair, Membership]:
         found = {pair: Membership(*pair) for pair in pairs}
-        rows, unread = self._table.get_many([_key(*pair) for pair in found])
-        for row in rows:
-            pair = _pair(row)
+        for row in self._table.get_many([_key(*pair) for pair in found]):
+            pair = row["userId"], row["roomId"]
             found[pair] = _membership(*pair, row)
-        for key in unread:
-            del found[_pair(key)]
         return found
 
     def add(self, change: Change) -> Membership:
@@ -201,10 +180,6 @@ def _names(texts: Iterable[str]) -> dict[str, str]:
 
 def _values(texts: Mapping[str, str]) -> dict[str, str]:
     return {f":{name}": text for name, text in texts.items()}
-
-
-def _pair(key: Item) -> Pair:
-    return key["userId"], key["roomId"]
 
 
 def _key(user_id: str, room_id: str) -> Item:
