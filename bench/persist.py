@@ -46,8 +46,8 @@ def batch_writer(url: str) -> Write:
 def store(url: str, parallel: int) -> Write:
     """A function that writes with the store of persist_events, behind its breaker."""
     from headrace.runtime.breaker import BreakerRule
-    from headrace.storage.breaker import GuardedStore
     from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
+    from headrace.storage.ports import GuardedStore
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
     guarded = GuardedStore(DynamoStore(writing_client(parallel), parallel), BreakerRule())

@@ -17,12 +17,12 @@ from headrace.delivery.persister import Persister
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
-from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outgoing, RetryRecord
+from headrace.queues.rabbitmq.publisher import GuardedPublisher
 from headrace.queues.sqs import to_text
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.observability import Meter
-from headrace.storage.breaker import GuardedStore
+from headrace.storage.ports import GuardedStore
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message, QueuedMessage
 from tests.model.ledger import EventKey, key_of

@@ -13,17 +13,15 @@ import pytest
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
 from headrace.core.times import SystemClock
 from headrace.operations.breaker_status import BreakerStatus, read_breaker_status
-from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.names import persist_queue
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import BrokerSettings, CacheSettings, EnvironmentSettings
 from headrace.storage import redis
-from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.storage.ports import Table
+from headrace.storage.ports import GuardedStore, Table
 from headrace.storage.redis import RedisCache
 from localstage.services.guardian import Guardian
 from localstage.services.install import REDIS, ensure_programs

@@ -10,8 +10,7 @@ from headrace.delivery import retry_schedule
 from headrace.delivery.persister import Persister
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.breaker import BreakerRule
-from headrace.storage.breaker import GuardedStore
-from headrace.storage.ports import Table
+from headrace.storage.ports import GuardedStore, Table
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryRetryLane

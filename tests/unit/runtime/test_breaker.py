@@ -15,8 +15,8 @@ from headrace.core.errors import (
     PublishReturned,
     PublishUnconfirmed,
 )
-from headrace.queues.breaker import GuardedPublisher
 from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.rabbitmq.publisher import GuardedPublisher
 from headrace.runtime.breaker import Breaker, BreakerRule, State
 from tests.fakes.queues import MemoryPublisher
 

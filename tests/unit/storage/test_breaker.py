@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.storage.breaker import GuardedStore
-from headrace.storage.ports import Table
+from headrace.storage.ports import GuardedStore, Table
 from tests.fakes.storage import MemoryStore
 from tests.unit.runtime.test_breaker import SETTINGS, Time
 

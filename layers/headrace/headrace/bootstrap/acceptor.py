@@ -9,8 +9,7 @@ from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import breaker_status, clock, impatient, rate_limiter, retry_lane, secrets
 from headrace.core.caller import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gate
-from headrace.queues.breaker import GuardedPublisher
-from headrace.queues.rabbitmq.publisher import RabbitPublisher
+from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import AddressSettings, BrokerSettings, ResortSettings, RoomGateSettings
 from headrace.streams.ads.addresses import AddressHasher

@@ -20,8 +20,8 @@ from headrace.runtime.settings import (
     RoomGateSettings,
     table_settings,
 )
-from headrace.storage.breaker import GuardedStore
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
+from headrace.storage.ports import GuardedStore
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms

@@ -1,1 +1,1 @@
-"""Tables and the cache: ports, breakers, and the adapters for DynamoDB and Redis."""
+"""Tables and the cache: ports with breakers, and the adapters for DynamoDB and Redis."""

@@ -1,14 +1,16 @@
-"""Ports of the tables (whole batches, ranges of a partition, columns of many rows) and of the cache."""
+"""Ports of the tables (whole batches, ranges of a partition, columns of many rows) and of the cache; table breakers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Protocol
 
-from headrace.core.errors import PoisonRecord, StoreUnavailable
+from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
+from headrace.runtime.breaker import Breaker, BreakerRule, OnState
 
 Failure = StoreUnavailable | PoisonRecord
 Key = tuple[object, ...]
@@ -48,6 +50,45 @@ def one_of_each(table: Table, items: Sequence[Item]) -> tuple[dict[Key, Item], l
     keys = [table.key_of(item) for item in items]
     pairs = zip(keys, items, strict=True)
     return dict(reversed(list(pairs)) if table.insert_only else pairs), keys
+
+
+class GuardedStore:
+    """A :class:`Store` with a circuit breaker for each table: while a table is unavailable, a put is refused at once.
+
+    A put counts as failed when the table answered for none of its items. Throttled items are not failures: the table is
+    available, and an open breaker would also send the items that it still accepts to the retry lane. Items that the
+    table refuses as invalid are not failures either.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        rule: BreakerRule,
+        on_state: OnState | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._rule = rule
+        self._on_state = on_state
+        self._monotonic = monotonic
+        self._breakers: dict[str, Breaker[list[Failure | None]]] = {}
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        if not items:
+            return []
+        outcomes = self.breaker(table.name).call(lambda: self._store.put_many(table, items))
+        return outcomes or [StoreUnavailable("the table was unavailable a moment ago")] * len(items)
+
+    def breaker(self, table: str) -> Breaker[list[Failure | None]]:
+        """The breaker of one table."""
+        if table not in self._breakers:
+            rule, seen, monotonic = self._rule, self._on_state, self._monotonic
+            self._breakers[table] = Breaker(f"table {table}", rule, _is_unavailable, seen, monotonic)
+        return self._breakers[table]
+
+
+def _is_unavailable(outcomes: Sequence[Failure | None]) -> bool:
+    return all(isinstance(each, StoreUnavailable) and not isinstance(each, StoreThrottled) for each in outcomes)
 
 
 @dataclass(frozen=True, slots=True)

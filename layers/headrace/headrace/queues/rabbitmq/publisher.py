@@ -23,10 +23,10 @@ from headrace.core.errors import (
     SecretsUnavailable,
 )
 from headrace.queues.names import LIVE_EXCHANGE
-from headrace.queues.ports import Outcome, Outgoing
+from headrace.queues.ports import Outcome, Outgoing, Publisher
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, endpoints, with_credentials
-from headrace.runtime.breaker import Cooldown
+from headrace.runtime.breaker import Breaker, BreakerRule, Cooldown, OnState
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
@@ -123,6 +123,39 @@ class RabbitPublisher:
 
 _NOT_SENT = ConnectionLost("the broker is unavailable")
 _UNSETTLED = (ConnectionLost, PublishUnconfirmed)
+
+
+class GuardedPublisher:
+    """A publisher with a circuit breaker: while the broker is unavailable, a publish is refused in microseconds.
+
+    A publish counts as failed when the broker answered for none of its messages: the connection was lost or refused, no
+    confirm came in time, or publishers are blocked. A returned or nacked message is an answer: when a queue is deleted
+    or full, only its own events go to the retry lane. The half-open breaker lets one request's publish through.
+    """
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        rule: BreakerRule,
+        on_state: OnState | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._publisher = publisher
+        self.breaker: Breaker[list[Outcome]] = Breaker("broker", rule, _is_unavailable, on_state, monotonic)
+
+    def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
+        if not messages:
+            return []
+        outcomes = self.breaker.call(lambda: self._publisher.publish(messages))
+        return outcomes or [BrokerUnavailable("the broker was unavailable a moment ago")] * len(messages)
+
+    @property
+    def confirm_seconds(self) -> float:
+        return self._publisher.confirm_seconds
+
+
+def _is_unavailable(outcomes: Sequence[Outcome]) -> bool:
+    return all(isinstance(outcome, ConnectionLost | PublisherBlocked | PublishUnconfirmed) for outcome in outcomes)
 
 
 CONNECT_SECONDS = 0.5
