@@ -1,14 +1,15 @@
-"""Builds the answers of both protocols. A route's function returns the fields, which are encoded here, once."""
+"""Answers events of API Gateway, in both protocols. A route's function returns the fields, which are encoded here."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.core import times
-from headrace.core.errors import FieldError, InvalidRequest, RateLimited, Unavailable, echo, mapping_of, to_body
+from headrace.core import errors, times
 from headrace.core.json import encode_object
+from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
 RequestId = str | int | float
 """The client's id of a frame."""
@@ -24,6 +25,45 @@ HEAD_BYTES = 1024
 """How many of these bytes are for the ids of the frame's request."""
 
 
+@dataclass(slots=True)
+class Call:
+    """One event, with what is counted and the headers that every answer to it has.
+
+    ``left`` returns the headers that say what the caller may do now.
+    """
+
+    key: str
+    event: Mapping[str, Any]
+    context: Any
+    meter: Meter = field(default_factory=Meter)
+    headers: dict[str, str] = field(default_factory=lambda: {REQUEST_ID: ""})
+    left: Callable[[], dict[str, str]] = dict
+
+    def answered(self, work: Callable[[], dict[str, Any]], refuse: Callable[[Exception], Any]) -> dict[str, Any]:
+        """What ``work`` returns, or ``refuse`` for an error that it raises."""
+        try:
+            self.headers[REQUEST_ID] = correlate(self.event)
+            return work()
+        except errors.HeadraceError as error:
+            _log(self.key, error, self.meter)
+            found = refuse(error)
+        except Exception as error:  # noqa: BLE001 - reported, and answered as an error: a client must not wait
+            report_unexpected(error)
+            found = refuse(error)
+        finally:
+            self.meter.flush()
+        return dict(found)
+
+
+def _log(key: str, error: errors.HeadraceError, meter: Meter) -> None:
+    """Log an error that is the platform's own fault, and count a wrong setting as ``Unexpected``."""
+    if isinstance(error, errors.ConfigurationError):
+        meter.count("Unexpected")
+    if errors.mapping_of(error).status >= 500:
+        code = getattr(error.__cause__, "code", None)  # of an answer of AWS
+        report(f"{key} {type(error).__name__}", f"{key} failed: {error.message}", level="error", code=code)
+
+
 def http(status: int, body: Mapping[str, Any] | int, headers: Mapping[str, str]) -> dict[str, Any]:
     """The answer of an HTTP API (payload 2.0)."""
     text = str(body) if isinstance(body, int) else encode_object(body)
@@ -32,13 +72,13 @@ def http(status: int, body: Mapping[str, Any] | int, headers: Mapping[str, str])
 
 def http_error(error: Exception, headers: Mapping[str, str]) -> dict[str, Any]:
     """The HTTP answer to ``error``; ``headers`` has the correlation id as :data:`REQUEST_ID`."""
-    body = {"error": to_body(error, headers[REQUEST_ID])}
-    return http(mapping_of(error).status, body, {**retry_headers(error), **headers})
+    body = {"error": errors.to_body(error, headers[REQUEST_ID])}
+    return http(errors.mapping_of(error).status, body, {**retry_headers(error), **headers})
 
 
 def retry_headers(error: Exception) -> dict[str, str]:
     """The ``retry-after`` header, if ``error`` says after how many seconds the request may succeed."""
-    return {"retry-after": str(error.retry_after)} if isinstance(error, Unavailable | RateLimited) else {}
+    return {"retry-after": str(error.retry_after)} if isinstance(error, errors.Unavailable | errors.RateLimited) else {}
 
 
 def frame(body: Mapping[str, Any], request_id: RequestId | None, correlation_id: str) -> dict[str, Any]:
@@ -72,5 +112,5 @@ def request_id_of(frame_body: Mapping[str, Any]) -> RequestId | None:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    detail = FieldError("requestId", "is not usable", echo(value), REQUEST_ID_FORM)
-    raise InvalidRequest("requestId is not usable", details=[detail])
+    detail = errors.FieldError("requestId", "is not usable", errors.echo(value), REQUEST_ID_FORM)
+    raise errors.InvalidRequest("requestId is not usable", details=[detail])

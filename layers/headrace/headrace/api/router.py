@@ -19,10 +19,9 @@ from typing import Any, Generic, TypeVar
 
 from headrace.api import responses
 from headrace.api.auth import caller_from_frame, caller_from_http
-from headrace.api.call import Call
 from headrace.api.params import Params, frame_fields, http_body, parse_object, path_parameters, read
 from headrace.api.rates.rate_limiter import READS, Kind, RateLimiter, RouteLimit
-from headrace.api.responses import REQUEST_ID
+from headrace.api.responses import REQUEST_ID, Call
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller
 from headrace.core.errors import (
@@ -153,7 +152,11 @@ def _counted(api: Api, route: Route, call: Call, caller: Caller) -> RateLimited 
     """Count a request, and return why it is refused."""
     path = call.event.get("pathParameters")
     kind: Kind = "events" if route.stream is not None else route.limit.kind_for(caller, path)
-    refusal = call.counted(api.limiter(), caller, kind)
+    limiter = api.limiter()
+    if limiter is None:
+        return None
+    call.left = functools.partial(limiter.headers, caller, kind)
+    _, refusal = limiter.admit(caller, 1, call.meter, kind)
     if refusal is not None and route.stream is not None:
         call.meter.count("Refused", stream=route.stream.name, code=mapping_of(refusal).code)
     return refusal
