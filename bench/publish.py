@@ -70,18 +70,24 @@ def frame(body: dict[str, Any]) -> dict[str, Any]:
 class Bare:
     """pika as its documentation shows it: one channel with confirms, one message at a time."""
 
-    def __init__(self, endpoints: Endpoints) -> None:
+    def __init__(self, amqp_url: str, username: str, password: str) -> None:
         import pika
 
-        credentials = pika.PlainCredentials(endpoints.broker_username, endpoints.broker_password)
-        url = pika.URLParameters(endpoints.amqp_url)
-        url.credentials = credentials
+        url = pika.URLParameters(amqp_url)
+        url.credentials = pika.PlainCredentials(username, password)
         self._connection = pika.BlockingConnection(url)
         self._channel = self._connection.channel()
         self._channel.confirm_delivery()
         self._properties = pika.BasicProperties(content_type="application/json", delivery_mode=2, correlation_id="c-1")
+        self._exchange = "headrace.events"
         self.queue = ""
         self.body = b""
+
+    def declare(self, queue: str, body: bytes) -> None:
+        """Publish ``body`` to a ``queue`` of its own from now on, which keeps the last hundred."""
+        self._exchange, self.queue, self.body = "", queue, body
+        limits = {"x-queue-type": "quorum", "x-max-length": BATCH}
+        self._channel.queue_declare(queue, durable=True, arguments=limits)
 
     def copy(self, queues: int) -> None:
         """Take body and queue of the last published message."""
@@ -91,7 +97,7 @@ class Bare:
                 self.queue, self.body = queue, body
 
     def publish(self) -> None:
-        self._channel.basic_publish("headrace.events", self.queue, self.body, self._properties, mandatory=True)
+        self._channel.basic_publish(self._exchange, self.queue, self.body, self._properties, mandatory=True)
 
     def purge(self) -> None:
         self._channel.queue_purge(self.queue)
@@ -125,7 +131,7 @@ def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, 
     # The id of the first event determines the queue, so single and batch use the same one.
     others = [{**EVENT, "messageId": f"{number:08d}-1b3d-4c5e-8f60-2f6d8e915c37"} for number in range(1, BATCH)]
     batch = frame({"action": "sendBatch", "events": [EVENT, *others]})
-    bare = Bare(endpoints)
+    bare = Bare(endpoints.amqp_url, endpoints.broker_username, endpoints.broker_password)
     seen = []
     with silence():
         accept(handler, single)

@@ -32,6 +32,7 @@ BENCHES = {
     "rate-limit": "rate_limit",
     "history": "history",
     "analytics": "analytics --sizes 50000 --day 0",
+    "singles": "singles --seconds 2",
     "live": "live --seconds 20",
     "first": "analytics.first_questions",
     "cold": "cold",

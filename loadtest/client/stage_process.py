@@ -41,8 +41,8 @@ class StageFailed(ClientError):
 class StageProcess:
     """``localstage up`` in a separate session, so that Ctrl-C reaches only the parent, which then stops it.
 
-    Its lines go to ``echo``, and to ``log`` if there is one. ``environment`` is added to the parent's variables. On
-    Linux it gets SIGTERM when the parent ends for any reason.
+    It is the stage of ``checkout``. Its lines go to ``echo``, and to ``log`` if there is one. ``environment`` is added
+    to the parent's variables. On Linux it gets SIGTERM when the parent ends for any reason.
     """
 
     def __init__(
@@ -53,11 +53,13 @@ class StageProcess:
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
         log: Path | None = None,
+        checkout: Path = ROOT,
     ) -> None:
         self._echo = echo
         self._stage_file = file or stage_file()
         self._command = command or localstage(self._stage_file.parent, "up")
         self._environment = environment
+        self._checkout = checkout
         self._process: subprocess.Popen[bytes] | None = None
         self._last_line = ""
         # A file, because a stage whose parent was killed could not write to a pipe.
@@ -82,7 +84,7 @@ class StageProcess:
 
         self._process = subprocess.Popen(
             self._command,
-            cwd=ROOT,
+            cwd=self._checkout,
             env={**os.environ, **self._environment},
             stdin=subprocess.DEVNULL,
             stdout=self._output,
@@ -139,15 +141,23 @@ class StageProcess:
 class SeparateStage(StageProcess):
     """A stage in ``folder`` without the data of earlier runs, at free ports; its lines are in ``up.log``.
 
-    ``options`` are those of ``localstage up``. A stage that was killed may be started again, at the same addresses.
+    It is the stage of ``checkout``; ``options`` are those of ``localstage up``. A stage that was killed may be started
+    again, at the same addresses.
     """
 
-    def __init__(self, folder: Path, *options: str, environment: Mapping[str, str] = MappingProxyType({})) -> None:
-        subprocess.run(localstage(folder, "reset", "--yes"), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        checkout: Path = ROOT,
+    ) -> None:
+        subprocess.run(localstage(folder, "reset", "--yes"), cwd=checkout, check=True, stdout=subprocess.DEVNULL)
         folder.mkdir(parents=True, exist_ok=True)
         log = folder / "up.log"
         log.unlink(missing_ok=True)
-        super().__init__(lambda _line: None, file=folder / "stage.json", environment=environment, log=log)
+        file = folder / "stage.json"
+        super().__init__(lambda _line: None, file=file, environment=environment, log=log, checkout=checkout)
         self._options = options
         self._ports: tuple[int | None, int | None] = (0, 0)
 

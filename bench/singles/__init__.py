@@ -1,0 +1,1 @@
+"""Measures the CPU of single events on a whole stage, by process."""

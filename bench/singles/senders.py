@@ -1,0 +1,133 @@
+"""A lean generator: eight connections, each of which sends the next event when the last one is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from loadtest.client.target import Target
+from loadtest.client.websocket import SUBPROTOCOL
+
+CONNECTIONS = 8
+FRAME = 25
+ANSWER_SECONDS = 20.0
+TEXT = "message number {}, about as long as people write in a chat"
+
+Send = Callable[[int], Awaitable[None]]
+"""Sends the event with a number and waits for its answer. An event that is not accepted ends the benchmark."""
+
+
+def message(number: int) -> dict[str, Any]:
+    room, message_id = f"room-{number % CONNECTIONS}", f"{number:08x}-1b3d-4c5e-8f60-2f6d8e915c37"
+    return {"roomId": room, "messageId": message_id, "message": TEXT.format(number)}
+
+
+def single_frame(number: int) -> dict[str, Any]:
+    return {"action": "sendMessage", "requestId": number, **message(number)}
+
+
+def full_frame(number: int) -> dict[str, Any]:
+    events = [message(number * FRAME + each) for each in range(FRAME)]
+    return {"action": "sendBatch", "requestId": number, "events": events}
+
+
+def echo_frame(number: int) -> dict[str, Any]:
+    return {"action": "echo", "requestId": number, **message(number)}
+
+
+def ride(number: int) -> tuple[str, dict[str, Any]]:
+    path = f"/skiers/1/seasons/2025/days/1/skiers/{number + 1}"
+    return path, {"time": number % 1440, "liftID": number % 40 + 1}
+
+
+def click(number: int) -> tuple[str, dict[str, Any]]:
+    now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    body = {"clickId": f"click-{number}", "userId": f"user-{number % 500}", "adType": "banner", "clickedAt": now}
+    return f"/ads/ad-{number % 200}/clicks", body | {"address": f"198.51.100.{number % 254 + 1}"}
+
+
+@asynccontextmanager
+async def frames(target: Target, frame: Callable[[int], dict[str, Any]], place: int) -> AsyncIterator[Send]:
+    """A WebSocket that sends frames."""
+    token = target.token_for(f"singles-{place}", "chat:write")()
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(target.websocket_url, protocols=[SUBPROTOCOL, token], compress=0) as socket,
+    ):
+
+        async def send(number: int) -> None:
+            await socket.send_str(json.dumps(frame(number)))
+            answer = await socket.receive_str(timeout=ANSWER_SECONDS)
+            if '"error"' in answer or '"lane":"retry"' in answer:
+                raise SystemExit(f"not accepted by the broker: {answer[:500]}")
+
+        yield send
+
+
+@asynccontextmanager
+async def posts(
+    target: Target, request: Callable[[int], tuple[str, dict[str, Any]]], place: int
+) -> AsyncIterator[Send]:
+    """An HTTP connection of a producer that sends POST requests. aiohttp's client would take twice the CPU."""
+    host = urlsplit(target.http_url)
+    token = target.token_for(f"singles-{place}", "events:write")()
+    reader, writer = await asyncio.open_connection(host.hostname, host.port)
+    head = f"HTTP/1.1\r\nhost: {host.netloc}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n"
+
+    async def send(number: int) -> None:
+        path, content = request(number)
+        body = json.dumps(content)
+        writer.write(f"POST {path} {head}content-length: {len(body)}\r\n\r\n{body}".encode())
+        answer = (await reader.readuntil(b"\r\n\r\n")).lower()
+        text = await reader.readexactly(int(answer.partition(b"content-length:")[2].split(b"\r\n")[0]))
+        if not answer.startswith((b"http/1.1 201", b"http/1.1 202")) or b'"lane":"retry"' in text:
+            raise SystemExit(f"not accepted by the broker: {text.decode()[:500]}")
+
+    try:
+        yield send
+    finally:
+        writer.close()
+
+
+Connect = Callable[[Target, int], Any]
+KINDS: dict[str, tuple[int, Connect]] = {
+    "message": (1, lambda target, place: frames(target, single_frame, place)),
+    f"message in a frame of {FRAME}": (FRAME, lambda target, place: frames(target, full_frame, place)),
+    "ride": (1, lambda target, place: posts(target, ride, place)),
+    "click": (1, lambda target, place: posts(target, click, place)),
+    "echo": (1, lambda target, place: frames(target, echo_frame, place)),
+}
+"""The events of one request, and its connections, by the kind of event."""
+
+
+class Sent(NamedTuple):
+    """What one kind took: ``events`` in ``seconds``, and the sorted seconds until each answer."""
+
+    events: int
+    seconds: float
+    latencies: list[float]
+
+
+async def send(target: Target, kind: str, numbers: Iterator[int], seconds: float) -> Sent:
+    """Send events of a ``kind`` for some seconds, over connections that are open before."""
+    events, connect = KINDS[kind]
+    latencies: list[float] = []
+    async with AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(connect(target, place)) for place in range(CONNECTIONS)]
+        start = time.perf_counter()
+
+        async def one(post: Send) -> None:
+            while (began := time.perf_counter()) < start + seconds:
+                await post(next(numbers))
+                latencies.append(time.perf_counter() - began)
+
+        await asyncio.gather(*map(one, opened))
+        return Sent(events * len(latencies), time.perf_counter() - start, sorted(latencies))
