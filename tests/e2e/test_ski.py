@@ -55,7 +55,10 @@ def test_rides_sent_one_by_one_and_in_batches_are_in_every_answer(skier: Client,
         lambda hours: [each["rides"] for each in hours[:4]] == [60, 60, 0, 1],
     )
 
-    assert get(skier, f"{day}/day/1/skiers")["numSkiers"] == 3
+    assert get(skier, f"{day}/day/1/skiers")["numSkiers"] == get(skier, f"{day}/days/1/skiers")["numSkiers"] == 3
+    everywhere = get(skier, f"/resorts/seasons/{SEASON}/days/1/rides")
+    assert everywhere["missing"] == []
+    assert {each["liftID"] for each in everywhere["lifts"]} >= {1, 2, 1000}
     assert get(skier, f"{day}/days/1/lifts/1000") == {"liftID": 1000, "rides": 1}
     assert get(skier, f"{day}/days/1/lifts/2")["rides"] == 60
     mine = [each for each in rides if each["skierID"] == me]
@@ -125,6 +128,7 @@ def test_an_unknown_season_is_a_404_that_names_it(skier: Client, resort: int, me
     status, body, _ = skier.http(method, path, {"time": 1, "liftID": 1} if method == "POST" else None)
 
     assert (status, body["error"]["code"]) == (404, "not_found")
+    assert body["message"] == body["error"]["message"]
     assert body["error"]["details"][0]["field"] == "seasonID"
     assert str(SEASON) in body["error"]["details"][0]["allowed"]
 

@@ -26,7 +26,7 @@ from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.ski import MemoryDayCounts, MemoryResorts
 from tests.fakes.storage import MemoryColumns, MemoryReader, MemoryStore
 from tests.worlds.functions import routes_of
-from tests.worlds.requests import key_of
+from tests.worlds.requests import Context, key_of
 from tests.worlds.write_path import rabbit_event, sqs_event
 
 RIDES = TableSettings(table="LiftRides", retention_days=30)
@@ -107,6 +107,7 @@ class SkiWorld:
         self.resorts = MemoryResorts()
         self.counts = MemoryDayCounts(self.clock)
         self.monotonic = 0.0
+        self.context = Context(25)
         gate = SeasonGate(lambda: self.resorts, lambda: self.monotonic)
         acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {SKI.name: gate})
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
@@ -142,7 +143,7 @@ class SkiWorld:
 
     def call(self, route: Callable[..., Any], asked: dict[str, Any]) -> dict[str, Any]:
         """The answer to an event of ``route``."""
-        return self.router({**asked, "routeKey": key_of(routes_of("read_ski"), route)})
+        return self.router({**asked, "routeKey": key_of(routes_of("read_ski"), route)}, self.context)
 
     def accepted(self) -> list[bytes]:
         """The bodies on the broker since the last call."""

@@ -7,7 +7,8 @@ from http import HTTPStatus
 from typing import Any
 
 from headrace.api.params import names_of
-from headrace.core.errors import HeadraceError, InvalidRequest, UserError, to_body
+from headrace.api.responses import refusal
+from headrace.core.errors import HeadraceError, InvalidRequest, UserError
 from tools.api_reference.examples import Example, event_of, examples_of, receipt_of
 from tools.api_reference.routes import Declared, error_kinds, has_pause, http_routes, mapping, plain
 from tools.api_reference.schemas import REF, Models, Schema, parameter, references
@@ -36,6 +37,7 @@ RATE_HEADERS = {
     "RateLimit-Policy": "The limit for this request, such as `reads`: `q` in `w` seconds. Missing without one.",
     "RateLimit": "How many `r` are left now, and the seconds `t` until all of them are again.",
 }
+MESSAGE = {"type": "string", "description": "The message of the error."}
 REFUSING = (400, 403, 404, 429, 503)
 """Statuses of a write without any accepted event."""
 
@@ -240,7 +242,9 @@ def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], exa
         headers |= {"Retry-After": {"description": "Seconds after which the request may succeed.", **pause}}
     response = _response(" or ".join(named), schema, headers, examples)
     if not examples:
-        shown: dict[str, Any] = {mapping(kind).code: {"value": {"error": sample(kind)}} for kind in kinds}
+        shown: dict[str, Any] = {
+            mapping(kind).code: {"value": refusal(kind("the request cannot be answered"), "")} for kind in kinds
+        }
         response["content"]["application/json"]["examples"] = shown or {
             "gateway": {"value": {"message": HTTPStatus(status).phrase}}
         }
@@ -272,11 +276,11 @@ def write_schemas(route: Declared) -> dict[str, Schema]:
         "oneOf": [{"required": [*receipt, "lane"]}, {"required": ["error"]}],
     }
     results = {"type": "array", "items": _ref(f"{title}Result"), "minItems": 1}
-    properties = {"error": own_error(), "results": results}
+    properties = {"error": own_error(), "message": MESSAGE, "results": results}
     return {
         f"{title}Result": result,
         f"{title}Results": {"type": "object", "properties": {"results": results}, "required": ["results"]},
-        f"{title}Refused": {"type": "object", "properties": properties, "required": ["error"]},
+        f"{title}Refused": {"type": "object", "properties": properties, "required": ["error", "message"]},
     }
 
 
@@ -291,11 +295,6 @@ def _ref(name: str) -> Schema:
 def own_error() -> Schema:
     """A reference to the one error shape."""
     return _ref("Error")
-
-
-def sample(kind: type[HeadraceError]) -> dict[str, Any]:
-    """An error's body as it is answered."""
-    return to_body(kind("the request cannot be answered"))
 
 
 def error_schema() -> Schema:
@@ -334,7 +333,11 @@ def error_schema() -> Schema:
 
 
 def _error_schemas() -> dict[str, Schema]:
-    refused = {"type": "object", "properties": {"error": own_error()}, "required": ["error"]}
+    refused = {
+        "type": "object",
+        "properties": {"error": own_error(), "message": MESSAGE},
+        "required": ["error", "message"],
+    }
     gateway = {
         "type": "object",
         "description": "A refusal of API Gateway itself, which did not call a function.",

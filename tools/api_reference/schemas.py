@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from headrace.core.fields import QUERY_TIME_SCHEMA, TIME_SCHEMA
+from headrace.core.fields import QUERY_TIME_SCHEMA, TIME_SCHEMA, sent_names
 from tools.api_reference.routes import Declared, plain
 
 Schema = dict[str, Any]
@@ -46,6 +46,10 @@ class Models:
         found, document = TypeAdapter.json_schemas(inputs, ref_template=f"{REF}{{model}}", schema_generator=Generator)
         self._found = {key: schema for (key, _mode), schema in found.items()}
         self._all: dict[str, Schema] = {name: _tidy(each) for name, each in document.get("$defs", {}).items()}
+        events = {each.route.stream.incoming: each.key for each in routes if each.route.stream is not None}
+        for event, key in events.items():
+            if event is not None:
+                _add_other_names(self.resolved(key, "event"), event)
         for each in routes:
             for kind, model in (("query", each.route.query), ("body", each.route.body)):
                 if model is not None and not model.keeps_null:
@@ -128,6 +132,21 @@ def _allow_null(model: Schema) -> None:
     properties = model.get("properties", {})
     for name in properties.keys() - set(model.get("required", [])):
         properties[name] = _or_null(properties[name])
+
+
+def _add_other_names(schema: Schema, model: type[BaseModel]) -> None:
+    """Add the other names of fields to the schema of an event, which may have one name of each."""
+    for first, *others in (sent_names(name, field) for name, field in model.model_fields.items()):
+        for other in others:
+            said, either = f"Another name of `{first}`", Schema(**{"not": {"required": [first, other]}})
+            if first in schema["required"]:
+                schema["required"].remove(first)
+                said, either = (
+                    f"{said}; one of the two is needed",
+                    {"oneOf": [{"required": [first]}, {"required": [other]}]},
+                )
+            schema["properties"][other] = {**schema["properties"][first], "description": said}
+            schema.setdefault("allOf", []).append(either)
 
 
 def _or_null(schema: Schema) -> Schema:

@@ -18,7 +18,7 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Table
 from headrace.storage.redis import RedisCache, connect
-from headrace.streams.ski import routes
+from headrace.streams.ski import routes, skiers
 from headrace.streams.ski.day_counts import RideHook
 from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.redis import RedisDayCounts
@@ -144,8 +144,8 @@ def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, r
     assert last.lifts == {21: 350, 22: 0}
     assert last.hours[3] == sum(last.hours) == 350
     services = routes.SkiServices(DynamoReader(dynamodb), RIDES, days, resorts, RequestTimes(NoCache()))
-    path = routes.SkierSeasonPath(seasonID=2025, skierID=7)
-    found = routes.days(services, request_of(Caller("a", "a", frozenset(), 0), clock.now(), path))
+    path = skiers.SkierSeasonPath(seasonID=2025, skierID=7)
+    found = skiers.days(services, request_of(Caller("a", "a", frozenset(), 0), clock.now(), path))
     assert found["days"] == [{"dayID": 45, "vertical": 210, "lifts": [21]}]
 
 

@@ -72,8 +72,14 @@ def http(status: int, body: Mapping[str, Any] | int, headers: Mapping[str, str])
 
 def http_error(error: Exception, headers: Mapping[str, str]) -> dict[str, Any]:
     """The HTTP answer to ``error``; ``headers`` has the correlation id as :data:`REQUEST_ID`."""
-    body = {"error": errors.to_body(error, headers[REQUEST_ID])}
+    body = refusal(error, headers[REQUEST_ID])
     return http(errors.mapping_of(error).status, body, {**retry_headers(error), **headers})
+
+
+def refusal(error: Exception, correlation_id: str) -> dict[str, Any]:
+    """The HTTP body of an error. Its ``message`` is where the SkiDataAPI and API Gateway have theirs."""
+    body = errors.to_body(error, correlation_id)
+    return {"error": body, "message": body["message"]}
 
 
 def retry_headers(error: Exception) -> dict[str, str]:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
@@ -188,12 +189,19 @@ _MESSAGES = {
 }
 
 
+def sent_names(name: str, field: FieldInfo) -> list[str]:
+    """The names under which clients may send a field, its own first."""
+    names = field.validation_alias
+    return [str(each) for each in names.choices] if isinstance(names, AliasChoices) else [field.alias or name]
+
+
 def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
     """Pydantic's errors as field errors; ``allowed`` is the field's description.
 
     The context of a PydanticCustomError may override ``allowed``; with ``got: None`` no value is shown.
     """
-    forms = {found.alias or name: found.description for name, found in model.model_fields.items()}
+    fields = model.model_fields.items()
+    forms = {sent: field.description for name, field in fields for sent in sent_names(name, field)}
     details = []
     for problem in error.errors(include_url=False):
         context = problem.get("ctx", {})

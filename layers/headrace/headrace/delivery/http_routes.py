@@ -22,7 +22,6 @@ from headrace.core.errors import (
     Unavailable,
     echo,
     mapping_of,
-    to_body,
 )
 from headrace.core.stream import Stream
 from headrace.delivery.acceptor import Acceptor
@@ -90,5 +89,5 @@ def _answer(acceptor: Acceptor, stream: Stream, events: Sequence[object], reques
     error: HeadraceError = max(later, key=lambda each: each.retry_after) if later else errors[0]
     if len(errors) > 1 and not later and not all(isinstance(each, Forbidden) for each in errors):
         error = InvalidEvent(f"none of the {len(errors)} events is valid; see results")
-    body = {"error": to_body(error, request.correlation_id), "results": bodies}
+    body = {**responses.refusal(error, request.correlation_id), "results": bodies}
     return Reply(mapping_of(error).status, body, responses.retry_headers(error))

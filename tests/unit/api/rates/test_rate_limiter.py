@@ -285,7 +285,7 @@ def test_no_event_of_a_sender_over_the_limit_is_read(write_path: WritePath) -> N
     frame = write_path.frame("sendMessage", frame_event({"action": "sendMessage", "requestId": "q-1"}))
 
     assert answer["statusCode"] == 429
-    assert json.loads(answer["body"]).keys() == {"error"}
+    assert json.loads(answer["body"]).keys() == {"error", "message"}
     refused = json.loads(frame["body"])
     assert (refused["requestId"], refused["error"]["code"]) == ("q-1", "rate_limited")
 

@@ -83,6 +83,30 @@ def test_a_users_client_sends_its_own_clicks_of_the_last_day() -> None:
         assert [detail.field for detail in caught.value.details] == [field]
 
 
+OTHER_NAMES = {"userId": "uid", "clickedAt": "timestamp", "clickId": "messageId", "address": "ip"}
+
+
+def test_a_click_with_the_names_of_other_pipelines_is_the_same_click() -> None:
+    sent = click(clickId="c-1", address="203.0.113.7")
+
+    assert ADS.accept({OTHER_NAMES.get(name, name): value for name, value in sent.items()}, SERVER) == ADS.accept(
+        sent, SERVER
+    )
+
+
+@pytest.mark.parametrize(("name", "other"), OTHER_NAMES.items())
+def test_a_wrong_field_is_named_as_it_was_sent_and_may_have_one_name(name: str, other: str) -> None:
+    sent = {each: value for each, value in click().items() if each != name}
+    for fields, message in (({other: 1.5}, None), ({name: START, other: START}, "is not a field of this event")):
+        with pytest.raises(InvalidEvent) as caught:
+            ADS.accept({**sent, **fields}, SERVER)
+
+        wrong = [detail for detail in caught.value.details if detail.field == other]
+        assert len(wrong) == 1
+        assert wrong[0].allowed
+        assert message in (None, wrong[0].message)
+
+
 def test_a_client_that_sends_again_sends_the_same_click() -> None:
     """P3: also if the time has another form."""
     first = ADS.accept(click(), SERVER)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.core.envelope import decode
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.ski import routes
+from headrace.streams.ski import routes, skiers
 from headrace.streams.ski.resort_days import LAG, STALENESS
 from tests.worlds.ski_world import SkiWorld
 
@@ -197,6 +197,17 @@ class SkiModel:
         self.retry()
         self.world.clock.advance(STALENESS / 1000)
 
+    def check_all_rides(self) -> None:
+        for season, number in [(season, number) for season in SEASONS for number in DAYS]:
+            there = [each for each in self.started if (each.seasonID, each.dayID) == (season, number)]
+            lifts, hours = Counter(each.liftID for each in there), Counter(each.time // 60 for each in there)
+            assert good(self.world.request(routes.all_rides, seasonID=season, dayID=number)) == {
+                "resorts": len(RESORTS),
+                "missing": [],
+                "lifts": [{"liftID": lift, "rides": lifts[lift]} for lift in sorted(lifts)],
+                "hours": [{"hour": hour, "rides": hours[hour]} for hour in range(24)],
+            }
+
     def check_days(self) -> None:
         for day in [(resort, season, number) for resort in RESORTS for season in SEASONS for number in DAYS]:
             assert self.counts_in_answers(day) == self._counts(self.started, day)
@@ -206,30 +217,30 @@ class SkiModel:
             mine = sorted((each for each in self.started if each.skierID == skier), key=lambda each: each.time)
             for season in SEASONS:
                 self._check_season(skier, season, [each for each in mine if each.seasonID == season])
-            found = good(self.world.request(routes.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
+            found = good(self.world.request(skiers.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
             assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(mine)
             all_seasons = {"resort": "7,8", "season": ",".join(map(str, SEASONS))}
-            assert good(self.world.request(routes.totals, all_seasons, skierID=skier))["resorts"] == found
+            assert good(self.world.request(skiers.totals, all_seasons, skierID=skier))["resorts"] == found
 
     def _check_season(self, skier: int, season: int, mine: list[Known]) -> None:
         get = self.world.request
-        found = good(get(routes.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
+        found = good(get(skiers.totals, {"resort": "8", "season": str(season)}, skierID=skier))["resorts"]
         assert {(each["resortID"], each["seasonID"]): each["totalVert"] for each in found} == totals(
             each for each in mine if each.resortID == 8
         )
-        days = good(get(routes.days, seasonID=season, skierID=skier))
+        days = good(get(skiers.days, seasonID=season, skierID=skier))
         assert days["daysSkied"] == len({each.dayID for each in mine})
         for number in DAYS:
             there = [each for each in mine if each.dayID == number]
             of_day = next((each for each in days["days"] if each["dayID"] == number), {"vertical": 0, "lifts": []})
             assert of_day["vertical"] == 10 * sum(each.liftID for each in there)
-            one = good(get(routes.lifts, seasonID=season, dayID=number, skierID=skier))
+            one = good(get(skiers.lifts, seasonID=season, dayID=number, skierID=skier))
             assert one["lifts"] == of_day["lifts"]
             assert Counter(one["lifts"]) == Counter(each.liftID for each in there)
             assert [each["time"] for each in one["rides"]] == [each.time for each in there]
             for resort in RESORTS:
                 path = {"resortID": resort, "seasonID": season, "dayID": number, "skierID": skier}
-                assert good(get(routes.day_vertical, **path)) == 10 * sum(
+                assert good(get(skiers.day_vertical, **path)) == 10 * sum(
                     each.liftID for each in there if each.resortID == resort
                 )
 
@@ -263,6 +274,7 @@ def test_p9_every_answer_equals_that_of_a_list_of_rides(steps: list[tuple[str, A
 
     model.finish()
     model.check_days()
+    model.check_all_rides()
     model.check_skiers()
     model.world.clock.advance(LAG / 1000)
     model.check_days()

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.ski import routes
+from headrace.streams.ski import routes, skiers
+from tests.worlds.functions import routes_of
+from tests.worlds.requests import Context
 from tests.worlds.ski_world import READER, WRITER, SkiWorld, event, ride
 
 DAY = {"resortID": "7", "seasonID": "2025", "dayID": "45"}
@@ -17,9 +19,9 @@ BAD_PATHS: dict[str, tuple[Any, dict[str, str], str]] = {
     "day 0": (routes.hours, {**DAY, "dayID": "0"}, "dayID"),
     "day 367": (routes.hours, {**DAY, "dayID": "367"}, "dayID"),
     "lift 0": (routes.lift_rides, {**DAY, "liftID": "0"}, "liftID"),
-    "a skier of -1": (routes.day_vertical, {**DAY, "skierID": "-1"}, "skierID"),
-    "a season that is no year": (routes.days, {"seasonID": "winter", "skierID": "1"}, "seasonID"),
-    "an Arabic digit": (routes.lifts, {"seasonID": "2025", "dayID": "٤", "skierID": "1"}, "dayID"),
+    "a skier of -1": (skiers.day_vertical, {**DAY, "skierID": "-1"}, "skierID"),
+    "a season that is no year": (skiers.days, {"seasonID": "winter", "skierID": "1"}, "seasonID"),
+    "an Arabic digit": (skiers.lifts, {"seasonID": "2025", "dayID": "٤", "skierID": "1"}, "dayID"),
 }
 
 
@@ -34,20 +36,20 @@ def world() -> SkiWorld:
 
 
 def test_the_vertical_of_a_day_is_a_bare_number(world: SkiWorld) -> None:
-    assert world.request(routes.day_vertical, **DAY, skierID=1001) == (200, 120)
-    assert world.request(routes.day_vertical, **DAY, skierID=5) == (200, 0)
+    assert world.request(skiers.day_vertical, **DAY, skierID=1001) == (200, 120)
+    assert world.request(skiers.day_vertical, **DAY, skierID=5) == (200, 0)
 
 
 def test_totals_are_by_resort_and_season(world: SkiWorld) -> None:
-    both = world.request(routes.totals, {"resort": "7,8"}, skierID=1001)
-    one = world.request(routes.totals, {"resort": "8", "season": "2025"}, skierID=1001)
+    both = world.request(skiers.totals, {"resort": "7,8"}, skierID=1001)
+    one = world.request(skiers.totals, {"resort": "8", "season": "2025"}, skierID=1001)
 
     assert both[1]["resorts"][0] == {"resortID": 7, "seasonID": "2025", "totalVert": 120}
     assert one == (200, {"resorts": [{"resortID": 8, "seasonID": "2025", "totalVert": 1000}]})
 
 
 def test_days_skied_come_with_the_vertical_and_the_lifts_of_each(world: SkiWorld) -> None:
-    assert world.request(routes.days, seasonID=2025, skierID=1001) == (
+    assert world.request(skiers.days, seasonID=2025, skierID=1001) == (
         200,
         {
             "skierID": 1001,
@@ -63,7 +65,7 @@ def test_days_skied_come_with_the_vertical_and_the_lifts_of_each(world: SkiWorld
 
 def test_lifts_of_a_day_are_in_order_with_repeats(world: SkiWorld) -> None:
     """Fault 14: a set drops repeats that count."""
-    status, body = world.request(routes.lifts, seasonID=2025, dayID=45, skierID=1001)
+    status, body = world.request(skiers.lifts, seasonID=2025, dayID=45, skierID=1001)
 
     assert (status, body["lifts"], body["vertical"]) == (200, [5, 2, 5], 120)
     assert [(each["time"], each["resortID"], each["liftID"]) for each in body["rides"]] == [
@@ -80,6 +82,42 @@ def test_a_resorts_day_is_counted(world: SkiWorld) -> None:
     assert (status, body) == (200, {"time": "2025-11-21T10:00:00.000000Z", "numSkiers": 1})
     assert world.request(routes.lift_rides, **DAY, liftID=5) == (200, {"liftID": 5, "rides": 2})
     assert hours[:3] == [{"hour": 0, "rides": 1}, {"hour": 1, "rides": 2}, {"hour": 2, "rides": 0}]
+
+
+def test_both_spellings_of_the_skiers_of_a_day_are_one_route() -> None:
+    """The papers write ``days``, and the public SkiDataAPI ``day``."""
+    found = routes_of("read_ski")
+    paths = [f"GET /resorts/{{resortID}}/seasons/{{seasonID}}/{name}/{{dayID}}/skiers" for name in ("day", "days")]
+
+    assert found[paths[0]] is found[paths[1]]
+
+
+def test_rides_of_a_day_at_all_resorts_are_counted_by_lift_number_and_by_hour(world: SkiWorld) -> None:
+    world.post(ride(resortID=8, time=71, liftID=5))
+    world.deliver(*world.accepted())
+    world.resorts.add_season(9, 2024)
+
+    status, body = world.request(routes.all_rides, seasonID=2025, dayID=45)
+
+    assert (status, body["resorts"], body["missing"]) == (200, 2, [])
+    assert body["lifts"] == [{"liftID": 2, "rides": 1}, {"liftID": 5, "rides": 3}]
+    assert [each["rides"] for each in body["hours"]] == [1, 3, *[0] * 22]
+
+
+class Ending(Context):
+    """A context whose time is nearly over after one look at it."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        left, self._seconds = self._seconds, routes.SECONDS_OF_A_RESORT
+        return round(left * 1000)
+
+
+def test_an_answer_about_all_resorts_names_those_that_it_had_no_time_for(world: SkiWorld) -> None:
+    world.context = Ending(25)
+
+    body = world.request(routes.all_rides, seasonID=2025, dayID=45)[1]
+
+    assert (body["resorts"], body["missing"], sum(each["rides"] for each in body["lifts"])) == (1, [8], 3)
 
 
 def test_added_resorts_and_seasons_are_listed_once(world: SkiWorld) -> None:
@@ -117,13 +155,14 @@ def test_every_wrong_number_of_a_path_is_named(world: SkiWorld) -> None:
 @pytest.mark.parametrize(
     ("route", "path", "query"),
     [
-        (routes.day_vertical, {**DAY, "seasonID": "2031", "skierID": "1"}, None),
+        (skiers.day_vertical, {**DAY, "seasonID": "2031", "skierID": "1"}, None),
         (routes.unique_skiers, {**DAY, "seasonID": "2031"}, None),
         (routes.hours, {**DAY, "resortID": "9"}, None),
-        (routes.days, {"seasonID": "2031", "skierID": "1"}, None),
-        (routes.lifts, {"seasonID": "2031", "dayID": "1", "skierID": "1"}, None),
-        (routes.totals, {"skierID": "1"}, {"resort": "7,8", "season": "2031"}),
-        (routes.totals, {"skierID": "1"}, {"resort": "7,8", "season": "2025,2031"}),
+        (skiers.days, {"seasonID": "2031", "skierID": "1"}, None),
+        (skiers.lifts, {"seasonID": "2031", "dayID": "1", "skierID": "1"}, None),
+        (routes.all_rides, {"seasonID": "2031", "dayID": "1"}, None),
+        (skiers.totals, {"skierID": "1"}, {"resort": "7,8", "season": "2031"}),
+        (skiers.totals, {"skierID": "1"}, {"resort": "7,8", "season": "2025,2031"}),
     ],
 )
 def test_an_unknown_season_is_a_404_that_names_it(
@@ -132,7 +171,7 @@ def test_an_unknown_season_is_a_404_that_names_it(
     status, body = world.request(route, query, **path)
 
     assert (status, body["error"]["code"]) == (404, "not_found")
-    assert body["error"]["details"][0]["field"] == ("season" if route is routes.totals else "seasonID")
+    assert body["error"]["details"][0]["field"] == ("season" if route is skiers.totals else "seasonID")
     assert "adds one" in body["error"]["details"][0]["allowed"]
 
 
@@ -158,7 +197,7 @@ def test_an_unknown_resort_is_a_404(world: SkiWorld) -> None:
 def test_an_invalid_query_names_its_parameters(
     world: SkiWorld, query: dict[str, str] | None, fields: list[str]
 ) -> None:
-    status, body = world.request(routes.totals, query, skierID=1)
+    status, body = world.request(skiers.totals, query, skierID=1)
 
     assert (status, [detail["field"] for detail in body["error"]["details"]]) == (400, fields)
 
@@ -193,4 +232,4 @@ def test_an_unavailable_table_is_a_503(world: SkiWorld) -> None:
     world.index.failure = world.skier_rows.failure = StoreUnavailable("down")
 
     assert world.request(routes.hours, **DAY)[0] == 503
-    assert world.request(routes.days, seasonID=2025, skierID=1)[0] == 503
+    assert world.request(skiers.days, seasonID=2025, skierID=1)[0] == 503

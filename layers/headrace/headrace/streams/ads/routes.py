@@ -75,15 +75,20 @@ class ClickPage(TypedDict):
 StatsPoint = TypedDict("StatsPoint", {"from": str, "clicks": int, "uniqueUsers": int, "types": dict[str, int]})
 
 
-class StatsAnswer(Answer, TypedDict):
-    """An ad's clicks by type and its unique users, of the window and of each step of it."""
+class Totals(Answer, TypedDict):
+    """Clicks by type and unique users of a window."""
 
-    step: int
     clicks: int
     uniqueUsers: int
     types: dict[str, int]
-    points: list[StatsPoint]
     accuracy: Accuracy
+
+
+class StatsAnswer(Totals):
+    """An ad's clicks by type and its unique users, of the window and of each step of it."""
+
+    step: int
+    points: list[StatsPoint]
 
 
 class TopAd(TypedDict):
@@ -93,14 +98,10 @@ class TopAd(TypedDict):
     clicks: int
 
 
-class TopAnswer(Answer, TypedDict):
+class TopAnswer(Totals):
     """The ads with the most clicks in a window, and the totals of all ads."""
 
-    clicks: int
-    uniqueUsers: int
-    types: dict[str, int]
     topAds: list[TopAd]
-    accuracy: Accuracy
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AliasChoices, Field
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
@@ -84,15 +84,23 @@ StoredAdId = Annotated[
 AdType = Annotated[str, AfterValidator(_ad_type), accepts(pattern=f"^{_TYPE.pattern}$")]
 
 
+USER_ID = AliasChoices("userId", "uid")
+CLICKED_AT = AliasChoices("clickedAt", "timestamp")
+CLICK_ID = AliasChoices(ID_FIELD, "messageId")
+ADDRESS = AliasChoices("address", "ip")
+
+
 class IncomingClick(IncomingModel):
-    """A click as a client sends it."""
+    """A click as a client sends it. The second name of a field is the one in other click pipelines."""
 
     ad_id: AdId = Field(description=AD_ID_FORM)
-    user_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    user_id: Id | None = Field(default=None, validation_alias=USER_ID, description=keys.ID_FORM)
     ad_type: AdType = Field(description=AD_TYPE_FORM)
-    clicked_at: Time = Field(description=times.ACCEPTED_FORM)
-    click_id: Id | None = Field(default=None, description=keys.ID_FORM)
-    address: Annotated[Text, AfterValidator(_address)] | None = Field(default=None, description=ADDRESS_FORM)
+    clicked_at: Time = Field(validation_alias=CLICKED_AT, description=times.ACCEPTED_FORM)
+    click_id: Id | None = Field(default=None, validation_alias=CLICK_ID, description=keys.ID_FORM)
+    address: Annotated[Text, AfterValidator(_address)] | None = Field(
+        default=None, validation_alias=ADDRESS, description=ADDRESS_FORM
+    )
 
 
 class StampedClick(EventModel):

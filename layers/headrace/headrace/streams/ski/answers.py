@@ -45,14 +45,11 @@ class RideItem(TypedDict):
     rideID: str
 
 
-class DayLifts(TypedDict):
+class DayLifts(SkiedDay):
     """A skier's day: its vertical, the lift of each ride in order of time, and the rides."""
 
     skierID: int
     seasonID: str
-    dayID: int
-    vertical: int
-    lifts: list[int]
     rides: list[RideItem]
 
 
@@ -80,6 +77,19 @@ class HourRides(TypedDict):
 class Hours(TypedDict):
     """Rides of a resort's day by hour."""
 
+    hours: list[HourRides]
+
+
+class AllRides(TypedDict):
+    """Rides of a day at ``resorts`` resorts together, by the number of the lift and by hour.
+
+    ``missing`` lists the resorts that the answer does not count, because counting took too long. Ask again: those that
+    are counted stay counted.
+    """
+
+    resorts: int
+    missing: list[int]
+    lifts: list[LiftRides]
     hours: list[HourRides]
 
 

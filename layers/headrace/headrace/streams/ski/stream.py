@@ -31,6 +31,7 @@ ID_FIELD = "rideID"
 VERTICAL_PER_LIFT = 10
 RESORTS = 1, 999_999_999
 SEASONS = 1900, 2199
+LIFTS = 1, 1000
 
 ResortNumber = Annotated[int, whole_number(*RESORTS, **DIGITS), NUMBER_OR_DIGITS]
 SeasonNumber = Annotated[int, whole_number(*SEASONS, **DIGITS), NUMBER_OR_DIGITS]
@@ -38,7 +39,7 @@ ResortID = Annotated[ResortNumber, Field(alias="resortID")]
 SeasonID = Annotated[SeasonNumber, Field(alias="seasonID")]
 DayID = Annotated[int, whole_number(1, 366, alias="dayID", **DIGITS), NUMBER_OR_DIGITS]
 SkierID = Annotated[int, whole_number(1, 999_999_999_999, alias="skierID", **DIGITS), NUMBER_OR_DIGITS]
-LiftID = Annotated[int, whole_number(1, 1000, alias="liftID", **DIGITS), NUMBER_OR_DIGITS]
+LiftID = Annotated[int, whole_number(*LIFTS, alias="liftID", **DIGITS), NUMBER_OR_DIGITS]
 MINUTE_FORM = "a whole number from 0 to 1439: the minute of the ski day"
 Minute = Annotated[int, whole_number(0, 1439, description=MINUTE_FORM, **DIGITS), NUMBER_OR_DIGITS]
 
