@@ -42,13 +42,13 @@ CREDENTIALS: dict[str, Any] = {
 def posts(websocket_url: str, connections: list[str], frame: bytes, rounds: int) -> list[list[float]]:
     """Seconds of CPU per post and round: by boto3, and by push_live."""
     from headrace.core.times import SystemClock
-    from headrace.live.push.api_gateway import ApiGatewayPusher, Signer
+    from headrace.live.push.api_gateway import ApiGatewayPusher, signer_of_posts
     from headrace.live.push.connection_pool import ConnectionPool
     from headrace.live.push_service import Push
 
     url = websocket_url.replace("ws://", "http://")
     usual = boto3.client("apigatewaymanagementapi", endpoint_url=url, **CREDENTIALS)
-    signer = Signer(url, "us-east-1", Credentials(ACCOUNT, "local"), SystemClock())
+    signer = signer_of_posts(url, "us-east-1", Credentials(ACCOUNT, "local"), SystemClock())
     pusher = ApiGatewayPusher(signer, ConnectionPool(url))
 
     def by_boto3() -> None:

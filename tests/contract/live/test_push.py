@@ -13,7 +13,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from headrace.core.times import SystemClock
-from headrace.live.push.api_gateway import ApiGatewayPusher, Signer
+from headrace.live.push.api_gateway import ApiGatewayPusher, signer_of_posts
 from headrace.live.push.connection_pool import ConnectionPool
 from headrace.live.push_service import Push
 from tests.contract.http_server import OK, HttpServer, Received, certificate_of, status, trusted
@@ -39,7 +39,7 @@ def pusher(gateway: HttpServer) -> Iterator[MakePusher]:
     def make(**options: float) -> ApiGatewayPusher:
         url = f"http://127.0.0.1:{gateway.port}/dev"
         made.append(ConnectionPool(url, **options))  # type: ignore[arg-type]
-        return ApiGatewayPusher(Signer(url, "us-east-1", KEYS, SystemClock()), made[-1])
+        return ApiGatewayPusher(signer_of_posts(url, "us-east-1", KEYS, SystemClock()), made[-1])
 
     yield make
     for each in made:
@@ -165,7 +165,7 @@ def test_connections_that_ended_while_idle_are_replaced(gateway: HttpServer, pus
 def test_an_unavailable_gateway_is_a_push_result() -> None:
     url = f"http://127.0.0.1:{free_port()}/dev"
     connections = ConnectionPool(url)
-    made = ApiGatewayPusher(Signer(url, "us-east-1", KEYS, SystemClock()), connections)
+    made = ApiGatewayPusher(signer_of_posts(url, "us-east-1", KEYS, SystemClock()), connections)
 
     assert made.deliver([Push("a", [b"1"]), Push("b", [])], 10) == ["late", "sent"]
     connections.close()
@@ -175,7 +175,7 @@ def test_the_certificate_of_the_host_is_verified(tmp_path: Path, monkeypatch: py
     certificate, server = certificate_of(tmp_path)
     gateway = HttpServer(server)
     url = f"https://localhost:{gateway.port}/dev"
-    signer = Signer(url, "us-east-1", KEYS, SystemClock())
+    signer = signer_of_posts(url, "us-east-1", KEYS, SystemClock())
     sends = [Push(f"c{number}", [b"x" * 30_000, b"2"]) for number in range(20)]
     trusting, others = (ConnectionPool(url, most=4, each=30.0) for _ in range(2))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from headrace.runtime.aws import AwsError, NoAnswer, call, client
 from headrace.storage.dynamodb import direct
 from headrace.storage.dynamodb.direct import IDLE_SECONDS, DirectCalls
 from tests.contract.emulators import function_environment, sdk
-from tests.contract.http_server import HttpServer, certificate_of, trusted
+from tests.contract.http_server import HttpServer, certificate_of, status, trusted
 from tests.worlds.ports import free_port
 
 TABLE = "Direct"
@@ -64,9 +65,7 @@ def test_the_certificates_of_the_ca_bundle_are_trusted(
 ) -> None:
     certificate, context = certificate_of(tmp_path)
     server = HttpServer(context)
-    body = b'{"Items":[],"Count":0}'
-    head = b"HTTP/1.1 200 OK\r\nx-amzn-requestid: 1\r\nContent-Length: %d\r\n\r\n" % len(body)
-    server.answer = lambda _request: head + body
+    server.answer = lambda _request: answer(b'{"Items":[],"Count":0}')
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://localhost:{server.port}")
 
     with trusted(certificate, monkeypatch):
@@ -95,14 +94,85 @@ def test_an_endpoint_that_does_not_answer_is_no_answer(aws: str, monkeypatch: py
     with pytest.raises(NoAnswer) as raised:
         call(DirectCalls(client("dynamodb", attempts=1)).query, **QUERY)
 
-    assert raised.value.code in {"ConnectTimeoutError", "ConnectionClosedError"}
+    assert raised.value.code == "EndpointConnectionError"
 
 
-def test_a_connection_that_was_idle_for_a_minute_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpServer]:
+    """An endpoint of DynamoDB."""
+    made = HttpServer()
+    function_environment(monkeypatch, f"http://127.0.0.1:{made.port}")
+    yield made
+    made.close()
+
+
+def answer(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nx-amzn-requestid: 1\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def test_a_page_of_a_megabyte_is_read(server: HttpServer) -> None:
+    items = [{"text": {"S": "x" * 1000}}] * 1000
+    server.answer = lambda _: answer(json.dumps({"Items": items}).encode())
+
+    assert call(DirectCalls(client("dynamodb")).query, **QUERY)["Items"] == items
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"",
+        answer(b'{"It'),
+        b"HTTP/1.1 200 OK\r\nx-amzn-requestid: 1\r\n\r\n",
+        status(503),
+        status(400, b'{"__type":"ThrottlingException"}'),
+    ],
+    ids=["closed", "no JSON", "no length", "503", "throttled"],
+)
+def test_the_client_makes_a_call_again_that_fails_at_once(server: HttpServer, first: bytes) -> None:
+    answers = iter([first])
+    server.answer = lambda _: next(answers, answer(b'{"Items":[]}'))
+
+    assert call(DirectCalls(client("dynamodb")).query, **QUERY)["Items"] == []
+    assert len(server.received) == 2
+
+
+def test_a_call_without_an_answer_in_time_is_made_as_often_as_the_client_makes_it(server: HttpServer) -> None:
+    server.answer = lambda _: None
+
+    with pytest.raises(NoAnswer) as raised:
+        call(DirectCalls(client("dynamodb", timeout=0.2, attempts=2)).query, **QUERY)
+
+    assert raised.value.code == "ReadTimeoutError"
+    assert len(server.received) == 2
+
+
+def test_after_a_call_without_an_answer_in_time_the_client_spends_no_more_time(server: HttpServer) -> None:
+    answers = iter([None, b""])
+    server.answer = lambda _: next(answers, None)
+
+    with pytest.raises(NoAnswer) as raised:
+        call(DirectCalls(client("dynamodb", timeout=0.2, attempts=2)).query, **QUERY)
+
+    assert raised.value.code == "ConnectionClosedError"
+    assert len(server.received) == 2
+
+
+def test_an_answer_that_is_not_from_aws_is_none(server: HttpServer) -> None:
+    server.answer = lambda _: status(200, b"{}")
+
+    with pytest.raises(NoAnswer) as raised:
+        call(DirectCalls(client("dynamodb")).query, **QUERY)
+
+    assert raised.value.code == "NotFromAws"
+
+
+def test_a_connection_that_was_idle_for_a_minute_is_replaced(
+    server: HttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A frozen environment does not see that the other side closes its connections."""
-    server, clock = HttpServer(), SimpleNamespace(now=0.0)
-    server.answer = lambda _: b"HTTP/1.1 200 OK\r\nx-amzn-requestid: 1\r\ncontent-length: 12\r\n\r\n" + b'{"Items":[]}'
-    function_environment(monkeypatch, f"http://127.0.0.1:{server.port}")
+    clock = SimpleNamespace(now=0.0)
+    server.answer = lambda _: answer(b'{"Items":[]}')
     monkeypatch.setattr(direct, "time", SimpleNamespace(time=lambda: clock.now))
     calls, opened = DirectCalls(client("dynamodb")), []
 
@@ -110,5 +180,4 @@ def test_a_connection_that_was_idle_for_a_minute_is_replaced(monkeypatch: pytest
         call(calls.query, **QUERY)
         opened.append(server.connections)
 
-    server.close()
     assert opened == [1, 1, 2]

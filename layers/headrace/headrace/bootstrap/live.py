@@ -48,9 +48,9 @@ def subscriber_hints() -> SubscriberHints:
 def push_service() -> PushService:
     """Pushes live copies to subscribers."""
     # Imported here: only push_live signs requests and keeps connections.
-    from headrace.live.push.api_gateway import ApiGatewayPusher, Signer
+    from headrace.live.push.api_gateway import ApiGatewayPusher, signer_of_posts
     from headrace.live.push.connection_pool import ConnectionPool
     from headrace.live.push_service import PushService
 
     url = PushSettings.read().connections_url
-    return PushService(connections(), ApiGatewayPusher(Signer(url, *signing(), clock()), ConnectionPool(url)))
+    return PushService(connections(), ApiGatewayPusher(signer_of_posts(url, *signing(), clock()), ConnectionPool(url)))

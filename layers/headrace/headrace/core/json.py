@@ -36,8 +36,11 @@ def decode(text: str) -> Any:
         ValueError: not JSON; ``NaN`` and ``Infinity`` are not.
         RecursionError: nested too deeply.
     """
-    return json.loads(text, parse_constant=_refuse_constant)
+    return _decode(text)
 
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode

@@ -39,14 +39,13 @@ class DynamoStore:
     """Writes rows in batches: ``parallel`` calls at the same time, retries for ``retry_seconds``."""
 
     def __init__(self, dynamodb: AwsClient, parallel: int = 8, retry_seconds: float = 3.0) -> None:
-        self._dynamodb = dynamodb
-        self._direct = DirectCalls(dynamodb)
+        self._dynamodb = DirectCalls(dynamodb)
         self._parallel = Parallel(parallel, "store")
         self._retry_seconds = retry_seconds
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
         rows, keys = one_of_each(table, items)
-        writes = _Writes(self._direct, table, time.monotonic() + self._retry_seconds)
+        writes = _Writes(self._dynamodb, table, time.monotonic() + self._retry_seconds)
         failures: dict[Key, Failure] = {}
         if table.insert_only:
             # Writes share the deadline of the lookups: later ones could replace a row that was written in between.
@@ -78,7 +77,7 @@ def key_chunks(table: Table, rows: Mapping[Key, Item]) -> list[Rows]:
 class _Writes:
     """The calls of one ``put_many``. They share a deadline, and all stop when the table is unavailable."""
 
-    def __init__(self, dynamodb: AwsClient, table: Table, deadline: float) -> None:
+    def __init__(self, dynamodb: DirectCalls, table: Table, deadline: float) -> None:
         self._dynamodb = dynamodb
         self._table = table
         self.deadline = deadline
@@ -135,7 +134,7 @@ class _Writes:
 class _Lookups(_Writes):
     """Looks up keys instead of writing rows; ``found`` are the keys that the table has."""
 
-    def __init__(self, dynamodb: AwsClient, table: Table, deadline: float) -> None:
+    def __init__(self, dynamodb: DirectCalls, table: Table, deadline: float) -> None:
         super().__init__(dynamodb, table, deadline)
         self.found: set[Key] = set()
         names = {f"#k{number}": name for number, name in enumerate(table.key)}

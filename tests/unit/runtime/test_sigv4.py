@@ -9,14 +9,15 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from headrace.live.push.api_gateway import Signer
+from headrace.live.push.api_gateway import signer_of_posts
+from headrace.runtime.sigv4 import Signer
 from tests.fakes.clock import FixedClock
 
 NOW = 1_763_719_258_000_000
 BODY = '{"text":"grüße"}'.encode()
 
 
-def botocores(head: bytes, credentials: Credentials, scheme: str) -> str:
+def botocores(head: bytes, credentials: Credentials, scheme: str, service: str = "execute-api") -> str:
     """The header Authorization that botocore gives the request ``head``, with the headers that it may sign."""
     first, *lines = head.decode().strip().split("\r\n")
     headers = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
@@ -26,7 +27,7 @@ def botocores(head: bytes, credentials: Credentials, scheme: str) -> str:
     for name, value in headers.items():
         request.headers[name] = value
     request.context["timestamp"] = headers["x-amz-date"]
-    auth = SigV4Auth(credentials, "execute-api", "eu-central-1")
+    auth = SigV4Auth(credentials, service, "eu-central-1")
     canonical = auth.canonical_request(request)
     signature = auth.signature(auth.string_to_sign(request, canonical), request)
     names = auth.signed_headers(auth.headers_to_sign(request))
@@ -37,7 +38,7 @@ def botocores(head: bytes, credentials: Credentials, scheme: str) -> str:
 @pytest.mark.parametrize("url", ["https://api.example/dev", "http://127.0.0.1:4566/dev/"])
 def test_a_signature_is_botocores(url: str, token: str) -> None:
     credentials = Credentials("AKID", "secret", token or None)
-    signer = Signer(url, "eu-central-1", credentials, FixedClock(NOW))
+    signer = signer_of_posts(url, "eu-central-1", credentials, FixedClock(NOW))
 
     head = signer.head("AbC-_9=", sha256(BODY).hexdigest(), len(BODY))
 
@@ -46,10 +47,21 @@ def test_a_signature_is_botocores(url: str, token: str) -> None:
     assert (b"x-amz-security-token:a+session/token==\r\n" in head) is bool(token)
 
 
+def test_further_headers_are_signed() -> None:
+    credentials = Credentials("AKID", "secret", "token")
+    signer = Signer("dynamodb", "https://dynamodb.example", "eu-central-1", credentials, FixedClock(NOW))
+    more = {"x-amz-target": "DynamoDB_20120810.Query", "content-type": "application/x-amz-json-1.0"}
+
+    head = signer.head("", sha256(BODY).hexdigest(), len(BODY), more)
+
+    assert head.startswith(b"POST / HTTP/1.1\r\n")
+    assert f"Authorization: {botocores(head, credentials, 'https', 'dynamodb')}\r\n" in head.decode()
+
+
 def test_a_signature_has_the_time_and_the_credentials_of_its_request() -> None:
     clock = FixedClock(NOW)
     credentials = Credentials("AKID", "secret")
-    signer = Signer("http://127.0.0.1:1", "us-east-1", credentials, clock)
+    signer = signer_of_posts("http://127.0.0.1:1", "us-east-1", credentials, clock)
     first = signer.head("c", "0" * 64, 0)
 
     assert signer.head("c", "0" * 64, 0) == first
