@@ -152,8 +152,8 @@ class Session:
         before = self.run.work if self.run is not None and self.run.place.run == place.run else None
         self.run = None
         try:
-            run = PhaseRun(Phase.of_message(message["phase"]), place, self.target, before)
-        except ClientError as error:
+            run = PhaseRun(Phase.of_message(message["phase"]), place, self.target, before, self.options.requests)
+        except (ClientError, OSError) as error:  # OSError: the file of the requests cannot be written
             self.runner.send_message(RESULT, failed_part(place, str(error)))
             return
         if self.interrupted == place.run:

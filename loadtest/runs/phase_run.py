@@ -13,6 +13,7 @@ from loadtest.measured.measurements import Measurements
 from loadtest.runs.ads_work import AdsWork
 from loadtest.runs.chat_work import ChatWork
 from loadtest.runs.place import Place
+from loadtest.runs.request_log import RequestLog
 from loadtest.runs.ski_work import SkiWork
 from loadtest.runs.work import Findings, Sent
 from loadtest.sending.arrivals import Arrival, Arrivals
@@ -48,12 +49,13 @@ class PhaseRun:
     Locust makes all users of a worker before the first of them plays.
     """
 
-    def __init__(self, phase: Phase, place: Place, target: Target, before: AnyWork | None):
+    def __init__(self, phase: Phase, place: Place, target: Target, before: AnyWork | None, log: str = "") -> None:
         self.phase = phase
         self.place = place
         self.target = target
         self.measurements = Measurements()
         self.work = make_work(target, phase, place, self.measurements, before)
+        self.requests = RequestLog(log, place)
         self.problems: list[str] = []
         self.interrupted = self.finished = False
         self._loads = {load.kind: load for load in phase.loads}
@@ -142,6 +144,7 @@ class PhaseRun:
             self.fail(str(error))
         finally:
             self.work.close()
+            self.requests.close()
             self.finished = True
         return self._message(findings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,8 @@ Request = Callable[[Sequence[Event]], tuple[str, Mapping[str, Any]]]
 """Returns the path and the body that post some events of a stream."""
 Retried = Callable[[str, int], object]
 """Called with the code of a temporary error, and the number of events that will be sent again."""
+Answered = Callable[[str, float, object], object]
+"""Called with the protocol of a request, when it began (epoch seconds), and the type or error code of its answer."""
 
 
 class HttpTransport:
@@ -65,11 +68,13 @@ class FrameTransport:
         *,
         single: bool = False,
         reconnected: Callable[[], object] = lambda: None,
+        answered: Answered = lambda *_: None,
     ) -> None:
         self.max_events = 1 if single else FRAME_EVENTS
         self._connection = connection
         self._retried = retried
         self._reconnected = reconnected
+        self._answered = answered
         self._requests = 0
         self._opened = connection.connected
 
@@ -80,16 +85,18 @@ class FrameTransport:
             ConnectionRefused: the token is not accepted.
             Unavailable: there is no connection, or no answer.
         """
+        began = time.time()
         try:
-            results = self._answer(events)
+            results = self._answer(events, began)
         except (ConnectionLost, NoAnswer) as error:
             code = "no_answer" if isinstance(error, NoAnswer) else "connection_lost"
+            self._answered("WebSocket", began, code)
             self._connection.close()
             self._retried(code, len(events))
             raise Unavailable(code) from None
         return _checked(events, results, self._retried)
 
-    def _answer(self, events: Sequence[Event]) -> list[Event]:
+    def _answer(self, events: Sequence[Event], began: float) -> list[Event]:
         if not self._connection.connected:
             if self._opened:
                 self._reconnected()
@@ -109,6 +116,7 @@ class FrameTransport:
             ):
                 break
         error = answer.get("error") or {}
+        self._answered("WebSocket", began, error.get("code", answer.get("type")))
         if error.get("code") == "token_expired":
             self._connection.close()  # every connection is opened with a valid token
         if answer.get("type") is None:

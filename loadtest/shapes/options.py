@@ -27,6 +27,7 @@ def add_options(parser: Any, names: Sequence[str], **more: Any) -> None:
     add("--seconds", type=positive, help="duration of the longest phase")
     add("--messages", type=count, help="events of the first phase; in proportion in the others")
     add("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
+    add("--requests", default="", help="write each request to this CSV file: time, type, latency and response code")
     add("--http-url", help="default: the local stage that runs here")
     add("--websocket-url")
 
@@ -50,6 +51,6 @@ def shape_of(options: Any) -> Shape:
 
 def arguments_of(options: Any) -> list[str]:
     """The options as arguments of another command."""
-    names = ("shape", "scale", "seconds", "messages", "results")
+    names = ("shape", "scale", "seconds", "messages", "results", "requests")
     given = ((name, getattr(options, name)) for name in names)
-    return [text for name, value in given if value is not None for text in (f"--{name}", str(value))]
+    return [text for name, value in given if value not in (None, "") for text in (f"--{name}", str(value))]

@@ -110,7 +110,9 @@ class Asking(StageUser):
         user = f"load-{self.kind}-{self.number}"
         self.user_id = self.target.user_id(user, self.question.scope)
         token = self.target.token_for(user, self.question.scope)
-        self._api = HttpApi(self.target.http_url, token, timeout=TIMEOUT, connections=1, attempts=1)
+        self._api = HttpApi(
+            self.target.http_url, token, timeout=TIMEOUT, connections=1, attempts=1, answered=run.requests.add
+        )
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Ask.

@@ -30,7 +30,9 @@ class WebSocketWriter(StageUser):
         self._websocket.open_patiently()
         reconnected = work.checker.reconnect
         retried = work.checker.retried
-        transport = FrameTransport(self._websocket, retried, single=batch == 1, reconnected=reconnected)
+        transport = FrameTransport(
+            self._websocket, retried, single=batch == 1, reconnected=reconnected, answered=run.requests.add
+        )
         self._delivery = Delivery(transport, work.checker)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
@@ -56,7 +58,9 @@ class HttpWriter(StageUser):
     def connect(self, run: PhaseRun) -> None:
         """Get a token."""
         self._sender = run.work.sender(self.place_of(run))
-        self._api = HttpApi(self.target.http_url, self._sender.token, timeout=TIMEOUT, connections=1)
+        self._api = HttpApi(
+            self.target.http_url, self._sender.token, timeout=TIMEOUT, connections=1, answered=run.requests.add
+        )
         recorder = run.work.recorder
         transport = HttpTransport(self._api, run.work.request, recorder.retried)
         self._delivery = Delivery(transport, recorder)

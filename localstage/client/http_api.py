@@ -20,7 +20,8 @@ ATTEMPTS = 6
 class HttpApi:
     """The HTTP API over a pool of ``connections`` connections, shared by threads. Times are seconds.
 
-    Idempotent requests are sent up to ``attempts`` times.
+    Idempotent requests are sent up to ``attempts`` times. ``answered`` is called after each request, with its method,
+    when it began (epoch seconds), and the status of its answer, 0 without one.
     """
 
     def __init__(
@@ -31,10 +32,12 @@ class HttpApi:
         timeout: float = 15.0,
         connections: int = 8,
         attempts: int = ATTEMPTS,
+        answered: Callable[[str, float, int], object] = lambda *_: None,
     ) -> None:
         self._url = url.rstrip("/")
         self._token = token
         self._attempts = attempts
+        self._answered = answered
         self._pool = urllib3.PoolManager(
             num_pools=2, maxsize=connections, timeout=urllib3.Timeout(total=timeout), retries=False, block=True
         )
@@ -87,15 +90,15 @@ class HttpApi:
         self, room: str, *, limit: int = 20, before: str = "", start: str | None = None, end: str | None = None
     ) -> dict[str, Any]:
         """One page of a room's history, newest first: from ``start`` to before ``end``, behind cursor ``before``."""
-        return self._page(_room_path(room), {"limit": str(limit), "before": before, **_window(start, end)})
+        return self._page(_room_path(room), {"limit": str(limit), "before": before, "from": start, "to": end})
 
     def walk_room(
         self, room: str, *, limit: int = 200, start: str | None = None, end: str | None = None
     ) -> Iterator[list[dict[str, Any]]]:
         """Yield the items of every page of a room's history, as :meth:`walk` does."""
-        return self.walk(_room_path(room), limit=limit, **_window(start, end))
+        return self.walk(_room_path(room), limit=limit, **{"from": start, "to": end})
 
-    def walk(self, path: str, *, limit: int = 200, **query: str) -> Iterator[list[dict[str, Any]]]:
+    def walk(self, path: str, *, limit: int = 200, **query: str | None) -> Iterator[list[dict[str, Any]]]:
         """Yield the items of every page from newest to oldest, by ``before=next``.
 
         Raises:
@@ -111,7 +114,7 @@ class HttpApi:
                 raise HttpError(200, "bad_page", "a page says hasMore, but it has no usable cursor")
             before = page["next"]
 
-    def _page(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+    def _page(self, path: str, query: Mapping[str, str | None]) -> dict[str, Any]:
         return self.get(path, {name: value for name, value in query.items() if value})
 
     def close(self) -> None:
@@ -122,11 +125,14 @@ class HttpApi:
         headers = {"Content-Type": "application/json"} if body is not None else {}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token()}"
+        began = time.time()
         try:
             answer = self._pool.request(method, self._url + target, body=body, headers=headers)
         except urllib3.exceptions.HTTPError as error:
+            self._answered(method, began, 0)
             address = self._url.partition("?")[0]  # the query of a token URL is a secret
             raise HttpError(0, UNREACHABLE, f"{address} does not answer ({type(error).__name__})") from None
+        self._answered(method, began, answer.status)
         try:
             content = json.loads(answer.data) if answer.data else {}
         except ValueError:
@@ -138,10 +144,6 @@ class HttpApi:
 
 def _room_path(room: str) -> str:
     return f"/rooms/{quote(room, safe='')}/messages"
-
-
-def _window(start: str | None, end: str | None) -> dict[str, str]:
-    return {"from": start or "", "to": end or ""}
 
 
 def _object(content: Any) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,7 +88,8 @@ def test_runs_start_from_the_web_ui_and_end_with_ctrl_c(platform: RunningStage, 
 @pytest.mark.timeout(240)
 def test_a_master_and_its_workers_share_a_run(platform: RunningStage, tmp_path: Path) -> None:
     port = str(free_port())
-    command = ["locust", "-f", "loadtest/locustfile.py", *SIZE, "--results", str(tmp_path), *urls(platform)]
+    files = ["--results", str(tmp_path), "--requests", str(tmp_path / "requests.csv")]
+    command = ["locust", "-f", "loadtest/locustfile.py", *SIZE, *files, *urls(platform)]
     master = [*command, "--headless", "--only-summary", "--master", "--expect-workers", "2", "--master-bind-port", port]
     worker = [*command, "--worker", "--master-port", port]
 
@@ -97,3 +100,8 @@ def test_a_master_and_its_workers_share_a_run(platform: RunningStage, tmp_path: 
     (result,) = results(tmp_path)
     assert result["passed"]
     assert [(phase["users"], phase["found"]["stored"]) for phase in result["phases"]] == [(4, 100), (4, 20)]
+    texts = [(tmp_path / name).read_text() for name in ("requests.csv", "requests-1.csv")]
+    requests = [list(csv.reader(text.splitlines())) for text in texts]
+    assert [rows[0] for rows in requests] == [["start_time_ms", "request_type", "latency_ms", "response_code"]] * 2
+    codes = Counter((kind, code) for rows in requests for _, kind, _, code in rows[1:])
+    assert (codes["WebSocket", "acks"], codes["WebSocket", "ack"]) == (4, 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ DISTRIBUTED = {"stress"}
 
 def run(stage: RunningStage, name: str, folder: Path) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     command = [sys.executable, "-m", "loadtest.load", "--shape", name, *SIZES[name], "--results", str(folder / name)]
+    command += ["--requests", str(folder / f"{name}.csv")]
     command += ["--processes", "2"] if name in DISTRIBUTED else []
     urls = {"HTTP_URL": stage.where["http_url"], "WS_URL": stage.where["websocket_url"]}
     environ = {
@@ -52,7 +55,8 @@ def run(stage: RunningStage, name: str, folder: Path) -> tuple[subprocess.Comple
     }
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=110)
     (result,) = (folder / name).glob("*.json")
-    return done, json.loads(result.read_text())
+    with (folder / f"{name}.csv").open() as rows:
+        return done, {**json.loads(result.read_text()), "requests": list(csv.DictReader(rows))}
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +94,19 @@ def test_the_questions_of_the_mixed_shape_are_all_measured(runs: dict[str, Futur
 
     assert {"ack", "durable", "room history", "user history"} <= set(latencies)
     assert all(each["count"] and each["p50"] <= each["p99"] <= each["max"] for each in latencies.values())
+
+
+def test_every_request_of_a_run_is_a_line_of_csv_with_the_columns_of_published_clients(
+    runs: dict[str, Future[Any]],
+) -> None:
+    _, mixed = runs["mixed"].result()
+    _, clicks = runs["clicks"].result()
+
+    assert list(mixed["requests"][0]) == ["start_time_ms", "request_type", "latency_ms", "response_code"]
+    found = {(each["request_type"], each["response_code"]) for each in mixed["requests"] + clicks["requests"]}
+    assert found >= {("GET", "200"), ("POST", "202")}
+    began = datetime.fromisoformat(clicks["began"]).timestamp() * 1000
+    assert all(int(each["start_time_ms"]) >= began and float(each["latency_ms"]) > 0 for each in clicks["requests"])
 
 
 def test_the_subscribers_of_the_live_shape_get_messages(runs: dict[str, Future[Any]]) -> None:
