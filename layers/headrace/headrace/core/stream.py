@@ -143,7 +143,6 @@ class BeforeStore(Protocol):
 
         May change rows. Must not raise, and may be called again with the same row.
         """
-        ...
 
 
 class AfterStore(Protocol):
@@ -157,4 +156,3 @@ class AfterStore(Protocol):
         A failure sends the item's event to the retry queue: it is stored again, and the hook is called again. Return
         failures only for work that answers depend on. Report a failure of best-effort work, and return ``None``.
         """
-        ...

@@ -33,7 +33,6 @@ class Clock(Protocol):
 
     def now(self) -> int:
         """Microseconds since the epoch, UTC."""
-        ...
 
 
 class SystemClock:

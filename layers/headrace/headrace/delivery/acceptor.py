@@ -42,7 +42,6 @@ class Gate(Protocol):
 
     def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
         """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,6 @@ class Publisher(Protocol):
     @property
     def confirm_seconds(self) -> float:
         """For how long its publishes have waited for the broker's confirms, in total."""
-        ...
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         """One outcome per message, in order, within the publish budget.
@@ -44,7 +43,6 @@ class Publisher(Protocol):
         Never raises for what the broker or the network does. A message with an outcome other than ``None`` may still
         be in its queue, if its confirm was lost: a caller that sends it elsewhere must keep its id.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +71,12 @@ class RetryLane(Protocol):
 
     def send(self, records: Sequence[RetryRecord]) -> list[RetryLaneUnavailable | None]:
         """One outcome per record, in order: ``None`` when it is stored. Never raises for what the queue does."""
-        ...
 
     def postpone(self, pauses: Mapping[str, int]) -> None:
         """Make received records visible again after these seconds (0: at once), by receipt.
 
         Where that fails, the queue's visibility timeout applies.
         """
-        ...
 
 
 RECEIVE_LIMIT = 10
@@ -111,15 +107,12 @@ class DeadLane(Protocol):
         Raises:
             DeadLaneUnavailable: the queue does not answer.
         """
-        ...
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:
         """Make them visible at once. Where that fails, they become visible when the time of their receive is over."""
-        ...
 
     def delete(self, held: Sequence[ReceivedLetter]) -> list[bool]:
         """Delete them; whether each is known to be deleted, in order. Never raises for what the queue does."""
-        ...
 
 
 class LivePublisher(Protocol):
@@ -127,4 +120,3 @@ class LivePublisher(Protocol):
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
         """``None`` when ``messages`` are sent; whether they arrive is unknown. Never raises."""
-        ...

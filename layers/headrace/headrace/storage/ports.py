@@ -42,7 +42,6 @@ class Store(Protocol):
         them have its outcome. Throttled items are tried again for a bounded time. A PoisonRecord is an item that the
         table itself refuses. Never raises for what the table or the network does.
         """
-        ...
 
 
 def one_of_each(table: Table, items: Sequence[Item]) -> tuple[dict[Key, Item], list[Key]]:
@@ -133,23 +132,13 @@ class Rows:
 
 
 class RangeReader(Protocol):
-    """Reads ranges of partitions."""
+    """Reads ranges of partitions. Every method may raise StoreUnavailable."""
 
     def read(self, query: RangeQuery) -> Rows:
-        """Up to ``query.limit`` rows.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: the table did not answer in time.
-        """
-        ...
+        """Up to ``query.limit`` rows."""
 
     def read_many(self, queries: Sequence[RangeQuery]) -> Iterable[Rows]:
-        """The result of :meth:`read` for each of ``queries``, once and in order; they are read at the same time.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: the table did not answer one of them in time.
-        """
-        ...
+        """The result of :meth:`read` for each of ``queries``, once and in order; they are read at the same time."""
 
 
 EXPIRES = "expiresAt"
@@ -184,12 +173,7 @@ class ColumnReader(Protocol):
     """Reads pages of columns."""
 
     def read(self, query: Query) -> Columns:
-        """The next page, as many rows as the table gives at once.
-
-        Raises:
-            headrace.core.errors.StoreUnavailable: the table did not answer in time.
-        """
-        ...
+        """The next page, as many rows as the table gives at once. Raises StoreUnavailable."""
 
 
 Command = tuple[Any, ...]
@@ -200,34 +184,28 @@ class Cache(Protocol):
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         """One value per key, in order; ``None`` where there is none."""
-        ...
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         """Store each value for its seconds."""
-        ...
 
     def add_many(self, entries: Mapping[str, tuple[bytes, float]]) -> list[bool]:
         """Store each value for its seconds, only if its key has no value. Returns which were stored, in order.
 
         Of several concurrent callers one succeeds.
         """
-        ...
 
     def delete_many(self, keys: Sequence[str]) -> None:
         """Delete the values of ``keys``."""
-        ...
 
 
 class Commands(Protocol):
-    """Runs commands of Redis, for data structures and scripts that :class:`Cache` does not cover."""
+    """Runs commands of Redis, for data structures and scripts that :class:`Cache` does not cover.
+
+    Raises :class:`~headrace.core.errors.CacheUnavailable`.
+    """
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
-        """The results of ``commands``, in order. Each is on one key; they are sent in one round trip.
-
-        Raises:
-            headrace.core.errors.CacheUnavailable: no answer in time.
-        """
-        ...
+        """The results of ``commands``, in order. Each is on one key; they are sent in one round trip."""
 
 
 def milliseconds(seconds: float) -> int:
