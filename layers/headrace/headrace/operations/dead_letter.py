@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, cast
+from functools import partial
+from typing import Annotated, Any, NotRequired, cast
 
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
+from headrace.api.params import Params, QueryTime
 from headrace.core import times
 from headrace.core.errors import POISON_REASONS, PoisonRecord
+from headrace.core.fields import accepts
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, UNKNOWN_STREAM, attempts, rows_of
 from headrace.delivery.retry_schedule import RECEIVES
@@ -27,6 +32,9 @@ REASONS = {
 }
 """Why a record is dead, as examined now: code to one plain sentence."""
 
+REASON_NAMES = sorted(REASONS)
+STREAM_NAMES = sorted([*STREAMS, UNKNOWN_STREAM])
+ID_CHARACTERS = 128
 SHOWN_CHARACTERS = 2000
 FIRST_FAILED = "firstFailedAt"
 REDRIVEN = "redrivenAt"
@@ -122,18 +130,29 @@ class DeadLetter:
             return RetryRecord(self.held.body.encode(), {**attributes, ENCODING: BASE64})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Selects letters; a field that is ``None`` selects all.
+def _known(value: str, names: Sequence[str]) -> str:
+    if value not in names:
+        raise PydanticCustomError("unknown", "is not known")
+    return value
 
-    ``since`` (inclusive) and ``until`` (exclusive) are canonical times of the first failure.
-    """
 
-    id: str | None = None
-    reason: str | None = None
-    stream: str | None = None
-    since: str | None = None
-    until: str | None = None
+Reason = Annotated[str, AfterValidator(partial(_known, names=REASON_NAMES)), accepts(enum=REASON_NAMES)]
+StreamName = Annotated[str, AfterValidator(partial(_known, names=STREAM_NAMES)), accepts(enum=STREAM_NAMES)]
+
+
+class Filter(Params):
+    """Selects letters; ``from`` (inclusive) and ``to`` (exclusive) are times of the first failure."""
+
+    unknown = "is not a field of this route"
+    keeps_null = True
+
+    id: Annotated[str, Field(min_length=1, max_length=ID_CHARACTERS)] | None = Field(
+        default=None, description=f"the id of a dead letter, 1 to {ID_CHARACTERS} characters"
+    )
+    reason: Reason | None = Field(default=None, description=", ".join(REASON_NAMES))
+    stream: StreamName | None = Field(default=None, description=", ".join(STREAM_NAMES))
+    since: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
+    until: QueryTime | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
 
     def matches(self, letter: DeadLetter) -> bool:
         """Whether the filter selects ``letter``."""
@@ -144,6 +163,10 @@ class Filter:
             and (self.since is None or self.since <= letter.first_failed_at)
             and (self.until is None or letter.first_failed_at < self.until)
         )
+
+    def to_log(self) -> dict[str, Any]:
+        """Its fields for a log line, without those of a route."""
+        return self.model_dump(include=set(Filter.model_fields))
 
 
 def examine(held: ReceivedLetter, tables: Mapping[str, TableSettings]) -> DeadLetter:

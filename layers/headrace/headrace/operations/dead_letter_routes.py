@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from headrace.api.params import Params, QueryTime
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
 from headrace.core.fields import Number, accepts, whole_number
-from headrace.core.json import encode
-from headrace.delivery.records import UNKNOWN_STREAM
-from headrace.operations.dead_letter import REASONS, SHOWN_CHARACTERS, DeadLetterBody, Filter
+from headrace.operations.dead_letter import SHOWN_CHARACTERS, DeadLetterBody, Filter
 from headrace.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
 from headrace.runtime.observability import audit
-from headrace.streams.registry import STREAMS
 
 DEFAULT_LIMIT = 50
 LIMIT = 200
 DEFAULT_RATE = 100
 RATE = 500
-ID_CHARACTERS = 128
 CONTINUATION_CHARACTERS = 4096
 CONTINUATION_FORM = "what an earlier answer of this route gave, and nothing beside it"
-REASON_NAMES = sorted(REASONS)
-STREAM_NAMES = sorted([*STREAMS, UNKNOWN_STREAM])
 ANSWER_CHARACTERS = 3_000_000
 """Characters of bodies in one answer: Lambda's limit is 6 MB, and a character may take two bytes or more."""
+
+
+_STATE = TypeAdapter(RedriveState)
 
 
 def read_continuation(value: object) -> RedriveState:
@@ -47,16 +40,10 @@ def read_continuation(value: object) -> RedriveState:
     if isinstance(value, str) and len(value) <= CONTINUATION_CHARACTERS:
         with contextlib.suppress(ValueError):
             content = base64.b64decode(value, altchars=b"-_", validate=True)
-            state = TypeAdapter(RedriveState).validate_json(content, strict=True)
+            state = _STATE.validate_json(content, strict=True)
             if times.is_canonical(state.started_at) and 0 < state.rate <= RATE:
                 return state
     raise PydanticCustomError("continuation", "is not usable")
-
-
-def _known(value: str, names: Sequence[str]) -> str:
-    if value not in names:
-        raise PydanticCustomError("unknown", "is not known")
-    return value
 
 
 def _written_flag(value: object) -> bool:
@@ -66,32 +53,10 @@ def _written_flag(value: object) -> bool:
     return value == "true"
 
 
-Reason = Annotated[str, AfterValidator(partial(_known, names=REASON_NAMES)), accepts(enum=REASON_NAMES)]
-StreamName = Annotated[str, AfterValidator(partial(_known, names=STREAM_NAMES)), accepts(enum=STREAM_NAMES)]
 RATE_FORM = "messages per second, a whole number"
 
 
-class FilterParams(Params):
-    """Selects letters; ``from`` (inclusive) and ``to`` (exclusive) are times of the first failure."""
-
-    unknown = "is not a field of this route"
-    keeps_null = True
-
-    id: Annotated[str, Field(min_length=1, max_length=ID_CHARACTERS)] | None = Field(
-        default=None, description=f"the id of a dead letter, 1 to {ID_CHARACTERS} characters"
-    )
-    reason: Reason | None = Field(default=None, description=", ".join(REASON_NAMES))
-    stream: StreamName | None = Field(default=None, description=", ".join(STREAM_NAMES))
-    since: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
-    until: QueryTime | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
-
-    @property
-    def filter(self) -> Filter:
-        """The parameters as a filter."""
-        return Filter(id=self.id, reason=self.reason, stream=self.stream, since=self.since, until=self.until)
-
-
-class ListQuery(FilterParams):
+class ListQuery(Filter):
     """Which letters to list, how many of them, and whether with their bodies: the events that people sent."""
 
     limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
@@ -105,7 +70,7 @@ class ListQuery(FilterParams):
         return SHOWN_CHARACTERS if self.id is None else ANSWER_CHARACTERS
 
 
-class RedriveBody(FilterParams):
+class RedriveBody(Filter):
     """A new redrive, or the ``continuation`` of an earlier one, without any other field."""
 
     rate: Number = whole_number(1, RATE, RATE_FORM, default=DEFAULT_RATE)
@@ -125,7 +90,7 @@ class RedriveBody(FilterParams):
         return given
 
 
-class DiscardBody(FilterParams):
+class DiscardBody(Filter):
     """Which letters to discard; ``confirm`` must be their number."""
 
     rate: Number = whole_number(1, RATE, RATE_FORM, default=RATE)
@@ -176,10 +141,10 @@ class DiscardResult(Counts):
 def list_dead_letters(letters: DeadLetters, request: Request[None, ListQuery, None]) -> DeadLetterList:
     """List letters; ``bodies=true`` shows up to 2,000 characters of each body, and with ``id`` the whole body."""
     query = request.query
-    found = letters.find(query.filter)
+    found = letters.find(query)
     items = [letter.to_body(query.characters) for letter in found.letters[: query.limit]]
     if query.characters is not None:
-        audit("bodies of dead letters were read", request.caller, filter=asdict(query.filter), count=len(items))
+        audit("bodies of dead letters were read", request.caller, filter=query.to_log(), count=len(items))
     return {"items": items, **_counts(found)}
 
 
@@ -187,11 +152,11 @@ def redrive(letters: DeadLetters, request: Request[None, None, RedriveBody]) -> 
     """Move letters back to the retry queue, for at most one slice of time."""
     body = request.body
     if body.dry_run:
-        return {"dryRun": True, **_counts(letters.find(body.filter))}
-    before = body.continuation or letters.start(body.filter, body.rate)
+        return {"dryRun": True, **_counts(letters.find(body))}
+    before = body.continuation or letters.start(body, body.rate)
     state = letters.redrive(before, request.meter)
     moved = state.moved - before.moved
-    audit("dead letters were redriven", request.caller, filter=asdict(state.wanted), moved=moved, failed=state.failed)
+    audit("dead letters were redriven", request.caller, filter=state.wanted.to_log(), moved=moved, failed=state.failed)
     return {
         "startedAt": state.started_at,
         "moved": state.moved,
@@ -205,10 +170,10 @@ def discard(letters: DeadLetters, request: Request[None, None, DiscardBody]) -> 
     """Delete letters, if their number is confirmed."""
     body = request.body
     if body.dry_run:
-        return {"dryRun": True, **_counts(letters.find(body.filter, discard_limit(body.rate)))}
-    found, deleted = letters.discard(body.filter, body.rate, body.confirm, request.meter)
+        return {"dryRun": True, **_counts(letters.find(body, discard_limit(body.rate)))}
+    found, deleted = letters.discard(body, body.rate, body.confirm, request.meter)
     failed = len(found.letters) - deleted
-    audit("dead letters were discarded", request.caller, filter=asdict(body.filter), discarded=deleted, failed=failed)
+    audit("dead letters were discarded", request.caller, filter=body.to_log(), discarded=deleted, failed=failed)
     return {"discarded": deleted, "failed": failed, **_counts(found)}
 
 
@@ -219,7 +184,7 @@ def continuation(state: RedriveState) -> str | None:
     """
     if state.done:
         return None
-    return base64.urlsafe_b64encode(encode(asdict(state)).encode()).decode()
+    return base64.urlsafe_b64encode(_STATE.dump_json(state)).decode()
 
 
 def _counts(found: ScanResult) -> Counts:
