@@ -22,7 +22,6 @@ from headrace.operations.breaker_status import (
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings
 from headrace.storage.redis import RedisCache
 from tests.fakes.clock import FixedClock
-from tests.unit.runtime.test_breaker import Time
 
 NOW = "2025-11-21T10:00:58.722861Z"
 
@@ -33,7 +32,6 @@ class RedisHash:
     def __init__(self) -> None:
         self.fields: dict[bytes, bytes] = {}
         self.expires: list[int] = []
-        self.writes = 0
         self.down = False
 
     def run(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -45,7 +43,6 @@ class RedisHash:
         assert key == KEY
         if name == "HSET":
             field, value = arguments
-            self.writes += 1
             self.fields[field.encode()] = value.encode()
         elif name == "EXPIRE":
             self.expires.append(arguments[0])
@@ -62,10 +59,9 @@ ENVIRONMENT = EnvironmentSettings(
 
 class StatusWorld:
     def __init__(self) -> None:
-        self.time = Time()
         self.clock = FixedClock(NOW)
         self.hash = RedisHash()
-        self.status = BreakerStatus(ENVIRONMENT, lambda: self.hash, self.clock, self.time.monotonic)
+        self.status = BreakerStatus(ENVIRONMENT, lambda: self.hash, self.clock)
 
     def read(self) -> list[BreakerRecord]:
         return read_breaker_status(lambda: self.hash, self.clock)
@@ -79,7 +75,6 @@ def world() -> StatusWorld:
 def test_the_status_has_the_breakers_of_each_environment(world: StatusWorld) -> None:
     world.status.seen("broker", "open")
     world.clock.advance(3)
-    world.time.seconds += 3
     world.status.seen("table Messages", "closed")
 
     broker, table = world.read()
@@ -88,23 +83,8 @@ def test_the_status_has_the_breakers_of_each_environment(world: StatusWorld) -> 
     assert set(world.hash.expires) == {KEPT_SECONDS}
 
 
-def test_the_status_is_written_at_a_change_and_every_ten_seconds(world: StatusWorld) -> None:
-    for _ in range(100):
-        world.status.seen("broker", "open")
-    world.time.seconds += 10
-    world.clock.advance(10)
-    for _ in range(100):
-        world.status.seen("broker", "open")
-    world.status.seen("broker", "closed")
-
-    (record,) = world.read()
-    assert world.hash.writes == 3
-    assert record.state == "closed"
-
-
 def test_a_breaker_that_stays_open_is_open_since_it_opened(world: StatusWorld) -> None:
     world.status.seen("broker", "open")
-    world.time.seconds += 10
     world.clock.advance(10)
     world.status.seen("broker", "open")
 

@@ -1,15 +1,13 @@
 """Publishes the states of circuit breakers to the cache, and reads those of all environments for ``GET /status``.
 
-A record is written when a breaker changes its state, and every 10 s while it is used and not closed. Best effort: a
-background thread writes, and a request waits at most 50 ms for it (200 ms for the first record). A failed write is
-logged, and fails no request.
+A record is written when a breaker changes its state, and after each probe that failed. Best effort: a background
+thread writes, and a request waits at most 50 ms for it (200 ms for the first record). A failed write is logged, and
+fails no request.
 """
 
 from __future__ import annotations
 
 import json
-import threading
-import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -25,9 +23,8 @@ from headrace.storage.ports import Commands
 
 KEY = "breakers"
 """A hash with a field for each breaker of each environment."""
-REFRESH_SECONDS = 10.0
 FRESH_SECONDS = 60
-"""How long a record of an open breaker is shown. A breaker in use renews it every 10 s."""
+"""How long a record of an open breaker is shown. While it is used, a probe renews it every 10 s."""
 KEPT_SECONDS = 900
 """How long the hash is kept without a change."""
 WAIT_SECONDS = 0.05
@@ -57,35 +54,23 @@ class BreakerRecord:
 class BreakerStatus:
     """Writes states of breakers to the cache: :meth:`seen` is a breaker's ``on_state``."""
 
-    def __init__(
-        self,
-        environment: EnvironmentSettings,
-        connect: Connect,
-        clock: Clock,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, environment: EnvironmentSettings, connect: Connect, clock: Clock) -> None:
         self._function = environment.aws_lambda_function_name
         self._environment = environment.aws_lambda_log_stream_name or uuid.uuid4().hex
         self._connect = connect
         self._clock = clock
-        self._monotonic = monotonic
-        self._lock = threading.Lock()
-        self._written: dict[str, tuple[float, BreakerRecord]] = {}
+        self._last: dict[str, BreakerRecord] = {}
         self._pool = ThreadPoolExecutor(1, "breaker-status")
 
     def seen(self, breaker: str, state: State) -> None:
-        """Write the state of ``breaker``, if it changed or was written more than 10 s ago."""
-        with self._lock:
-            now, at = self._monotonic(), times.iso(self._clock.now())
-            written, last = self._written.get(breaker, (0.0, None))
-            is_change = last is None or last.state != state
-            if not is_change and now - written < REFRESH_SECONDS:
-                return
-            since = at if last is None or is_change else last.since
-            record = BreakerRecord(breaker, self._function, self._environment, state, since, at)
-            seconds = WAIT_SECONDS if self._written else FIRST_WAIT_SECONDS
-            self._written[breaker] = (now, record)
-            writing = self._pool.submit(self._write, record)
+        """Write the state of ``breaker``, in which it may have been before."""
+        at, last = times.iso(self._clock.now()), self._last.get(breaker)
+        is_change = last is None or last.state != state
+        since = at if last is None or is_change else last.since
+        seconds = WAIT_SECONDS if self._last else FIRST_WAIT_SECONDS
+        record = BreakerRecord(breaker, self._function, self._environment, state, since, at)
+        self._last[breaker] = record
+        writing = self._pool.submit(self._write, record)
         if is_change:
             report(f"breaker {breaker} {state}", f"the breaker of the {breaker} is {state}")
             if state == OPEN:

@@ -23,7 +23,7 @@ HALF_OPEN: State = "half_open"
 COOLDOWN_SECONDS = 5.0
 
 OnState = Callable[[str, State], object]
-"""Is called with a breaker's name and state: after each call while it is not closed, and once when it has closed."""
+"""Is called with a breaker's name and state after a call that changed it, so also when a probe failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class Breaker(Generic[T]):
         self._state: State = CLOSED
         self._changes = 0
         self._opened_at = 0.0
-        self._last_state: State = CLOSED
+        self._reported = 0
 
     @property
     def state(self) -> State:
@@ -119,10 +119,9 @@ class Breaker(Generic[T]):
             self._opened_at = self._monotonic()
 
     def _report(self) -> None:
-        state = self._state
-        if self._on_state is not None and (state != CLOSED or self._last_state != CLOSED):
-            self._last_state = state
-            self._on_state(self.name, state)
+        if self._on_state is not None and self._reported != self._changes:
+            self._reported = self._changes
+            self._on_state(self.name, self._state)
 
 
 class Cooldown:
