@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, too_many
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, blocked_by, too_many
 from headrace.streams.chat.rooms.memberships import (
     JOINS_LIMIT,
     LEAVES_LIMIT,
@@ -138,6 +138,7 @@ class MemoryInvitations:
         self.between: Callable[[], None] = lambda: None
         """Called between the writes of a method that has several in DynamoDB."""
         self.blocks_since: dict[Pair, str] = {}
+        self.added: dict[Pair, set[str]] = {}
 
     def get(self, user_id: str, room_id: str) -> Invitation | None:
         return self.rows.get((user_id, room_id))
@@ -196,6 +197,15 @@ class MemoryInvitations:
     def of_room(self, room_id: str, after: str | None, limit: int) -> tuple[list[Invitation], str | None]:
         users = sorted(user for user, room in self.rows if room == room_id and (after is None or user > after))
         return [self.rows[user, room_id] for user in users[:limit]], users[limit - 1] if len(users) > limit else None
+
+    def count_added(self, user_id: str, by: str, join: str, ended: Callable[[set[str]], set[str]]) -> bool:
+        counted = self.added.setdefault((user_id, by), set())
+        if len(counted | {join}) > UNOPENED_LIMIT:
+            counted -= ended(set(counted))
+        may = (user_id, by) not in self.blocks_since and len(counted | {join}) <= UNOPENED_LIMIT
+        if may:
+            counted.add(join)
+        return may
 
     def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
         return set(pairs) & self.blocks_since.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,8 @@ from headrace.core.times import iso
 from headrace.runtime.aws import client
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships
-from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, Invitations
-from headrace.streams.chat.rooms.memberships import Change
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, Invitations
+from headrace.streams.chat.rooms.memberships import Change, membership_event
 from tests.contract.chat.conftest import MEMBERSHIPS
 from tests.fakes.chat import MemoryInvitations
 
@@ -133,6 +134,25 @@ def test_an_interrupted_removal_does_not_count_for_ever(invitations: Invitations
     assert invitations.get("bob", "another") == invitation("another")
 
 
+def test_rooms_to_which_one_user_adds_another_are_bounded_also_at_the_same_time(invitations: Invitations) -> None:
+    def count(number: int, inviter: str = "alice", ended: frozenset[str] = frozenset()) -> bool:
+        join = membership_event(AT, f"room-{number}")
+        return invitations.count_added("bob", inviter, join, lambda counted: counted & ended)
+
+    with ThreadPoolExecutor(10) as at_once:
+        counted = list(at_once.map(count, range(30)))
+
+    assert counted.count(True) == UNOPENED_LIMIT
+    first, last = counted.index(True), counted.index(False)
+    assert count(first), "a repeated call"
+    assert not count(last)
+    assert count(last, "carol")
+    assert count(last, ended=frozenset({membership_event(AT, f"room-{first}")}))
+    assert not count(first)
+    invitations.block("bob", "carol", AT)
+    assert not count(first, "carol"), "the user blocks them"
+
+
 def test_a_blocked_inviter_is_refused_and_their_invitations_are_gone(invitations: Invitations) -> None:
     invitations.add(invitation("kitchen"))
     invitations.add(invitation("attic", inviter="carol"))
@@ -153,14 +173,14 @@ def test_a_blocked_inviter_is_refused_and_their_invitations_are_gone(invitations
 def test_an_invitation_that_was_written_during_a_block_is_refused(tables: Any, monkeypatch: Any) -> None:
     """Its request was counted before the block, and wrote the invitation after it."""
     invitations = DynamoInvitations(client("dynamodb"), MEMBERSHIPS)
-    counted = invitations._counted
+    count = invitations._count
 
-    def then_blocked(given: Invitation) -> bool:
-        found = counted(given)
+    def then_blocked(*given: Any) -> bool:
+        found = count(*given)
         invitations.block("bob", "alice", AT)
         return found
 
-    monkeypatch.setattr(invitations, "_counted", then_blocked)
+    monkeypatch.setattr(invitations, "_count", then_blocked)
     with pytest.raises(Forbidden):
         invitations.add(invitation())
 

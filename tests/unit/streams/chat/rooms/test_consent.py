@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from headrace.core.times import iso
+from headrace.core.errors import StoreUnavailable
+from headrace.core.times import SECOND, iso
 from headrace.streams.chat.rooms.invitations import ADDED_LIMIT, OPEN_LIMIT, UNOPENED_LIMIT
+from headrace.streams.chat.rooms.memberships import JOIN_TIME, Change, Membership
+from headrace.streams.chat.rooms.rooms import Room
 from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld
 
 
@@ -253,7 +257,7 @@ def acquainted(world: RoomWorld) -> None:
     world.memberships.mark_read("bob", "trap", "2025-11-21T10:00:00.000000Z")
 
 
-def put_into(world: RoomWorld, numbers: range) -> list[bool]:
+def put_into(world: RoomWorld, numbers: Iterable[int]) -> list[bool]:
     """Whether Bob is in each of these new rooms of Mallory's, who puts him there."""
     found = []
     for number in numbers:
@@ -268,6 +272,54 @@ def test_an_acquaintance_fills_a_list_with_twenty_unopened_rooms_at_most(world: 
 
     assert put_into(world, range(30)) == [True] * UNOPENED_LIMIT + [False] * 10
     assert invited_to(world) == [f"zz-{number}" for number in range(20, 30)]
+
+
+def test_requests_at_the_same_time_add_to_twenty_unopened_rooms_at_most_together(
+    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them decides before any of them has added the user."""
+    acquainted(world)
+    waiting, found = list(range(30)), []
+    add = world.memberships.add
+
+    def put_next() -> None:
+        number = waiting.pop()
+        world.ok("mallory", "PUT", f"zz-{number}", GROUP)
+        found.append(world.ok("mallory", "PUT", f"zz-{number}/members/bob")["joinedAt"] is not None)
+
+    def after_the_others(change: Change) -> Membership:
+        while change.user_id == "bob" and waiting:
+            put_next()
+        return add(change)
+
+    monkeypatch.setattr(world.memberships, "add", after_the_others)
+    put_next()
+
+    assert (found.count(True), found.count(False)) == (UNOPENED_LIMIT, 10)
+    assert len(invited_to(world)) == 10
+
+
+def test_a_room_counts_for_five_minutes_if_its_request_was_interrupted(
+    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquainted(world)
+    put_into(world, range(15))
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(world.memberships, "add", raise_unavailable)
+        for number in range(15, 20):
+            world.clock.advance(1)
+            world.rooms.create(Room(f"zz-{number}", "members", "group", iso(world.clock.now()), "mallory"))
+            assert world.request("mallory", "PUT", f"zz-{number}/members/bob")[0] == 503
+
+    assert put_into(world, [19]) == [True], "repeating the request completes it"
+    assert put_into(world, [20]) == [False]
+    world.clock.advance(JOIN_TIME / SECOND)
+
+    assert put_into(world, range(21, 26)) == [True] * 4 + [False]
+
+
+def raise_unavailable(*_: object) -> Any:
+    raise StoreUnavailable("memberships are unavailable")
 
 
 def test_a_room_that_its_user_opens_makes_place_for_another(world: RoomWorld) -> None:

@@ -6,7 +6,8 @@ invitation without the mark; with it, a leave ends the join that may still follo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.collections import slices
 from headrace.core.errors import Conflict, FieldError, Forbidden, echo
-from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Pair, Role
+from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Pair, Role, ended_joins
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, check_own, effective_role
 
@@ -77,6 +78,12 @@ class Invitations(Protocol):
         """Up to ``limit`` stored invitations to a room by user id, and the id to continue after, ``None`` at the end.
 
         They are found in an index, which may know of the newest ones a moment later.
+        """
+
+    def count_added(self, user_id: str, by: str, join: str, ended: Callable[[set[str]], set[str]]) -> bool:
+        """Count that ``by`` is about to add a user by ``join``, a ``counted_join``.
+
+        ``False``: ``UNOPENED_LIMIT`` are counted, also without those that ``ended`` returns, or the user blocks ``by``.
         """
 
     def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
@@ -212,12 +219,12 @@ class Consent:
         found = [] if invitation is None else self.counting([invitation], {room.room_id: room})
         return found[0][0] if found else None
 
-    def is_needed(self, caller: Caller, membership: Membership) -> bool:
+    def is_needed(self, caller: Caller, membership: Membership, now: int) -> bool:
         """Whether the caller must invite the user of ``membership`` instead of adding them.
 
         Callers with events:write add every user at once. Other callers add the users with whom they are in another
         ``members`` room. A user who left for good, or has joined ``ADDED_LIMIT`` times, is always invited. So is one
-        who has not opened ``UNOPENED_LIMIT`` rooms of this caller. Requests at the same time may add a few more.
+        who has not opened ``UNOPENED_LIMIT`` rooms of this caller: one more counts from ``now`` (microseconds) on.
 
         Raises:
             Forbidden: the user blocks the caller.
@@ -229,7 +236,7 @@ class Consent:
             raise blocked_by(user_id)
         if membership.left_for_good or len(membership.joins) >= ADDED_LIMIT:
             return True
-        return not self._share_a_room(caller.subject, membership) or self._has_put(caller.subject, user_id)
+        return not (self._share_a_room(caller.subject, membership) and self._may_add(caller.subject, membership, now))
 
     def _share_a_room(self, user_id: str, other: Membership) -> bool:
         """Whether both are in another ``members`` room than that of ``other``.
@@ -247,11 +254,14 @@ class Consent:
                 return True
         return False
 
-    def _has_put(self, user_id: str, other_id: str) -> bool:
-        """Whether ``user_id`` has put the other into as many rooms as may stay unopened: without a read mark."""
-        rooms, _ = self._memberships.rooms_of(other_id, SHARED_ROOMS)
-        unopened = [each for each in rooms if each.is_open and each.added_by == user_id and each.read_to is None]
-        return len(unopened) >= UNOPENED_LIMIT
+    def _may_add(self, by: str, membership: Membership, now: int) -> bool:
+        """Count one more room to which ``by`` adds the user of ``membership``. ``False``: the user has to open some.
+
+        It is counted before the user joins, so requests at the same time stay within the limit together.
+        """
+        join = membership.counted_join(now)
+        ended = functools.partial(ended_joins, self._memberships, membership.user_id, by, join, now)
+        return self.invitations.count_added(membership.user_id, by, join, ended)
 
     def invite(self, request: Request[Any, None, Any], room: Room, membership: Membership, role: Role) -> Invitation:
         """Invite the user of ``membership``. An open invitation to the room stays as it is, except for its role.

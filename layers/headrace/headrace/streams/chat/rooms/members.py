@@ -44,7 +44,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
     stored = services.consent.stored(room, user_id)
     membership = services.memberships.get(user_id, room_id)
     invitation = _allowed(services, caller, room, membership, stored, body.role)
-    is_invited = services.consent.is_needed(caller, membership)
+    is_invited = services.consent.is_needed(caller, membership, request.now)
     if room.form == DIRECT:
         services.rooms.table.take_seat(room_id, user_id)
     if is_invited:

@@ -140,7 +140,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
     own, other = (services.memberships.get(each, room_id) for each in (user_id, other_id))
     room = services.rooms.table.get(room_id)
     is_wish = room is not None and room.created_by == other_id
-    invites = not other.joins and not is_wish and services.consent.is_needed(caller, other)
+    invites = not other.joins and not is_wish and services.consent.is_needed(caller, other, request.now)
     room = room or services.rooms.create(Room(room_id, MEMBERS, DIRECT, at, user_id))
     if not own.is_open or not other.joins:
         services.connections.members_only(room_id)

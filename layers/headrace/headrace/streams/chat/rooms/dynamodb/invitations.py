@@ -1,8 +1,9 @@
 """Invitations to rooms, and whose invitations a user blocks.
 
 An invitation is a row of the Memberships table beside the user's memberships, so that no number of invitations slows
-down or crowds out the user's own rooms. A second row per user and inviter holds the rooms of their open invitations and
-whether the user blocks the inviter. One conditional write to it bounds and refuses.
+down or crowds out the user's own rooms. A second row per user and inviter holds the rooms of their open invitations,
+the joins into rooms that the user has not opened, and whether the user blocks the inviter. One conditional write to it
+bounds and refuses.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from collections.abc import Callable, Collection
 from headrace.core.items import Item, to_wire
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, Invitation, blocked_by, invitation_body, too_many
+from headrace.streams.chat.rooms.dynamodb.rooms import FITS
+from headrace.streams.chat.rooms.invitations import (
+    OPEN_LIMIT,
+    UNOPENED_LIMIT,
+    Invitation,
+    blocked_by,
+    invitation_body,
+    too_many,
+)
 from headrace.streams.chat.rooms.memberships import Pair, Role
 
 _INVITED = "#invited#"
@@ -32,40 +41,42 @@ class DynamoInvitations:
         return None if row is None else _invitation(row)
 
     def add(self, invitation: Invitation) -> None:
-        if not self._counted(invitation) and not (self._recount(invitation) and self._counted(invitation)):
-            raise too_many(invitation.user_id)
-        # What accepting has marked stays: a removal has to know of a join that may still follow.
-        self._table.update(
-            _key(invitation.user_id, invitation.room_id),
-            "SET invitedBy = :invitedBy, invitedAt = :invitedAt, #role = :role",
-            {f":{name}": value for name, value in invitation_body(invitation).items()},
-            ExpressionAttributeNames={"#role": "role"},
-        )
-        if self.blocks([(invitation.user_id, invitation.invited_by)]):
-            # The user blocked the inviter after the first write, and the block may not have seen the invitation.
-            self.remove(invitation)
-            raise blocked_by(invitation.user_id)
-
-    def _counted(self, invitation: Invitation) -> bool:
-        condition = (
-            "attribute_not_exists(blockedAt) AND "
-            "(attribute_not_exists(rooms) OR size(rooms) < :limit OR contains(rooms, :one))"
-        )
-        values = {":rooms": {invitation.room_id}, ":one": invitation.room_id, ":limit": OPEN_LIMIT}
-        key = _inviter_key(invitation.user_id, invitation.invited_by)
-        return self._table.update_if(condition, key, "ADD rooms :rooms", values)
-
-    def _recount(self, invitation: Invitation) -> bool:
-        """Stop counting rooms without an invitation: a deletion was interrupted. Returns whether there were any."""
         user_id, inviter = invitation.user_id, invitation.invited_by
-        row = self._table.get(_inviter_key(user_id, inviter)) or {}
-        if "blockedAt" in row:
+
+        def ended(counted: set[str]) -> set[str]:
+            invited = map(_invitation, self._table.get_many([_key(user_id, room_id) for room_id in counted]))
+            return counted - {each.room_id for each in invited if each.invited_by == inviter}
+
+        is_counted = self._count(user_id, inviter, "rooms", invitation.room_id, OPEN_LIMIT, ended)
+        if is_counted:
+            # What accepting has marked stays: a removal has to know of a join that may still follow.
+            self._table.update(
+                _key(user_id, invitation.room_id),
+                "SET invitedBy = :invitedBy, invitedAt = :invitedAt, #role = :role",
+                {f":{name}": value for name, value in invitation_body(invitation).items()},
+                ExpressionAttributeNames={"#role": "role"},
+            )
+        if self.blocks([(user_id, inviter)]):
+            # A block after the first write may not have seen the invitation.
+            self.remove(invitation)
             raise blocked_by(user_id)
-        counted = set(row.get("rooms", ()))
-        invited = map(_invitation, self._table.get_many([_key(user_id, room_id) for room_id in counted]))
-        closed = counted - {each.room_id for each in invited if each.invited_by == inviter}
-        self._uncount(user_id, inviter, closed)
-        return bool(closed)
+        if not is_counted:
+            raise too_many(user_id)
+
+    def count_added(self, user_id: str, by: str, join: str, ended: Callable[[set[str]], set[str]]) -> bool:
+        return self._count(user_id, by, "added", join, UNOPENED_LIMIT, ended)
+
+    def _count(
+        self, user_id: str, inviter: str, name: str, one: str, limit: int, ended: Callable[[set[str]], set[str]]
+    ) -> bool:
+        """Add to a set of at most ``limit``. If it is full, what ``ended`` returns leaves it first."""
+        key = _inviter_key(user_id, inviter)
+        condition = f"attribute_not_exists(blockedAt) AND ({FITS})"
+        values, names = {":set": {one}, ":one": one, ":limit": limit}, {"ExpressionAttributeNames": {"#set": name}}
+        if self._table.update_if(condition, key, "ADD #set :set", values, **names):
+            return True
+        self._uncount(user_id, inviter, ended(set((self._table.get(key) or {}).get(name, ()))), name)
+        return self._table.update_if(condition, key, "ADD #set :set", values, **names)
 
     def set_role(self, invitation: Invitation, role: Role) -> bool:
         key, values = _key(invitation.user_id, invitation.room_id), {**_values(invitation), ":role": role}
@@ -88,10 +99,10 @@ class DynamoInvitations:
         if self._table.delete_if(_SAME, _key(invitation.user_id, invitation.room_id), _values(invitation)):
             self._uncount(invitation.user_id, invitation.invited_by, {invitation.room_id})
 
-    def _uncount(self, user_id: str, inviter: str, rooms: set[str]) -> None:
-        if rooms:
-            key = _inviter_key(user_id, inviter)
-            self._table.update_if("attribute_exists(rooms)", key, "DELETE rooms :rooms", {":rooms": rooms})
+    def _uncount(self, user_id: str, inviter: str, gone: set[str], name: str = "rooms") -> None:
+        if gone:
+            key, names = _inviter_key(user_id, inviter), {"ExpressionAttributeNames": {"#set": name}}
+            self._table.update_if("attribute_exists(#set)", key, "DELETE #set :gone", {":gone": gone}, **names)
 
     def page(self, user_id: str, after: str | None, limit: int) -> tuple[list[Invitation], bool]:
         rows, more = self._page(_key, user_id, after, limit)

@@ -29,7 +29,8 @@ from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
 READS_AT_ONCE = 8
 """BatchGetItem calls in parallel when many rooms are read."""
 _FORGET_TRIES = 3
-_FITS = "attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one)"
+FITS = "attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one)"
+"""The condition of an update that adds ``:one`` to a set of at most ``:limit``."""
 
 
 class DynamoRooms:
@@ -117,7 +118,7 @@ class DynamoMemberships:
         expression = f"ADD #set :event{_set(sets)} REMOVE #removed{forgets}"
         values: Item = {":event": {change.event}, ":one": change.event, ":limit": limit, **_values(sets)}
         names = {"#set": name, "#removed": removed, **_names(sets)}
-        parameters = {"ExpressionAttributeNames": names, "ConditionExpression": _FITS}
+        parameters = {"ExpressionAttributeNames": names, "ConditionExpression": FITS}
         for _ in range(_FORGET_TRIES):
             try:
                 return self._update(change.user_id, change.room_id, expression, values, **parameters)
