@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -143,3 +144,12 @@ def test_health_reports_every_dependency_as_available(platform: RunningStage) ->
 
     assert (status, body["status"]) == (200, "ok")
     assert set(body["parts"].values()) == {"ok"}
+
+
+def test_a_stranger_does_not_use_up_the_rate_of_health(platform: RunningStage) -> None:
+    stranger, monitor = Client(platform), Client(platform)
+    stranger.token = monitor.token = ""
+    with ThreadPoolExecutor(4) as at_once:
+        list(at_once.map(lambda _: stranger.http("GET", "/health"), range(400)))
+
+    assert monitor.http("GET", "/health")[0] == 200
