@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from redis.exceptions import MovedError
 
 from headrace.core.errors import CacheUnavailable
 from headrace.runtime.breaker import COOLDOWN_SECONDS
@@ -110,3 +111,28 @@ def test_an_unavailable_cache_is_tried_every_five_seconds_and_counted(
     assert cache.get_many(["a"]) == [None]
     assert len(connections) == 1
     assert capsys.readouterr().out.replace(" ", "").count('"CacheUnavailable":[1.0]') == 1
+
+
+class Pointing:
+    """A client whose node answers with a redirect to another node."""
+
+    def pipeline(self, transaction: bool) -> Pointing:
+        return self
+
+    def execute_command(self, *_command: object) -> None:
+        pass
+
+    def execute(self) -> list[Any]:
+        raise MovedError("1 127.0.0.1:1")
+
+
+def test_a_cluster_client_takes_over_where_the_endpoint_points_to_other_nodes(redis_node: RedisNode) -> None:
+    from headrace.storage.redis import connect_cluster
+
+    redis_node.start()
+    cache = RedisCache(Pointing, lambda: connect_cluster(redis_node.settings, 1.0))  # type: ignore[arg-type]
+
+    cache.set_many({"a": (b"1", 60)})
+    cache.set_many({"b": (b"2", 60)})
+
+    assert cache.get_many(["a", "b"]) == [b"1", b"2"]

@@ -1,4 +1,4 @@
-"""The cache in Redis or Valkey."""
+"""The cache in Redis or Valkey, on one node or in a cluster."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from headrace.storage.ports import Command, milliseconds
 
 if TYPE_CHECKING:
     from redis import Redis
+    from redis.cluster import RedisCluster
 
 CALL_SECONDS = 0.1
 """The timeout for a connection, and again for each response."""
@@ -24,19 +25,26 @@ CALL_SECONDS = 0.1
 class RedisCache:
     """A :class:`~headrace.storage.ports.Cache` in Redis or Valkey: one round trip per call, for any number of keys.
 
-    Each command of the pipeline has one key, because keys may be in different slots. ElastiCache Serverless serves a
-    plain client from one endpoint.
+    Each command of the pipeline has one key, so that keys may be in different slots of a cluster. ElastiCache
+    Serverless serves a plain client from one endpoint. AWS does not confirm that for every case, so an endpoint that
+    redirects (MOVED) gets a cluster client instead, which costs more per call.
     """
 
-    def __init__(self, connect: Callable[[], Redis], monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._connect = connect
-        self._client: Redis | None = None
+    def __init__(
+        self,
+        connect: Callable[[], Redis],
+        connect_cluster: Callable[[], RedisCluster] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connect: Callable[[], Redis | RedisCluster] = connect
+        self._connect_cluster = connect_cluster
+        self._client: Redis | RedisCluster | None = None
         self._cooldown = Cooldown(monotonic)
 
     @classmethod
     def of(cls, settings: CacheSettings) -> RedisCache:
         """The cache of ``settings``. It connects, and imports the client library, on first use."""
-        return cls(lambda: connect(settings, CALL_SECONDS))
+        return cls(lambda: connect(settings, CALL_SECONDS), lambda: connect_cluster(settings, CALL_SECONDS))
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         return self.run([("GET", key) for key in keys])
@@ -60,7 +68,7 @@ class RedisCache:
         if self._cooldown.is_active:
             raise CacheUnavailable("the cache is unavailable")
         try:
-            return self._send(commands)
+            return self._run(commands)
         except Exception as error:
             self._cooldown.start()
             meter = Meter()
@@ -68,30 +76,53 @@ class RedisCache:
             meter.flush()
             raise CacheUnavailable(f"the cache does not answer: {type(error).__name__}") from error
 
+    def _run(self, commands: Sequence[Command]) -> list[Any]:
+        from redis.exceptions import MovedError
+
+        try:
+            return self._send(commands)
+        except MovedError:
+            if self._connect_cluster is None or self._connect is self._connect_cluster:
+                raise
+            self._connect, self._client = self._connect_cluster, None
+            return self._send(commands)
+
     def _send(self, commands: Sequence[Command]) -> list[Any]:
         if self._client is None:
             self._client = self._connect()
         pipeline = self._client.pipeline(transaction=False)
         for command in commands:
-            pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
+            pipeline.execute_command(*command)
         return list(pipeline.execute())
+
+
+def _options(settings: CacheSettings, seconds: float) -> dict[str, Any]:
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    endpoint = urlsplit(f"//{settings.cache_endpoint}")
+    # Without the library's retries, which would take seconds while the cache is unavailable.
+    return {
+        "host": endpoint.hostname,
+        "port": endpoint.port,
+        "username": unquote(endpoint.username or "") or None,
+        "password": unquote(endpoint.password or "") or None,
+        "ssl": endpoint.hostname not in LOOPBACK,
+        "socket_timeout": seconds,
+        "socket_connect_timeout": seconds,
+        "retry": Retry(NoBackoff(), 0),
+    }
 
 
 def connect(settings: CacheSettings, seconds: float) -> Redis:
     """A client with a timeout of ``seconds`` for the connection and for each response."""
     from redis import Redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
 
-    endpoint = urlsplit(f"//{settings.cache_endpoint}")
-    return Redis(
-        host=str(endpoint.hostname),
-        port=endpoint.port or 6379,
-        username=unquote(endpoint.username or "") or None,
-        password=unquote(endpoint.password or "") or None,
-        ssl=endpoint.hostname not in LOOPBACK,
-        socket_timeout=seconds,
-        socket_connect_timeout=seconds,
-        # Without the library's retries, which would take seconds while the cache is unavailable.
-        retry=Retry(NoBackoff(), 0),
-    )
+    return Redis(**_options(settings, seconds))
+
+
+def connect_cluster(settings: CacheSettings, seconds: float) -> RedisCluster:
+    """The same for a cluster whose clients talk to each node."""
+    from redis.cluster import RedisCluster
+
+    return RedisCluster(**_options(settings, seconds))
