@@ -7,19 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 UNSET = "unset"
-LIMITS = {"batches": (1, 10_000), "windows": (0, 300), "queues": (1, 4), "writers": (1, 64)}
+LIMITS = {"batches": (1, 10_000), "windows": (0, 300), "queues": (1, 64), "writers": (1, 64)}
 FORMS = {name: f"whole numbers from {low} to {high}" for name, (low, high) in LIMITS.items()}
 FORMS["windows"] += f", or {UNSET}"
+FORMS["queues"] = "1, 2, 4, 8, 16, 32 or 64"
 """What each list of a sweep holds, in the words of an error."""
 WIDE = {"batches": "50,200", "windows": f"{UNSET},0,1", "queues": "1,4", "writers": "2,8"}
 """The grid of a sweep without options."""
-_BATCHING = "            BatchSize: 200\n            MaximumBatchingWindowInSeconds: 0\n"
+_BATCHING = "          BatchSize: 200\n          MaximumBatchingWindowInSeconds: 0\n"
 _VARIABLE = "          RETRY_FIRST_PAUSE_SECONDS: !Ref RetryFirstPauseSeconds\n"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One point: records of a batch, seconds of its window (None: unset, Lambda's 0.5 s), queues in use, writers."""
+    """One point: records of a batch, seconds of its window (None: unset, Lambda's 0.5 s), queues of chat, writers."""
 
     batch: int = 200
     window: int | None = 0
@@ -28,15 +29,15 @@ class Setting:
 
     def edits(self) -> list[tuple[str, str]]:
         """Texts of template.yaml and what replaces them."""
-        window = "" if self.window is None else f"            MaximumBatchingWindowInSeconds: {self.window}\n"
+        window = "" if self.window is None else f"          MaximumBatchingWindowInSeconds: {self.window}\n"
         return [
-            (_BATCHING, f"            BatchSize: {self.batch}\n{window}"),
+            (_BATCHING, f"          BatchSize: {self.batch}\n{window}"),
             (_VARIABLE, f'{_VARIABLE}          PERSIST_PARALLEL_WRITES: "{self.writers}"\n'),
         ]
 
     def parameters(self) -> dict[str, str]:
         """The parameters of the template that it sets."""
-        return {"PersistQueuesInUse": str(self.queues)}
+        return {"ChatQueues": str(self.queues)}
 
     @property
     def row(self) -> str:
@@ -85,7 +86,7 @@ def _values(name: str, text: str) -> Iterator[int | None]:
     for each in dict.fromkeys(part.strip() for part in text.split(",")):
         if name == "windows" and each == UNSET:
             yield None
-        elif each.isdecimal() and low <= int(each) <= high:
+        elif each.isdecimal() and low <= int(each) <= high and (name != "queues" or int(each).bit_count() == 1):
             yield int(each)
         else:
             raise ValueError(f"{name.upper()} has {FORMS[name]}, not {each!r}")

@@ -17,7 +17,7 @@ from pika.exceptions import AMQPError, ChannelClosedByBroker
 from faults.harness.services import ProxiedServices
 from localstage.template.attributes import ACCOUNT
 
-QUEUES = 4
+QUEUES = ("persist.chat.0", "persist.ski.0", "persist.ads.0")
 PARKING_QUEUE = "parked"
 POLL = 0.25
 EMPTY_POLLS = 3
@@ -76,7 +76,7 @@ class Lanes:
             pika.exceptions.AMQPError: the broker is unavailable.
         """
         # A queue may be deleted, and not yet declared again.
-        persist = sum(self._depth(f"persist.{number}") or 0 for number in range(QUEUES))
+        persist = sum(self._depth(queue) or 0 for queue in QUEUES)
         parking = self._depth(PARKING_QUEUE) or 0
         return Depths(persist, parking, self._count(self.retry_url), self._count(self.dead_url), self._working())
 
@@ -117,7 +117,7 @@ class Lanes:
             channel.confirm_delivery()
             for number, body in enumerate(bodies):
                 properties = pika.BasicProperties(delivery_mode=2)
-                channel.basic_publish("headrace.events", f"persist.{number % QUEUES}", body, properties, mandatory=True)
+                channel.basic_publish("headrace.events", QUEUES[number % len(QUEUES)], body, properties, mandatory=True)
 
     def delete_queue(self, name: str) -> None:
         """Delete a queue with its messages."""

@@ -85,14 +85,14 @@ def queue_deleted(harness: Harness) -> Row:
         run.wait(3)
         run.load.pause()
         harness.lanes.drain(30)
-        harness.lanes.delete_queue("persist.0")
+        harness.lanes.delete_queue("persist.chat.0")
         run.load.resume()
         run.wait(5)
         retried = run.load.checker.lanes["retry"]
         run.expect(retried > 0, "no event took the retry lane while its queue was missing")
         # The schedule declares the topology within a minute; then the event source mapping finds its queue.
-        run.wait_until(lambda: harness.lanes.has_queue("persist.0"))
-        run.expect(harness.lanes.has_queue("persist.0"), "the queue was not declared again")
+        run.wait_until(lambda: harness.lanes.has_queue("persist.chat.0"))
+        run.expect(harness.lanes.has_queue("persist.chat.0"), "the queue was not declared again")
         run.wait(SETTLED)
         return run.finish("declared by the schedule")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import yaml
 from samtranslator.yaml_helper import yaml_parse
 
 from localstage.core.errors import TemplateError
+from localstage.template.loops import expand_loops
 
 
-def parse(text: str, path: Path) -> dict[str, Any]:
-    """The template in ``text``, with short tags in their long form.
+def parse(text: str, path: Path, overrides: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The template in ``text``, with short tags in their long form and without loops.
+
+    ``overrides`` are values of parameters; the others have their defaults.
 
     Raises:
         TemplateError: not YAML, or not a template; names the line or the resource.
@@ -26,6 +30,7 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         raise TemplateError(f"{path}: {str(error).splitlines()[0]}") from None
     if not isinstance(document, dict) or not document.get("Resources") or not isinstance(document["Resources"], dict):
         raise TemplateError(f"{path}: not a template, it has no Resources")
+    expand_loops(document, overrides or {})
     for logical_id, resource in document["Resources"].items():
         if not isinstance(resource, dict) or not isinstance(resource.get("Type"), str):
             raise TemplateError(f"{path}: {logical_id} has no Type")

@@ -64,7 +64,7 @@ def _read(cached: Path, key: str) -> Translated | None:
 def _make(template: Path, text: str, overrides: Mapping[str, str], region: str, cached: Path, key: str) -> Translated:
     from localstage.template.document import parse  # only here: YAML is not needed for a cached translation
 
-    document = parse(text, template)
+    document = parse(text, template, overrides)
     sources = _take_sources(document)
     translated = _run_translator(document, overrides, region, template)
     write_atomically(cached, json.dumps({"key": key, "document": translated, "sources": sources}))

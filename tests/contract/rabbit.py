@@ -25,7 +25,7 @@ from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
-QUEUES = 4
+QUEUES = {"chat": 4}
 GUEST = json.dumps({"username": "guest", "password": "guest"})
 
 
@@ -152,7 +152,7 @@ def settings(*urls: str) -> BrokerSettings:
 
 
 def outgoing(text: str = "hello", queue: int = 0) -> Outgoing:
-    return Outgoing(persist_queue(queue), text.encode(), "c-1")
+    return Outgoing(persist_queue("chat", queue), text.encode(), "c-1")
 
 
 def drain(url: str) -> list[bytes]:

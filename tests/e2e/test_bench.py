@@ -55,4 +55,4 @@ def test_a_wrong_setting_is_refused_in_one_sentence() -> None:
     done = make("sweep", "QUEUES=9")
 
     assert done.returncode == 2
-    assert done.stderr.splitlines()[0] == "headrace: QUEUES has whole numbers from 1 to 4, not '9'"
+    assert done.stderr.splitlines()[0] == "headrace: QUEUES has 1, 2, 4, 8, 16, 32 or 64, not '9'"

@@ -126,7 +126,7 @@ def test_eight_kinds_of_poison_are_dead_in_seconds_with_their_reasons(
         else:
             bodies.append(one.body)
         bodies.append(good(room, neighbour))
-    queues.publish("persist.0", *bodies)
+    queues.publish("persist.chat.0", *bodies)
 
     stored = reader.wait_for(room, len(neighbours))
     expected = {one.mark.decode(): one.reason for one in poison}

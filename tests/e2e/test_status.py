@@ -15,7 +15,7 @@ from tests.contract.rabbit import Rabbit
 from tests.e2e.clients import WRITER, Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
-QUEUES = persist_queues(4)
+QUEUES = persist_queues({"chat": 1, "ski": 1, "ads": 1})
 A_MINUTE_AND_MORE = 90.0
 
 

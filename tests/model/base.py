@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant
 from headrace.core.caller import Caller
 from headrace.core.errors import PoisonRecord
 from headrace.delivery.records import rows_of, sqs_body
-from headrace.queues.names import persist_queue
+from headrace.queues.names import persist_queue, persist_queues
 from tests.model.ledger import SECOND, EventKey, Ledger, events_in, key_of, poison_in
 from tests.model.poison import POISON
 from tests.model.senders import ClientEvent
@@ -112,7 +112,7 @@ class Base(RuleBasedStateMachine):
 
     def run_what_is_due(self) -> None:
         """Deliver until no record is visible."""
-        for queue in map(persist_queue, range(QUEUES)):
+        for queue in persist_queues(QUEUES):
             while self.world.broker.queues[queue]:
                 self.world.deliver(queue, 10)
         self.poll_all()
@@ -176,7 +176,7 @@ class Base(RuleBasedStateMachine):
         before, kind = self.now, sorted(POISON)[len(self.sent) % len(POISON)]
         marker = f"poison-{len(self.ledger.poison)}"
         self.ledger.poison[marker] = kind
-        self.world.put(persist_queue(0), POISON[kind](marker))
+        self.world.put(persist_queue("chat", 0), POISON[kind](marker))
         self.run_what_is_due()
         dead = {each for message in self.world.lane.dead.messages for each in poison_in(message.record.body)}
         assert self.now == before, "poison was dead only after a wait"

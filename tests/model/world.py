@@ -31,7 +31,7 @@ from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
 from tests.worlds.senders import NOW, TABLE
 
-QUEUES = 2
+QUEUES = {"chat": 2}
 DELIVERY_LIMIT = 2
 """Fewer than on AWS, so that runs of about fifty steps park messages."""
 TIMEOUT = 60

@@ -36,8 +36,8 @@ class Permission(NamedTuple):
 class TemplateStack:
     """Resources by logical id, after AWS's own translation; alarms also from the nested stack."""
 
-    def __init__(self, state_dir: Path) -> None:
-        document = translate(TEMPLATE, {}, "us-east-1", state_dir).document
+    def __init__(self, state_dir: Path, **overrides: str) -> None:
+        document = translate(TEMPLATE, overrides, "us-east-1", state_dir).document
         self.parameters: dict[str, Any] = document["Parameters"]
         self.resources: dict[str, Any] = document["Resources"]
         self.rules: dict[str, Any] = document["Rules"]

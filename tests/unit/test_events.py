@@ -110,14 +110,14 @@ def test_records_from_rabbitmq_can_be_stored() -> None:
     event = read("persist_events.rabbitmq.json")
 
     (queue, records), *others = event["rmqMessagesByQueue"].items()
-    assert (queue, others) == ("persist.0::/", [])
+    assert (queue, others) == ("persist.chat.0::/", [])
     bodies = [base64.b64decode(record["data"], validate=True) for record in records]
     assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in bodies]
     assert [stored(body) for body in bodies] == [1, 2]
 
 
 def test_a_batch_from_rabbitmq_may_hold_events_of_every_stream_and_poison() -> None:
-    records = read("persist_events.rabbitmq_mixed.json")["rmqMessagesByQueue"]["persist.0::/"]
+    records = read("persist_events.rabbitmq_mixed.json")["rmqMessagesByQueue"]["persist.chat.0::/"]
     *bodies, poison = [base64.b64decode(record["data"], validate=True) for record in records]
 
     assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in (*bodies, poison)]

@@ -29,7 +29,7 @@ from tests.fakes.storage import MemoryCache, MemoryColumns, MemoryReader, Memory
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context, key_of
 from tests.worlds.ski_world import event
-from tests.worlds.write_path import rabbit_event, sqs_event
+from tests.worlds.write_path import QUEUES, rabbit_event, sqs_event
 
 CLICKS = TableSettings(table="AdClicks", retention_days=30)
 START = "2025-11-21T10:00:30.000000Z"
@@ -78,12 +78,12 @@ class AdsWorld:
 
     def __init__(self, hasher: AddressHasher | None = None) -> None:
         self.clock = FixedClock(START)
-        self.broker = MemoryPublisher(names.persist_queues(4))
+        self.broker = MemoryPublisher(names.persist_queues(QUEUES))
         self.retry = MemoryRetryLane(self.clock)
         self.store = LaggingStore(self.clock)
         self.cache = MemoryCache(self.clock)
         hasher = hasher or AddressHasher(MemorySecrets({"key": "k" * 64}), "key")
-        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, hash_address=hasher.hashed)
+        acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, hash_address=hasher.hashed)
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         late = LateEvents(self.cache, self.clock, SETTLE)
         self.persister = Persister(

@@ -27,7 +27,7 @@ from tests.fakes.ski import MemoryDayCounts, MemoryResorts
 from tests.fakes.storage import MemoryColumns, MemoryReader, MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context, key_of
-from tests.worlds.write_path import rabbit_event, sqs_event
+from tests.worlds.write_path import QUEUES, rabbit_event, sqs_event
 
 RIDES = TableSettings(table="LiftRides", retention_days=30)
 START = "2025-11-21T10:00:00.000000Z"
@@ -99,7 +99,7 @@ class SkiWorld:
 
     def __init__(self) -> None:
         self.clock = FixedClock(START)
-        self.broker = MemoryPublisher(names.persist_queues(4))
+        self.broker = MemoryPublisher(names.persist_queues(QUEUES))
         self.retry = MemoryRetryLane(self.clock)
         self.store = NotingStore()
         self.index = self.store.index = LaggingIndex(self.store, self.clock)
@@ -109,7 +109,7 @@ class SkiWorld:
         self.monotonic = 0.0
         self.context = Context(25)
         gate = SeasonGate(lambda: self.resorts, lambda: self.monotonic)
-        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {SKI.name: gate})
+        acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {SKI.name: gate})
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         self.hook = RideHook(self.counts, self.resorts, self.clock)
         self.persister = Persister(

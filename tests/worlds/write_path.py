@@ -22,7 +22,7 @@ from tests.fakes.storage import MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import CLOCK, TABLE
 
-QUEUES = 4
+QUEUES = {"chat": 4, "ski": 1, "ads": 2}
 ROOM_POST = "POST /rooms/{roomId}/messages"
 BATCH_POST = "POST /messages/batch"
 
@@ -78,7 +78,7 @@ def rabbit_event(bodies: Iterable[bytes | str]) -> dict[str, Any]:
         {"data": body if isinstance(body, str) else base64.b64encode(body).decode(), "redelivered": False}
         for body in bodies
     ]
-    return {"eventSource": "aws:rmq", "rmqMessagesByQueue": {"persist.0::/": records}}
+    return {"eventSource": "aws:rmq", "rmqMessagesByQueue": {"persist.chat.0::/": records}}
 
 
 def sqs_event(records: Iterable[RetryRecord], received: int = 1) -> dict[str, Any]:

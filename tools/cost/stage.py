@@ -49,8 +49,9 @@ def read(name: str) -> Stage:
         localstage.core.errors.TemplateError: there is no such section, or the template cannot be evaluated.
     """
     path = ROOT / "template.yaml"
-    document = parse(path.read_text(encoding="utf-8"), path)
-    values = parameters.values(document["Parameters"], parameters.from_samconfig(ROOT / "samconfig.toml", name))
+    configured = parameters.from_samconfig(ROOT / "samconfig.toml", name)
+    document = parse(path.read_text(encoding="utf-8"), path, configured)
+    values = parameters.values(document["Parameters"], configured)
     resolver = Resolver(document, values, Attributes(_NOWHERE), REGION)
     resources = document["Resources"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Literal, get_origin
 
@@ -18,7 +18,8 @@ from tools.stack_reference.markdown import bullets, code, markdown, page, paragr
 
 UNITS = {"SECONDS": "seconds", "DAYS": "days", "PERCENT": "percent", "EVENT_RATE": "events per second"}
 """By the end of a variable's name."""
-TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", Literal: "text", tuple: "comma list"}
+TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", Literal: "text"}
+TYPES |= {tuple: "comma list", Mapping: "comma list"}
 """By the annotation of a setting, without its parameters."""
 LIBRARIES = {
     "AWS_ENDPOINT_URL_DYNAMODB": "Endpoint that boto3 calls DynamoDB at; empty for AWS.",

@@ -76,7 +76,7 @@ def test_the_interface_endpoints_of_the_template_are_asked_for(ready: Callable[.
             "concurrency",
             [
                 "of 10 concurrent executions 0 can be reserved",
-                "reserves 141",
+                "reserves 111",
                 "--quota-code L-B99A9384 --desired-value 1000",
             ],
         ),

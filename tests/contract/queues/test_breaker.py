@@ -32,13 +32,13 @@ from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 BREAKER = BreakerRule(window=10, probe_seconds=0.5)
-MESSAGE = Outgoing(persist_queue(0), b"hello", "c-1")
+MESSAGE = Outgoing(persist_queue("chat", 0), b"hello", "c-1")
 
 
 def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> None:
     broker = Rabbit()
     secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "guest"})})
-    settings = BrokerSettings(broker_endpoints=(broker.url,), broker_secret_arn="arn")
+    settings = BrokerSettings(broker_endpoints=(broker.url,), broker_secret_arn="arn", persist_queues={"chat": 4})
     unguarded = RabbitPublisher(settings, secrets)
     publisher = GuardedPublisher(unguarded, BREAKER)
     try:

@@ -20,12 +20,12 @@ from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 GUEST = json.dumps({"username": "guest", "password": "guest"})
-NAMES = [*persist_queues(2), PARKED_QUEUE]
+NAMES = [*persist_queues({"chat": 2}), PARKED_QUEUE]
 SECONDS = 2.0
 
 
 def settings(*urls: str) -> BrokerSettings:
-    return BrokerSettings(broker_endpoints=urls, broker_secret_arn="arn", persist_queues=2)
+    return BrokerSettings(broker_endpoints=urls, broker_secret_arn="arn", persist_queues={"chat": 2})
 
 
 def secrets(text: str = GUEST) -> MemorySecrets:
@@ -48,11 +48,11 @@ def test_depths_equal_the_message_counts_of_the_broker(url: str) -> None:
     channel = connection.channel()
     channel.confirm_delivery()
     for _ in range(3):
-        channel.basic_publish(PERSIST_EXCHANGE, "persist.1", b"kept", BasicProperties(delivery_mode=2))
-    channel.basic_consume("persist.0", lambda *_: None)
+        channel.basic_publish(PERSIST_EXCHANGE, "persist.chat.1", b"kept", BasicProperties(delivery_mode=2))
+    channel.basic_consume("persist.chat.0", lambda *_: None)
     connection.process_data_events(0)
 
-    expected = {"persist.0": QueueDepth(0, 1), "persist.1": QueueDepth(3, 0), PARKED_QUEUE: QueueDepth(0, 0)}
+    expected = {"persist.chat.0": QueueDepth(0, 1), "persist.chat.1": QueueDepth(3, 0), PARKED_QUEUE: QueueDepth(0, 0)}
     deadline = time.monotonic() + 15
     while (found := queue_depths(settings(url), secrets(), NAMES, SECONDS)) != expected:
         assert time.monotonic() < deadline, found
@@ -61,21 +61,23 @@ def test_depths_equal_the_message_counts_of_the_broker(url: str) -> None:
 
 def test_a_missing_queue_is_reported_beside_the_depths_of_the_others(url: str) -> None:
     with BlockingConnection(URLParameters(url)) as connection:
-        connection.channel().queue_delete("persist.0")
+        connection.channel().queue_delete("persist.chat.0")
 
     found = queue_depths(settings(url), secrets(), NAMES, SECONDS)
 
     assert found == {
-        "persist.0": "there is no such queue",
-        "persist.1": QueueDepth(0, 0),
+        "persist.chat.0": "there is no such queue",
+        "persist.chat.1": QueueDepth(0, 0),
         PARKED_QUEUE: QueueDepth(0, 0),
     }
 
 
 def test_reading_depths_declares_no_queue(url: str) -> None:
-    queue_depths(settings(url), secrets(), ["persist.7"], SECONDS)
+    queue_depths(settings(url), secrets(), ["persist.chat.7"], SECONDS)
 
-    assert queue_depths(settings(url), secrets(), ["persist.7"], SECONDS) == {"persist.7": "there is no such queue"}
+    assert queue_depths(settings(url), secrets(), ["persist.chat.7"], SECONDS) == {
+        "persist.chat.7": "there is no such queue"
+    }
 
 
 def test_outdated_credentials_are_read_again(rabbit: Rabbit, url: str) -> None:
@@ -83,7 +85,7 @@ def test_outdated_credentials_are_read_again(rabbit: Rabbit, url: str) -> None:
     renewed.text("arn")
     renewed.values["arn"] = GUEST
 
-    assert queue_depths(settings(url), renewed, ["persist.0"], SECONDS) == {"persist.0": QueueDepth(0, 0)}
+    assert queue_depths(settings(url), renewed, ["persist.chat.0"], SECONDS) == {"persist.chat.0": QueueDepth(0, 0)}
 
 
 def test_an_unavailable_broker_is_an_error() -> None:

@@ -140,14 +140,14 @@ class PersistQueue(Protocol):
 
 class PersistInMemory:
     def __init__(self) -> None:
-        self._broker = MemoryPublisher(persist_queues(1), LIMIT)
+        self._broker = MemoryPublisher(persist_queues({"chat": 1}), LIMIT)
 
     def publish(self, body: str) -> None:
-        assert self._broker.publish([Outgoing("persist.0", body.encode(), "c")]) == [None]
+        assert self._broker.publish([Outgoing("persist.chat.0", body.encode(), "c")]) == [None]
 
     def deliver_and_give_back(self) -> list[str]:
-        bodies = [each.body.decode() for each in self._broker.deliver("persist.0", 10)]
-        self._broker.give_back("persist.0")
+        bodies = [each.body.decode() for each in self._broker.deliver("persist.chat.0", 10)]
+        self._broker.give_back("persist.chat.0")
         return bodies
 
     def parked(self) -> list[str]:
@@ -156,7 +156,7 @@ class PersistInMemory:
 
 class PersistOnRabbit:
     def __init__(self, url: str) -> None:
-        settings = BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=1)
+        settings = BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues={"chat": 1})
         secrets = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
         declare(settings, secrets, seconds=20, delivery_limit=LIMIT)
         self.connection = BlockingConnection(URLParameters(url))
@@ -164,11 +164,11 @@ class PersistOnRabbit:
         self._channel.confirm_delivery()
 
     def publish(self, body: str) -> None:
-        self._channel.basic_publish(PERSIST_EXCHANGE, "persist.0", body.encode(), mandatory=True)
+        self._channel.basic_publish(PERSIST_EXCHANGE, "persist.chat.0", body.encode(), mandatory=True)
 
     def deliver_and_give_back(self) -> list[str]:
         bodies, tag = [], 0
-        while (got := self._channel.basic_get("persist.0"))[0] is not None:
+        while (got := self._channel.basic_get("persist.chat.0"))[0] is not None:
             bodies.append(got[2].decode())
             tag = got[0].delivery_tag
         self._channel.basic_nack(tag, multiple=True, requeue=True)

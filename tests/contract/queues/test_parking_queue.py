@@ -10,6 +10,7 @@ import pytest
 from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 
+from headrace.core.envelope import Envelope
 from headrace.core.errors import BrokerUnavailable
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.rabbitmq.parked import ParkingQueue, origin_queue
@@ -21,7 +22,7 @@ from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
-QUEUES = 2
+QUEUES = {"chat": 2, "ski": 1}
 FAST = 1000.0
 LIMIT = 2
 """Redeliveries that park a message."""
@@ -80,16 +81,16 @@ def taken(channel: BlockingChannel, queue: str) -> list[tuple[bytes, BasicProper
 
 
 def test_parked_messages_return_to_their_origin_queue_unchanged(vhost: str, channel: BlockingChannel) -> None:
-    park(channel, "persist.1", b"one", b"two")
-    park(channel, "persist.0", b"three")
+    park(channel, "persist.chat.1", b"one", b"two")
+    park(channel, "persist.chat.0", b"three")
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
     assert parking_queue.depth() == 3
     came = parking_queue.requeue("main", 100, FAST, 10)
 
     assert (came.returned, came.left, came.failure) == (3, 0, "")
-    assert sorted(body for body, _ in taken(channel, "persist.1")) == [b"one", b"two"]
-    ((body, properties),) = taken(channel, "persist.0")
+    assert sorted(body for body, _ in taken(channel, "persist.chat.1")) == [b"one", b"two"]
+    ((body, properties),) = taken(channel, "persist.chat.0")
     assert (body, properties.correlation_id, properties.delivery_mode) == (b"three", "c-1", 2)
     assert set(properties.headers or {}) <= {"x-delivery-count"}
     assert declare(settings(vhost), SECRETS, delivery_limit=LIMIT).parked == 0
@@ -97,19 +98,19 @@ def test_parked_messages_return_to_their_origin_queue_unchanged(vhost: str, chan
 
 def test_a_message_that_is_parked_again_is_requeued_again(vhost: str, channel: BlockingChannel) -> None:
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
-    park(channel, "persist.1", b"one")
+    park(channel, "persist.chat.1", b"one")
     parking_queue.requeue("main", 100, FAST, 10)
     while depth(channel, PARKED_QUEUE) == 0:
-        method, _, _ = channel.basic_get("persist.1")
+        method, _, _ = channel.basic_get("persist.chat.1")
         if method is not None:
             channel.basic_nack(method.delivery_tag, requeue=True)
 
     assert parking_queue.requeue("main", 100, FAST, 10).returned == 1
-    assert [body for body, _ in taken(channel, "persist.1")] == [b"one"]
+    assert [body for body, _ in taken(channel, "persist.chat.1")] == [b"one"]
 
 
 def test_requeueing_respects_its_limit_and_its_deadline(vhost: str, channel: BlockingChannel) -> None:
-    park(channel, "persist.1", *(str(number).encode() for number in range(6)))
+    park(channel, "persist.chat.1", *(str(number).encode() for number in range(6)))
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
     limited = parking_queue.requeue("main", 2, FAST, 10)
@@ -120,18 +121,18 @@ def test_requeueing_respects_its_limit_and_its_deadline(vhost: str, channel: Blo
 
 
 def test_an_unroutable_message_stays_parked(vhost: str, channel: BlockingChannel) -> None:
-    park(channel, "persist.1", b"one", b"two")
-    channel.queue_unbind("persist.1", PERSIST_EXCHANGE, "persist.1")
+    park(channel, "persist.chat.1", b"one", b"two")
+    channel.queue_unbind("persist.chat.1", PERSIST_EXCHANGE, "persist.chat.1")
     parking_queue = ParkingQueue(settings(vhost), SECRETS, MemoryRetryLane())
 
     came = parking_queue.requeue("main", 100, FAST, 10)
 
-    assert (came.returned, came.failure) == (0, "no queue is bound for persist.1")
+    assert (came.returned, came.failure) == (0, "no queue is bound for persist.chat.1")
     assert parking_queue.depth() == 2
 
 
 def test_parked_messages_can_go_to_the_retry_lane_and_stay_if_it_refuses(vhost: str, channel: BlockingChannel) -> None:
-    park(channel, "persist.1", b"one", b"two")
+    park(channel, "persist.chat.1", b"one", b"two")
     retry = MemoryRetryLane()
     parking_queue = ParkingQueue(settings(vhost), SECRETS, retry)
 
@@ -150,7 +151,7 @@ def test_parked_messages_can_go_to_the_retry_lane_and_stay_if_it_refuses(vhost: 
 
 
 def test_declaring_the_topology_counts_parked_messages(vhost: str, channel: BlockingChannel) -> None:
-    park(channel, "persist.0", b"one", b"two")
+    park(channel, "persist.chat.0", b"one", b"two")
 
     assert declare(settings(vhost), SECRETS, delivery_limit=LIMIT).parked == 2
 
@@ -166,12 +167,18 @@ def test_without_a_broker_or_its_queue_the_depth_is_an_error(vhost: str, channel
 @pytest.mark.parametrize(
     ("headers", "home"),
     [
-        ({"x-death": [{"queue": "persist.1"}]}, "persist.1"),
-        ({"x-death": [{"queue": "gone", "routing-keys": ["persist.1"]}]}, "persist.1"),
-        ({"x-death": [{"queue": "other"}, {"queue": "persist.0"}]}, "persist.0"),
-        ({"x-death": [{"queue": "persist.7"}]}, "persist.1"),
-        ({}, "persist.1"),
+        ({"x-death": [{"queue": "persist.chat.1"}]}, "persist.chat.1"),
+        ({"x-death": [{"queue": "gone", "routing-keys": ["persist.chat.1"]}]}, "persist.chat.1"),
+        ({"x-death": [{"queue": "other"}, {"queue": "persist.chat.0"}]}, "persist.chat.0"),
+        ({"x-death": [{"queue": "persist.ads.0"}]}, "persist.chat.1"),
+        ({}, "persist.chat.1"),
     ],
 )
 def test_a_message_without_an_origin_gets_a_queue(headers: dict[str, object], home: str) -> None:
     assert origin_queue(headers, json.dumps("body").encode(), QUEUES) == home
+
+
+def test_an_event_whose_queue_is_gone_gets_a_queue_of_its_stream() -> None:
+    body = Envelope("ski", "c-1", "2025-11-21T10:00:00.000000Z", [{}]).encode()
+
+    assert origin_queue({"x-death": [{"queue": "persist.3"}]}, body, QUEUES) == "persist.ski.0"

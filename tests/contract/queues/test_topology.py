@@ -44,12 +44,12 @@ def channel(vhost: str) -> Iterator[BlockingChannel]:
 
 
 def settings(url: str, queues: int = 2) -> BrokerSettings:
-    return BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=queues)
+    return BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues={"chat": queues})
 
 
 def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, channel: BlockingChannel) -> None:
     first = declare(settings(vhost), SECRETS, seconds=20)
-    channel.basic_publish(PERSIST_EXCHANGE, "persist.1", b"kept")
+    channel.basic_publish(PERSIST_EXCHANGE, "persist.chat.1", b"kept")
 
     again = declare(settings(vhost), SECRETS)
 
@@ -59,24 +59,24 @@ def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, 
         "exchange headrace.parked",
         "queue parked",
         "exchange headrace.events",
-        "queue persist.0",
-        "queue persist.1",
+        "queue persist.chat.0",
+        "queue persist.chat.1",
         "exchange headrace.live",
         "queue live.0",
         "queue live.1",
     ]
-    assert channel.basic_get("persist.1")[2] == b"kept"
+    assert channel.basic_get("persist.chat.1")[2] == b"kept"
 
 
 def test_missing_queues_and_bindings_are_declared_again(vhost: str, channel: BlockingChannel) -> None:
     declare(settings(vhost), SECRETS)
-    channel.queue_delete("persist.0")
-    channel.queue_unbind("persist.1", PERSIST_EXCHANGE, "persist.1")
+    channel.queue_delete("persist.chat.0")
+    channel.queue_unbind("persist.chat.1", PERSIST_EXCHANGE, "persist.chat.1")
 
     declare(settings(vhost), SECRETS)
 
     channel.confirm_delivery()
-    for queue in ("persist.0", "persist.1"):
+    for queue in ("persist.chat.0", "persist.chat.1"):
         channel.basic_publish(PERSIST_EXCHANGE, queue, b"routed", mandatory=True)
 
 
@@ -85,22 +85,22 @@ def test_more_queues_can_be_added(vhost: str, channel: BlockingChannel) -> None:
 
     declare(settings(vhost, queues=5), SECRETS)
 
-    assert channel.queue_declare("persist.4", passive=True).method.queue == "persist.4"
+    assert channel.queue_declare("persist.chat.4", passive=True).method.queue == "persist.chat.4"
 
 
 def test_a_conflicting_declaration_is_reported_and_the_others_succeed(vhost: str, channel: BlockingChannel) -> None:
-    channel.queue_declare("persist.0", durable=True)
+    channel.queue_declare("persist.chat.0", durable=True)
     channel.exchange_declare(PARKED_EXCHANGE, "topic", durable=True)
 
     report = declare(settings(vhost), SECRETS)
 
     assert [difference.split(" exists")[0] for difference in report.differs] == [
         "exchange headrace.parked",
-        "queue persist.0",
+        "queue persist.chat.0",
     ]
-    assert "queue persist.1" in report.declared
+    assert "queue persist.chat.1" in report.declared
     channel.confirm_delivery()
-    channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"routed", mandatory=True)
+    channel.basic_publish(PERSIST_EXCHANGE, "persist.chat.0", b"routed", mandatory=True)
 
 
 def test_a_live_queue_that_cannot_be_used_is_reported_and_fails_no_deployment(
@@ -117,18 +117,18 @@ def test_a_live_queue_that_cannot_be_used_is_reported_and_fails_no_deployment(
 
 
 def test_a_persist_queue_that_cannot_be_used_is_missing(vhost: str, channel: BlockingChannel) -> None:
-    channel.queue_declare("persist.0", exclusive=True)
+    channel.queue_declare("persist.chat.0", exclusive=True)
 
-    assert declare(settings(vhost), SECRETS).missing[0].startswith("queue persist.0 cannot be used")
+    assert declare(settings(vhost), SECRETS).missing[0].startswith("queue persist.chat.0 cannot be used")
 
 
 def test_queues_that_no_mapping_reads_are_named(vhost: str, channel: BlockingChannel) -> None:
     first = declare(settings(vhost), SECRETS)
-    channel.basic_consume("persist.1", lambda *_: None)
+    channel.basic_consume("persist.chat.1", lambda *_: None)
     channel.basic_consume("live.0", lambda *_: None)
 
-    assert first.unread == ["persist.0", "persist.1", "live.0", "live.1"]
-    assert declare(settings(vhost), SECRETS).unread == ["persist.0", "live.1"]
+    assert first.unread == ["persist.chat.0", "persist.chat.1", "live.0", "live.1"]
+    assert declare(settings(vhost), SECRETS).unread == ["persist.chat.0", "live.1"]
 
 
 def test_a_queue_without_at_least_once_dead_lettering_is_reported(vhost: str, channel: BlockingChannel) -> None:
@@ -138,7 +138,7 @@ def test_a_queue_without_at_least_once_dead_lettering_is_reported(vhost: str, ch
         "x-overflow": "reject-publish",
         "x-dead-letter-exchange": PARKED_EXCHANGE,
     }
-    channel.queue_declare("persist.0", durable=True, arguments=arguments)
+    channel.queue_declare("persist.chat.0", durable=True, arguments=arguments)
 
     report = declare(settings(vhost), SECRETS)
 

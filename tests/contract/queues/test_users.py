@@ -19,7 +19,7 @@ from headrace.queues.rabbitmq.publisher import RabbitLivePublisher, RabbitPublis
 from headrace.queues.rabbitmq.topology import queue_depths
 from headrace.queues.rabbitmq.users import ensure_users
 from headrace.runtime.settings import BrokerSettings, BrokerUsersSettings
-from tests.contract.rabbit import GUEST, Rabbit, drain, outgoing
+from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, outgoing
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
@@ -45,6 +45,7 @@ def settings(
     return BrokerUsersSettings(
         broker_endpoints=(rabbit.url,),
         broker_secret_arn=user,
+        persist_queues=QUEUES,
         broker_console_urls=(console or rabbit.console_url,),
         broker_publisher_secret_arn=publisher,
         broker_consumer_secret_arn="consumer",
@@ -92,7 +93,8 @@ def accepts(rabbit: Rabbit, username: str, password: str = PASSWORD) -> bool:
 def test_the_publisher_publishes_events_and_live_copies(rabbit: Rabbit, secrets: MemorySecrets) -> None:
     publisher = publisher_of(rabbit, secrets)
     live = RabbitLivePublisher(
-        BrokerSettings(broker_endpoints=(rabbit.url,), broker_secret_arn="publisher"), MemorySecrets(secrets.values)
+        BrokerSettings(broker_endpoints=(rabbit.url,), broker_secret_arn="publisher", persist_queues=QUEUES),
+        MemorySecrets(secrets.values),
     )
 
     assert publisher.publish([outgoing("1"), outgoing("2", queue=3)]) == [None, None]
@@ -106,26 +108,26 @@ def test_the_publisher_publishes_events_and_live_copies(rabbit: Rabbit, secrets:
 
 
 ANYTHING_ELSE: dict[str, Callable[[BlockingChannel], object]] = {
-    "publish to the default exchange": lambda channel: channel.basic_publish("", "persist.0", b"no"),
+    "publish to the default exchange": lambda channel: channel.basic_publish("", "persist.chat.0", b"no"),
     "publish to parked": lambda channel: channel.basic_publish(PARKED_EXCHANGE, "", b"no"),
-    "publish to amq.direct": lambda channel: channel.basic_publish("amq.direct", "persist.0", b"no"),
+    "publish to amq.direct": lambda channel: channel.basic_publish("amq.direct", "persist.chat.0", b"no"),
     "read parked": lambda channel: channel.basic_get(PARKED_QUEUE),
-    "declare a queue": lambda channel: channel.queue_declare("persist.9", durable=True),
+    "declare a queue": lambda channel: channel.queue_declare("persist.chat.9", durable=True),
     "declare a queue with a generated name": lambda channel: channel.queue_declare("", exclusive=True),
     "declare an exchange": lambda channel: channel.exchange_declare("headrace.other"),
-    "delete a queue": lambda channel: channel.queue_delete("persist.0"),
+    "delete a queue": lambda channel: channel.queue_delete("persist.chat.0"),
     "delete an exchange": lambda channel: channel.exchange_delete(PERSIST_EXCHANGE),
-    "bind": lambda channel: channel.queue_bind("persist.0", PERSIST_EXCHANGE, "other"),
-    "unbind": lambda channel: channel.queue_unbind("persist.0", PERSIST_EXCHANGE, "persist.0"),
+    "bind": lambda channel: channel.queue_bind("persist.chat.0", PERSIST_EXCHANGE, "other"),
+    "unbind": lambda channel: channel.queue_unbind("persist.chat.0", PERSIST_EXCHANGE, "persist.chat.0"),
 }
 READS: dict[str, Callable[[BlockingChannel], object]] = {
-    "consume": lambda channel: channel.basic_consume("persist.0", lambda *_: None),
+    "consume": lambda channel: channel.basic_consume("persist.chat.0", lambda *_: None),
     "consume live": lambda channel: channel.basic_consume("live.0", lambda *_: None),
-    "get": lambda channel: channel.basic_get("persist.0"),
-    "purge": lambda channel: channel.queue_purge("persist.0"),
+    "get": lambda channel: channel.basic_get("persist.chat.0"),
+    "purge": lambda channel: channel.queue_purge("persist.chat.0"),
 }
 WRITES: dict[str, Callable[[BlockingChannel], object]] = {
-    "publish": lambda channel: channel.basic_publish(PERSIST_EXCHANGE, "persist.0", b"no"),
+    "publish": lambda channel: channel.basic_publish(PERSIST_EXCHANGE, "persist.chat.0", b"no"),
     "publish live": lambda channel: channel.basic_publish(LIVE_EXCHANGE, "live.0", b"no"),
 }
 
@@ -143,12 +145,12 @@ def test_the_consumer_may_only_read(rabbit: Rabbit, action: str) -> None:
 def test_the_consumer_takes_acknowledges_and_returns_messages(rabbit: Rabbit) -> None:
     with connected(rabbit, "guest", "guest") as channel:
         for body in (b"1", b"2"):
-            channel.basic_publish(PERSIST_EXCHANGE, "persist.0", body, BasicProperties(delivery_mode=2))
+            channel.basic_publish(PERSIST_EXCHANGE, "persist.chat.0", body, BasicProperties(delivery_mode=2))
 
     with connected(rabbit, CONSUMER) as channel:
         channel.basic_qos(prefetch_count=10)
-        assert channel.queue_declare("persist.0", passive=True).method.queue == "persist.0"
-        received = channel.consume("persist.0", inactivity_timeout=10)
+        assert channel.queue_declare("persist.chat.0", passive=True).method.queue == "persist.chat.0"
+        received = channel.consume("persist.chat.0", inactivity_timeout=10)
         for expected, settle in ((b"1", channel.basic_ack), (b"2", channel.basic_nack)):
             method, _, body = next(received)
             assert body == expected
@@ -233,6 +235,7 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     monkeypatch.setattr(operations, "secrets", lambda: secrets)
     monkeypatch.setenv("BROKER_ENDPOINTS", rabbit.url)
     monkeypatch.setenv("BROKER_SECRET_ARN", "arn")
+    monkeypatch.setenv("PERSIST_QUEUES", "chat=4")
     monkeypatch.setenv("BROKER_PUBLISHER_SECRET_ARN", "publisher")
     monkeypatch.setenv("BROKER_CONSUMER_SECRET_ARN", "consumer")
     monkeypatch.setenv("BROKER_CONSOLE_URLS", f"http://127.0.0.1:{free_port()}")
@@ -242,7 +245,7 @@ def test_queues_are_declared_and_measured_although_users_cannot_be_made(
     assert report.missing == [
         "the users of publishers and mappings: the broker's management API is unavailable: NewConnectionError"
     ]
-    assert "queue persist.0" in report.declared
+    assert "queue persist.chat.0" in report.declared
     assert report.parked == 0
     monkeypatch.setenv("BROKER_CONSOLE_URLS", rabbit.console_url)
     assert operations.declare_topology(0.0).missing == []

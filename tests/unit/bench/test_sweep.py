@@ -27,11 +27,12 @@ def model(template: Path, state: Path) -> StageModel:
 
 def setting_of(stage: StageModel) -> Setting:
     """The setting that a stage of this model has."""
-    mappings = [each for each in stage.rabbitmq_mappings.values() if each.function_id == "PersistEvents"]
+    mappings = [each for each in stage.rabbitmq_mappings.values() if "chat" in each.queue]
     ((batch, window),) = {(each.batch_size, each.window) for each in mappings}
     queues = {stage.functions[name].environment["PERSIST_QUEUES"] for name in ("ReceiveFrame", "ReceiveHttp")}
     writers = stage.functions["PersistEvents"].environment.get("PERSIST_PARALLEL_WRITES", "8")
-    return Setting(batch, window, int(queues.pop()), int(writers))
+    assert queues == {f"chat={len(mappings)},ski=1,ads=1"}
+    return Setting(batch, window, len(mappings), int(writers))
 
 
 def point(setting: Setting, rate: float, lost: int = 0) -> Point:
@@ -69,7 +70,7 @@ def test_given_lists_are_combined_and_the_others_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"queues": "1,9"}, "QUEUES has whole numbers from 1 to 4, not '9'"),
+        ({"queues": "1,9"}, "QUEUES has 1, 2, 4, 8, 16, 32 or 64, not '9'"),
         ({"batches": "0"}, "BATCHES has whole numbers from 1 to 10000, not '0'"),
         ({"windows": "none"}, "WINDOWS has whole numbers from 0 to 300, or unset, not 'none'"),
         ({"writers": "8,"}, "WRITERS has whole numbers from 1 to 64, not ''"),

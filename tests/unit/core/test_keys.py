@@ -115,7 +115,7 @@ def test_a_replayed_event_has_the_same_shard_and_the_same_queue(event_id: str, c
     """Fault 6: a random shard per write."""
     assert keys.bucket_id(event_id, count) == keys.bucket_id(event_id, count)
     assert keys.bucket_id(event_id, count) in keys.shard_names(count)
-    assert names.queue_name(event_id, count) in names.persist_queues(count)
+    assert names.queue_name("chat", event_id, {"chat": count}) in names.persist_queues({"chat": count})
 
 
 @given(st.text(max_size=50))
@@ -128,14 +128,14 @@ def test_a_tag_is_the_beginning_of_the_hash_in_base32(subject: str) -> None:
 
 def test_hashes_are_the_same_in_every_process_and_version() -> None:
     assert keys.bucket_id("m-1", 8) == "005"
-    assert names.queue_name("m-1", 4) == "persist.0"
+    assert names.queue_name("chat", "m-1", {"chat": 4}) == "persist.chat.0"
     assert keys.sender_tag("alice") == "fpmansl7byak"
 
 
 def test_events_of_one_queue_spread_over_all_shards() -> None:
     ids = [times.new_message_id(number * 1000) for number in range(4000)]
 
-    spread = Counter((names.queue_name(each, 4), keys.bucket_id(each, 8)) for each in ids)
+    spread = Counter((names.queue_name("chat", each, {"chat": 4}), keys.bucket_id(each, 8)) for each in ids)
 
     assert len(spread) == 32
     assert max(spread.values()) < 2 * min(spread.values())

@@ -88,7 +88,7 @@ def test_a_hook_of_a_stream_sees_no_rows_of_other_streams() -> None:
     minute = "2025-11-21T10:00:00.000000Z"
 
     write_path.persist(
-        *write_path.broker.bodies(), Envelope("probe", "c", minute, [probe("persist.0", minute)]).encode()
+        *write_path.broker.bodies(), Envelope("probe", "c", minute, [probe("persist.chat.0", minute)]).encode()
     )
 
     assert (chats.items, probes.items) == (["chat m-2"], ["probe None"])

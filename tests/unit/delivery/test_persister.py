@@ -18,7 +18,7 @@ from headrace.queues.sqs import MESSAGE_BYTES, from_text, to_text
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
-from tests.worlds.write_path import WritePath, sqs_event
+from tests.worlds.write_path import QUEUES, WritePath, sqs_event
 
 
 def event(message_id: str = "m-1", **fields: Any) -> dict[str, Any]:
@@ -262,7 +262,9 @@ def test_another_senders_event_with_the_same_id_changes_no_row() -> None:
     """P12: an attacker's event with another sender's id and time."""
     write_path = WritePath()
     for subject in ("alice", "mallory"):
-        Acceptor(write_path.broker, write_path.retry, 4, CLOCK).accept(CHAT, caller(subject), [message()], "c", Meter())
+        Acceptor(write_path.broker, write_path.retry, QUEUES, CLOCK).accept(
+            CHAT, caller(subject), [message()], "c", Meter()
+        )
 
     write_path.persist(*write_path.broker.bodies())
 

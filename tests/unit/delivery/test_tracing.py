@@ -69,7 +69,7 @@ def batch(*messages: QueuedMessage, redelivered: bool = False) -> dict[str, Any]
         }
         for each in messages
     ]
-    return {"rmqMessagesByQueue": {"persist.0::/": records}}
+    return {"rmqMessagesByQueue": {"persist.chat.0::/": records}}
 
 
 def published(world: WritePath) -> list[QueuedMessage]:
@@ -146,7 +146,7 @@ def test_an_event_without_a_broker_goes_to_the_retry_lane_with_its_id(lines: Lin
 def test_redelivered_records_are_traced_without_being_read(lines: Lines) -> None:
     """They may have crashed the function, so that only their AMQP properties are looked at."""
     world = WritePath()
-    poison = QueuedMessage("persist.0", b"\xff not an envelope", "r-9")
+    poison = QueuedMessage("persist.chat.0", b"\xff not an envelope", "r-9")
 
     world.persister.main_lane(batch(poison, redelivered=True), lambda: 60, INVOCATION)
 
@@ -159,7 +159,7 @@ def test_redelivered_records_are_traced_without_being_read(lines: Lines) -> None
 def test_an_id_that_sqs_may_refuse_is_left_out(foreign: Any) -> None:
     """Else a foreign message would block its batch: SQS takes no empty attribute and no control character."""
     world = WritePath()
-    event = batch(QueuedMessage("persist.0", b"not an envelope", foreign))
+    event = batch(QueuedMessage("persist.chat.0", b"not an envelope", foreign))
 
     world.persister.main_lane(event, lambda: 60)
 
@@ -203,7 +203,7 @@ def test_a_dead_event_has_the_id_of_its_request(lines: Lines) -> None:
 def test_a_line_has_no_correlation_id_of_an_earlier_batch(lines: Lines) -> None:
     world = WritePath()
 
-    world.persister.main_lane(batch(QueuedMessage("persist.0", b"not an envelope", "")), lambda: 60)
+    world.persister.main_lane(batch(QueuedMessage("persist.chat.0", b"not an envelope", "")), lambda: 60)
 
     assert all("correlation_id" not in line for line in lines.metrics())
 

@@ -79,9 +79,9 @@ def test_who_returned_messages_is_logged(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_an_answer_says_why_requeueing_stopped_early() -> None:
-    queue = ParkingQueue(RequeueResult(1, 2, "persist.1 takes no messages now"))
+    queue = ParkingQueue(RequeueResult(1, 2, "persist.chat.1 takes no messages now"))
 
-    assert call(queue, RETURN, {})[1]["failure"] == "persist.1 takes no messages now"
+    assert call(queue, RETURN, {})[1]["failure"] == "persist.chat.1 takes no messages now"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW
 
 CONSUMED = QueueDepth(ready=3, consumers=1)
-QUEUES = {"persist.0": CONSUMED, "persist.1": CONSUMED, "parked": QueueDepth(0, 0)}
+QUEUES = {"persist.chat.0": CONSUMED, "persist.chat.1": CONSUMED, "parked": QueueDepth(0, 0)}
 NOTHING = {"waiting": 0, "inFlight": 0, "delayed": 0}
 ROUTES = routes_of("read_status")
 MODEL: TypeAdapter[Any] = TypeAdapter(ROUTES["GET /status"].answer)
@@ -49,7 +49,7 @@ def status(clock: Clock = CLOCK, seconds: float = ASK_SECONDS, **asks: Any) -> P
         "retry": NOTHING,
         "dead": NOTHING,
         "breakers": [],
-        "probes": {"persist.0": RECENT, "persist.1": RECENT},
+        "probes": {"persist.chat.0": RECENT, "persist.chat.1": RECENT},
     }
     each = {name: asks.get(name, value) for name, value in well.items()}
     ways = {name: ask if callable(ask) else lambda ask=ask: ask for name, ask in each.items()}
@@ -74,7 +74,10 @@ def test_the_status_of_a_healthy_stage_is_ok_in_every_field() -> None:
         "lanes": {
             "main": {
                 "state": "ok",
-                "queues": {"persist.0": {"ready": 3, "consumers": 1}, "persist.1": {"ready": 3, "consumers": 1}},
+                "queues": {
+                    "persist.chat.0": {"ready": 3, "consumers": 1},
+                    "persist.chat.1": {"ready": 3, "consumers": 1},
+                },
             },
             "retry": {"state": "empty", **NOTHING},
             "dead": {"state": "empty", **NOTHING},
@@ -84,8 +87,8 @@ def test_the_status_of_a_healthy_stage_is_ok_in_every_field() -> None:
         "probes": {
             "state": "ok",
             "queues": {
-                "persist.0": {"state": "ok", "newest": RECENT, "ageSeconds": 58},
-                "persist.1": {"state": "ok", "newest": RECENT, "ageSeconds": 58},
+                "persist.chat.0": {"state": "ok", "newest": RECENT, "ageSeconds": 58},
+                "persist.chat.1": {"state": "ok", "newest": RECENT, "ageSeconds": 58},
             },
         },
     }
@@ -109,8 +112,8 @@ def test_with_both_lanes_unavailable_no_lane_accepts_events() -> None:
 @pytest.mark.parametrize(
     ("asks", "reason"),
     [
-        ({"queues": {**QUEUES, "persist.1": "there is no such queue"}}, "persist.1: there is no such queue"),
-        ({"queues": {**QUEUES, "persist.0": QueueDepth(9, 0)}}, "persist.0: it has no consumer"),
+        ({"queues": {**QUEUES, "persist.chat.1": "there is no such queue"}}, "persist.chat.1: there is no such queue"),
+        ({"queues": {**QUEUES, "persist.chat.0": QueueDepth(9, 0)}}, "persist.chat.0: it has no consumer"),
         ({"breakers": [breaker("open"), breaker("closed")]}, "the broker's breaker is not closed in 1 environments"),
     ],
 )
@@ -144,9 +147,9 @@ def test_breakers_of_tables_are_listed_and_leave_the_main_lane_as_it_is() -> Non
     ],
 )
 def test_a_probe_not_seen_for_two_minutes_is_missing(newest: str | None, state: str) -> None:
-    found = body(probes={"persist.0": RECENT, "persist.1": newest})["probes"]
+    found = body(probes={"persist.chat.0": RECENT, "persist.chat.1": newest})["probes"]
 
-    assert (found["state"], found["queues"]["persist.0"]["state"]) == (state, "ok")
+    assert (found["state"], found["queues"]["persist.chat.0"]["state"]) == (state, "ok")
 
 
 @pytest.mark.parametrize(

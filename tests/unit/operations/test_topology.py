@@ -20,7 +20,7 @@ def test_a_scheduled_run_does_not_wait_and_returns_what_was_declared(
 ) -> None:
     waited: list[float] = []
     report = Report(
-        ["queue a", "queue b"], ["queue b has another form"], [], 7, ["persist.0", "live.1"], ["user u is made"]
+        ["queue a", "queue b"], ["queue b has another form"], [], 7, ["persist.chat.0", "live.1"], ["user u is made"]
     )
 
     found = declare_for({"time": "2025-11-21T10:00:00Z"}, lambda seconds: waited.append(seconds) or report)
@@ -41,7 +41,7 @@ def test_a_deployment_reports_no_queue_that_its_mappings_do_not_read_yet(
 ) -> None:
     monkeypatch.setattr(topology, "_put", lambda _url, _body: None)
 
-    declare_for(CREATE, lambda _: Report(["queue persist.0"], parked=0, unread=["persist.0"]))
+    declare_for(CREATE, lambda _: Report(["queue persist.chat.0"], parked=0, unread=["persist.chat.0"]))
 
     assert caplog.messages == []
     assert "UnreadQueues" not in json.loads(capsys.readouterr().out)
@@ -58,9 +58,9 @@ def test_only_a_repaired_user_is_a_warning(monkeypatch: pytest.MonkeyPatch, capl
 
 
 def test_a_queue_that_is_missing_is_an_error() -> None:
-    report = Report(missing=["queue persist.0 is missing: refused"])
+    report = Report(missing=["queue persist.chat.0 is missing: refused"])
 
-    with pytest.raises(ConfigurationError, match=r"persist\.0 is missing"):
+    with pytest.raises(ConfigurationError, match=r"persist\.chat\.0 is missing"):
         declare_for({}, lambda _: report)
 
 

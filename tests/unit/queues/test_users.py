@@ -21,6 +21,7 @@ from tests.fakes.secrets import MemorySecrets
 SETTINGS = BrokerUsersSettings(
     broker_endpoints=("amqps://broker:5671/chat",),
     broker_secret_arn="administrator",
+    persist_queues={"chat": 1},
     broker_publisher_secret_arn="publisher",
     broker_consumer_secret_arn="consumer",
 )
@@ -167,7 +168,7 @@ def test_an_unavailable_api_is_tried_again_only_while_a_stack_is_deployed(
 
 def test_the_api_is_at_the_brokers_host_unless_a_url_is_given() -> None:
     other = {"BROKER_ENDPOINTS": "amqps://broker:5671", "BROKER_SECRET_ARN": "a"}
-    other |= {"BROKER_PUBLISHER_SECRET_ARN": "p", "BROKER_CONSUMER_SECRET_ARN": "c"}
+    other |= {"BROKER_PUBLISHER_SECRET_ARN": "p", "BROKER_CONSUMER_SECRET_ARN": "c", "PERSIST_QUEUES": "chat=1"}
 
     def url(text: str) -> str:
         return console_url(BrokerUsersSettings.read(other | {"BROKER_CONSOLE_URLS": text}))
@@ -180,7 +181,7 @@ def test_the_api_is_at_the_brokers_host_unless_a_url_is_given() -> None:
             url(refused)
 
 
-QUEUES = [*names.persist_queues(64), *names.live_queues()]
+QUEUES = ["persist.0", *names.persist_queues({"chat": 64, "ski": 1}), *names.live_queues()]
 EXCHANGES = [names.PERSIST_EXCHANGE, names.LIVE_EXCHANGE]
 OTHERS = [
     "",
@@ -193,6 +194,9 @@ OTHERS = [
     "persist",
     "persist.",
     "persist.x",
+    "persist.chat",
+    "persist.chat.x",
+    "persist.chat.0.1",
     "my.persist.0",
     "persist.0.parked",
     "live-0",

@@ -21,7 +21,7 @@ from headrace.runtime.breaker import Breaker, BreakerRule, State
 from tests.fakes.queues import MemoryPublisher
 
 SETTINGS = BreakerRule(failure_percent=50, window=10, probe_seconds=10)
-MESSAGE = Outgoing("persist.0", b"{}", "c-1")
+MESSAGE = Outgoing("persist.chat.0", b"{}", "c-1")
 
 
 class Time:
@@ -50,7 +50,7 @@ class Broker:
     def __init__(self, settings: BreakerRule = SETTINGS) -> None:
         self.time = Time()
         self.seen = States()
-        self.memory = MemoryPublisher(["persist.0"])
+        self.memory = MemoryPublisher(["persist.chat.0"])
         self.calls = 0
         self.confirm_seconds = 0.0
         self.guarded = GuardedPublisher(self, settings, self.seen, self.time.monotonic)
@@ -186,7 +186,7 @@ def test_a_deleted_queue_does_not_affect_the_others() -> None:
     broker = Broker()
 
     for _ in range(30):
-        gone, there = broker.guarded.publish([Outgoing("persist.1", b"{}", "c"), MESSAGE])
+        gone, there = broker.guarded.publish([Outgoing("persist.chat.1", b"{}", "c"), MESSAGE])
         assert isinstance(gone, PublishReturned)
         assert there is None
 

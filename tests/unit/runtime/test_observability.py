@@ -109,13 +109,13 @@ def test_the_ids_of_a_batch_of_usual_ids_are_all_in_its_line(capsys: pytest.Capt
 def test_measured_values_are_written_separately_including_zero(capsys: pytest.CaptureFixture[str]) -> None:
     meter = Meter()
     for seconds in (0, 0.2, 3):
-        meter.measure("ProbeSeconds", seconds, MetricUnit.Seconds, queue="persist.0")
+        meter.measure("ProbeSeconds", seconds, MetricUnit.Seconds, queue="persist.chat.0")
 
     meter.flush()
     meter.flush()
 
     (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert (line["queue"], line["ProbeSeconds"]) == ("persist.0", [0.0, 0.2, 3.0])
+    assert (line["queue"], line["ProbeSeconds"]) == ("persist.chat.0", [0.0, 0.2, 3.0])
 
 
 def test_a_line_is_what_powertools_itself_would_write(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ WRITE = {
     "BROKER_ENDPOINTS": "amqps://one:5671, amqps://two:5671",
     "BROKER_SECRET_ARN": "arn",
     "RETRY_QUEUE_URL": "https://sqs/queue",
-    "PERSIST_QUEUES": "8",
+    "PERSIST_QUEUES": "chat=8, ski=1",
 }
 
 
@@ -37,12 +37,12 @@ def test_settings_are_read_from_variables_of_their_name() -> None:
     settings = WriteSettings.read(WRITE)
 
     assert settings.broker_endpoints == ("amqps://one:5671", "amqps://two:5671")
-    assert settings.persist_queues == 8
+    assert settings.persist_queues == {"chat": 8, "ski": 1}
     assert settings.scope_prefix == ""
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
-    assert WriteSettings.read(WRITE | {"PERSIST_QUEUES": ""}).persist_queues == 4
+    assert WriteSettings.read(WRITE | {"BROKER_HEARTBEAT_SECONDS": ""}).broker_heartbeat_seconds == 180
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,9 @@ def test_an_empty_variable_counts_as_unset() -> None:
         ("BROKER_ENDPOINTS", "http://one", "BROKER_ENDPOINTS is not of its accepted form; it must be a comma list"),
         ("BROKER_ENDPOINTS", "amqp://user:password@one", "BROKER_ENDPOINTS is not of its accepted form"),
         ("BROKER_ENDPOINTS", "", "BROKER_ENDPOINTS is missing; it must be a comma list of AMQP URLs"),
-        ("PERSIST_QUEUES", "many", "PERSIST_QUEUES is not of its accepted form; it must be a whole number"),
-        ("PERSIST_QUEUES", "0", "PERSIST_QUEUES is not of its accepted form"),
+        ("PERSIST_QUEUES", "4", "PERSIST_QUEUES is not of its accepted form; it must be a comma list of streams"),
+        ("PERSIST_QUEUES", "chat=0", "PERSIST_QUEUES is not of its accepted form"),
+        ("PERSIST_QUEUES", "chat=65", "PERSIST_QUEUES is not of its accepted form"),
         ("RETRY_QUEUE_URL", "", "RETRY_QUEUE_URL is missing; it must be the URL of the RetryQueue"),
     ],
 )

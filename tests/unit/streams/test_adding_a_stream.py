@@ -34,6 +34,7 @@ from tests.worlds.ski_world import event
 from tests.worlds.write_path import rabbit_event, received_event
 
 NOW = "2025-11-21T10:00:00.000000Z"
+QUEUES = {"doors": 2}
 
 
 class DoorHook:
@@ -76,10 +77,10 @@ class DoorsWorld:
         environ = {"DOORS_TABLE": "Doors", "DOORS_RETENTION_DAYS": "7"}
         tables = {DOORS.name: table_settings(DOORS, environ)}
         self.clock = FixedClock(NOW)
-        self.broker = MemoryPublisher(names.persist_queues(4))
+        self.broker = MemoryPublisher(names.persist_queues(QUEUES))
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
-        acceptor = Acceptor(self.broker, self.retry, 4, self.clock, {DOORS.name: DoorGate()})
+        acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {DOORS.name: DoorGate()})
         self.http = http_handler(Api(ROUTES, lambda: acceptor, self.clock))
         self.persister = Persister(
             self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: HOOK}),)

@@ -1,26 +1,57 @@
 """Queues and mappings deliver every event to its function, and to the next queue after a failure."""
 
 from collections import Counter
+from pathlib import Path
+
+import pytest
 
 from headrace.delivery import retry_schedule
-from headrace.queues.names import live_queues
+from headrace.queues.names import live_queues, persist_queues
+from headrace.streams.registry import STREAMS
 from tests.unit.template_stack import TemplateStack, as_list
+
+GROUPS = ("Chat", "Ski", "Ads")
 
 
 def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack: TemplateStack) -> None:
     mappings = template_stack.of_type("AWS::Lambda::EventSourceMapping").values()
-    queues = Counter(queue for one in mappings for queue in one.get("Queues", []))
+    queues = Counter(_text(queue) for one in mappings for queue in one.get("Queues", []))
 
-    count = template_stack.parameters["PersistQueuesInUse"]["MaxValue"]
-    assert queues == dict.fromkeys([*(f"persist.{number}" for number in range(count)), *live_queues()], 1)
+    defaults = {name.lower(): int(template_stack.parameters[f"{name}Queues"]["Default"]) for name in GROUPS}
+    assert queues == dict.fromkeys([*persist_queues(defaults), *live_queues()], 1)
 
 
-def test_every_persist_queue_is_declared_probed_and_shown(template_stack: TemplateStack) -> None:
-    count = str(template_stack.parameters["PersistQueuesInUse"]["MaxValue"])
+@pytest.mark.parametrize("count", [1, 2, 4, 8, 16, 32, 64])
+def test_a_group_has_one_mapping_for_each_of_its_queues(tmp_path: Path, count: int) -> None:
+    stack = TemplateStack(tmp_path, SkiQueues=str(count))
+    mappings = stack.of_type("AWS::Lambda::EventSourceMapping").values()
+    queues = Counter(_text(queue) for one in mappings for queue in one.get("Queues", []))
 
-    assert template_stack.resources["Topology"]["Properties"]["PersistQueues"] == count
-    for function in ("DeclareTopology", "SendProbes", "ReadStatus", "ReturnParked"):
-        assert template_stack.value_of(function, "PERSIST_QUEUES") == count
+    assert {name: queues[name] for name in queues if "ski" in name} == dict.fromkeys(persist_queues({"ski": count}), 1)
+
+
+def test_every_stream_of_clients_has_a_group_that_functions_know(template_stack: TemplateStack) -> None:
+    groups = ",".join(f"{name.lower()}=${{{name}Queues}}" for name in GROUPS)
+
+    assert {name.lower() for name in GROUPS} == {name for name, one in STREAMS.items() if one.incoming}
+    assert template_stack.shared_variables["PERSIST_QUEUES"] == {"Fn::Sub": groups}
+    assert template_stack.resources["Topology"]["Properties"]["PersistQueues"] == {"Fn::Sub": groups}
+
+
+def test_only_mappings_of_live_messages_have_no_window(template_stack: TemplateStack) -> None:
+    """Lambda's default of 0.5 s is the window of a mapping that sets none."""
+    windows = {
+        _text(queue): one.get("MaximumBatchingWindowInSeconds")
+        for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values()
+        for queue in one.get("Queues", [])
+    }
+
+    assert all((window == 0) == ("chat" in queue or "live" in queue) for queue, window in windows.items())
+    assert {windows["persist.ski.0"], windows["persist.ads.0"]} == {None}
+
+
+def _text(queue: object) -> str:
+    return queue["Fn::Sub"] if isinstance(queue, dict) else str(queue)
 
 
 def test_broker_mappings_use_only_settings_that_lambda_supports(template_stack: TemplateStack) -> None:
@@ -99,10 +130,7 @@ def test_persist_events_times_out_before_its_broker_mapping(template_stack: Temp
 
 
 def test_persist_events_has_reserved_concurrency(template_stack: TemplateStack) -> None:
-    reserved = template_stack.reserved("PersistEvents")
-
-    mappings = template_stack.parameters["PersistQueuesInUse"]["MaxValue"]
-    assert reserved >= mappings + template_stack.parameters["RetryMaxConcurrency"]["MaxValue"]
+    assert template_stack.reserved("PersistEvents") == {"Ref": "PersistConcurrency"}
 
 
 def test_consumers_and_publishers_depend_on_the_topology(template_stack: TemplateStack) -> None:

@@ -3,7 +3,9 @@
 import dataclasses
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +36,21 @@ def test_without_a_stage_name_sam_does_what_it_does_for_dev() -> None:
     assert config["default"] == config["dev"]
 
 
-@pytest.mark.parametrize(("stage", "opened"), [("dev", 192), ("staging", 884), ("prod", 944)])
+def persist_queues_of(values: Mapping[str, Any]) -> int:
+    """How many persist queues a stage has."""
+    return sum(int(values[f"{name}Queues"]) for name in ("Chat", "Ski", "Ads"))
+
+
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_persist_events_has_an_environment_for_each_mapping_and_each_record_that_is_retried(
+    template_stack: TemplateStack, stage: str
+) -> None:
+    values = parameters.values(template_stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
+
+    assert int(values["PersistConcurrency"]) >= persist_queues_of(values) + int(values["RetryMaxConcurrency"])
+
+
+@pytest.mark.parametrize(("stage", "opened"), [("dev", 192), ("staging", 896), ("prod", 956)])
 def test_two_generations_of_environments_fit_into_one_broker_node(
     template_stack: TemplateStack, stage: str, opened: int
 ) -> None:
@@ -45,10 +61,10 @@ def test_two_generations_of_environments_fit_into_one_broker_node(
         template_stack.reserved(name)
         for name in ("DeclareTopology", "ManageRooms", "SendProbes", "ReadStatus", "ReturnParked")
     )
-    persist_queues = int(template_stack.value_of("DeclareTopology", "PERSIST_QUEUES"))
-    mappings = persist_queues + len(live_queues())
+    queues = persist_queues_of(values)
+    mappings = queues + len(live_queues())
     # persist_events publishes live copies: from the mappings' environments, and from those of the retry lane.
-    persisting = persist_queues + int(values["RetryMaxConcurrency"])
+    persisting = queues + int(values["RetryMaxConcurrency"])
 
     assert 2 * (publishers + persisting + own) + mappings == opened
     _, medium, larger = template_stack.resources["BrokerConfiguration"]["Properties"]["Data"]["Fn::Base64"]["Fn::Join"][
@@ -65,7 +81,7 @@ def test_the_docs_have_the_sums_of_every_stage() -> None:
     assert f"`dev` reserves {dev} concurrent executions" in page
     assert f"`staging` and `prod` {staging} each" in page
     assert staging == prod
-    for opened in ("192 of 300", "884 of 5,000", "944 of 5,000"):
+    for opened in ("192 of 300", "896 of 5,000", "956 of 5,000"):
         assert opened in page
 
 

@@ -99,12 +99,14 @@ def prober() -> Prober:
 def declare_topology(seconds: float) -> Report:
     """Declare the broker's exchanges, queues and users. A setting that is missing fails what needs it."""
     from headrace.operations.topology import declare_all
+    from headrace.queues.rabbitmq.former_queues import empty_former_queues
     from headrace.queues.rabbitmq.topology import declare
     from headrace.queues.rabbitmq.users import ensure_users
 
     return declare_all(
         lambda left: declare(BrokerSettings.read(), secrets(), seconds=left),
         lambda left: ensure_users(BrokerUsersSettings.read(), secrets(), seconds=left),
+        lambda seconds: empty_former_queues(BrokerUsersSettings.read(), secrets(), seconds),
         seconds,
     )
 

@@ -46,16 +46,16 @@ class Gate(Protocol):
 
 @dataclass(frozen=True)
 class Acceptor:
-    """Accepts events of any stream: published to one of ``queues`` persist queues, or taken by the retry lane.
+    """Accepts events of any stream: published to a persist queue of its stream, or taken by the retry lane.
 
-    ``gates``, by stream name, refuse events; a stream without one accepts all that its scope allows.
-    ``rate_limiter`` limits the events of a batch; the router has counted the first. ``hash_address`` makes the keyed
-    hashes of clients' addresses.
+    ``queues`` are the numbers of persist queues. ``gates``, by stream name, refuse events; a stream without one accepts
+    all that its scope allows. ``rate_limiter`` limits the events of a batch; the router has counted the first.
+    ``hash_address`` makes the keyed hashes of clients' addresses.
     """
 
     publisher: Publisher
     retry_lane: RetryLane
-    queues: int
+    queues: names.Groups
     clock: Clock
     gates: Mapping[str, Gate] = field(default_factory=dict)
     rate_limiter: RateLimiter | None = None
@@ -107,7 +107,11 @@ class Acceptor:
         """Publish the envelope's events, or send them to the retry lane: the lane or the error of each, in order."""
         packed = pack(envelope)
         outgoing = [
-            Outgoing(names.queue_name(events[part.indexes[0]].id, self.queues), part.body, envelope.correlation_id)
+            Outgoing(
+                names.queue_name(envelope.stream, events[part.indexes[0]].id, self.queues),
+                part.body,
+                envelope.correlation_id,
+            )
             for part in packed
         ]
         began, confirms_before = time.perf_counter(), self.publisher.confirm_seconds

@@ -20,17 +20,22 @@ from headrace.runtime.observability import Meter, logger
 PHYSICAL_ID = "headrace-topology"
 STARTING_SECONDS = 60.0
 """How long to wait for a broker that is still starting when a stack is deployed."""
+MOVING_SECONDS = 30.0
+"""How long a run moves messages out of queues that no stream has any more; the next one goes on."""
 ANSWER_SECONDS = 20.0
 TEXT_LIMIT = 1000
 """Bytes of the reason and of each value in Data: CloudFormation refuses an answer of more than 4096 bytes."""
 
 
 def declare_all(
-    declare_queues: Callable[[float], Report], make_users: Callable[[float], list[str]], seconds: float
+    declare_queues: Callable[[float], Report],
+    make_users: Callable[[float], list[str]],
+    empty_queues: Callable[[float], dict[str, int]],
+    seconds: float,
 ) -> Report:
-    """Declare the queues, and then make the users; wait at most ``seconds`` for a starting broker.
+    """Declare the queues, make the users, and empty queues of before; wait ``seconds`` at most for a starting broker.
 
-    Users that cannot be made are ``missing`` in the report, which still has the depths of the queues.
+    What cannot be done after the first step is ``missing`` in the report, which still has the depths of the queues.
     """
     deadline = time.monotonic() + seconds
     report = declare_queues(seconds)
@@ -38,6 +43,11 @@ def declare_all(
         report.users = make_users(deadline - time.monotonic())
     except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
         report.missing.append(f"the users of publishers and mappings: {error.message}")
+    else:
+        try:
+            report.moved = empty_queues(MOVING_SECONDS)
+        except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
+            logger.warning("queues that no stream has any more are not emptied", extra={"reason": error.message})
     return report
 
 
@@ -63,6 +73,10 @@ def _declare(declare: Callable[[float], Report], seconds: float, *, deploying: b
         logger.warning(difference)
     for change in report.users:  # on the schedule, a secret or a user was changed since
         (logger.info if deploying else logger.warning)(change)
+    for queue, count in report.moved.items():
+        logger.warning(
+            "messages of a queue that no stream has any more are moved", extra={"queue": queue, "count": count}
+        )
     meter = Meter()
     if report.parked is not None:
         meter.measure("ParkedMessages", report.parked)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 
 PERSIST_EXCHANGE = "headrace.events"
+PERSIST_PREFIX = "persist."
 PARKED_EXCHANGE = "headrace.parked"
 PARKED_QUEUE = "parked"
 LIVE_EXCHANGE = "headrace.live"
@@ -12,19 +14,26 @@ LIVE_QUEUES = 2
 """Constant: each live queue has an event source mapping in the template (PushLive)."""
 
 
-def queue_name(event_id: str, queues: int) -> str:
-    """The persist queue of an event, by its id, so that the events of a busy room are spread over all queues."""
-    return persist_queue(zlib.crc32(event_id.encode()) % queues)
+Groups = Mapping[str, int]
+"""How many persist queues each stream has, by its name."""
 
 
-def persist_queue(number: int) -> str:
-    """The name of persist queue ``number``, which is also its routing key."""
-    return f"persist.{number}"
+def queue_name(stream: str, event_id: str, groups: Groups) -> str:
+    """The persist queue of an event: one of its stream's, by its id, so that a busy room's events are in all of them.
+
+    Of a stream that has no group it is the first, which is not declared: its events take the retry lane.
+    """
+    return persist_queue(stream, zlib.crc32(event_id.encode()) % groups.get(stream, 1))
 
 
-def persist_queues(queues: int) -> list[str]:
+def persist_queue(stream: str, number: int) -> str:
+    """The name of persist queue ``number`` of a stream, which is also its routing key."""
+    return f"{PERSIST_PREFIX}{stream}.{number}"
+
+
+def persist_queues(groups: Groups) -> list[str]:
     """The names of all persist queues."""
-    return [persist_queue(number) for number in range(queues)]
+    return [persist_queue(stream, number) for stream, count in groups.items() for number in range(count)]
 
 
 def live_queue(room_id: str) -> str:

@@ -66,6 +66,10 @@ def _parts(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _counts(value: object) -> object:
+    return dict(part.split("=", 1) for part in _parts(value)) if isinstance(value, str) else value  # type: ignore[attr-defined]
+
+
 def _host_and_port(text: str) -> str:
     parts = urlsplit(f"//{text}")
     if not parts.hostname or not parts.port or parts.netloc != text:
@@ -85,6 +89,11 @@ AmqpUrls = Annotated[
     CommaList,
     Field(min_length=1, description="a comma list of AMQP URLs without credentials, such as amqps://host:5671"),
 ]
+QueueCounts = Annotated[
+    Mapping[Annotated[str, Field(pattern="^[a-z]+$")], Annotated[int, Field(ge=1, le=64)]],
+    BeforeValidator(_counts),
+    Field(min_length=1, description="a comma list of streams and numbers from 1 to 64, such as chat=4,ski=1"),
+]
 TableName = Annotated[str, Field(description="the name of a table")]
 CredentialsArn = Annotated[str, Field(description="the ARN of a secret with username and password")]
 KeyArn = Annotated[str, Field(description="the ARN of a secret whose string is key material")]
@@ -100,8 +109,8 @@ class BrokerSettings(Settings):
     """Addresses of the broker's nodes."""
     broker_secret_arn: CredentialsArn
     """Secret with the broker's user name and password."""
-    persist_queues: int = Field(default=4, ge=1, le=64)
-    """Persist queues that new events are spread over, or that are read."""
+    persist_queues: QueueCounts
+    """Number of persist queues of each stream."""
     broker_heartbeat_seconds: int = Field(default=180, ge=60, le=3600)
     """Heartbeat of the AMQP connections. The broker closes that of a frozen environment after one to two of them."""
 

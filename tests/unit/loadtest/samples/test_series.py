@@ -61,7 +61,7 @@ def test_new_lines_of_functions_become_rates_and_durations(tmp_path: Path) -> No
 
 def test_depths_are_those_of_the_status_and_unknown_where_it_could_not_read() -> None:
     lanes = {
-        "main": {"state": "ok", "queues": {"persist.0": {"ready": 4}, "persist.1": {"ready": 3}}},
+        "main": {"state": "ok", "queues": {"persist.chat.0": {"ready": 4}, "persist.chat.1": {"ready": 3}}},
         "parked": {"state": "holding", "ready": 2},
         "retry": {"state": "holding", "waiting": 6, "inFlight": 1, "delayed": 1},
         "dead": {"state": "unknown", "reason": "no answer within 1.5 s"},

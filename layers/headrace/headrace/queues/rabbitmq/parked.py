@@ -19,8 +19,9 @@ from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import NackError, UnroutableError
 
 from headrace.core import times
-from headrace.core.errors import Lane
-from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queue, persist_queues
+from headrace.core.envelope import decode
+from headrace.core.errors import Lane, PoisonRecord
+from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, Groups, persist_queue, persist_queues
 from headrace.queues.ports import RetryLane, RetryRecord, correlation_attribute
 from headrace.queues.rabbitmq.endpoints import blocking_connection
 from headrace.runtime.secrets import Secrets
@@ -62,8 +63,8 @@ class ParkingQueue:
     def requeue(self, lane: Lane, limit: int, rate: float, seconds: float) -> RequeueResult:
         """Requeue at most ``limit`` messages, ``rate`` a second, for ``seconds``; messages parked meanwhile are left.
 
-        To ``main``, each message goes to the persist queue that it came from. The ``retry`` lane isolates records that
-        crash the function.
+        To ``main``, each message goes to the persist queue that it came from, or to one of its stream if that is gone.
+        The ``retry`` lane isolates records that crash the function.
 
         Raises:
             BrokerUnavailable: the broker is unavailable, or has no such queue.
@@ -96,13 +97,7 @@ class ParkingQueue:
 
     def _publish(self, channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
         queue = origin_queue(properties.headers or {}, body, self.settings.persist_queues)
-        try:
-            channel.basic_publish(PERSIST_EXCHANGE, queue, body, _as_new(properties), mandatory=True)
-        except UnroutableError:
-            return f"no queue is bound for {queue}"
-        except NackError:
-            return f"{queue} takes no messages now"
-        return None
+        return publish_again(channel, queue, properties, body)
 
     def _send_to_retry_lane(self, _channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
         attributes = {"reason": "parked", "lane": "main", "attempts": "1"}
@@ -123,14 +118,36 @@ _Deliver = Callable[[BlockingChannel, Any, bytes], str | None]
 """Sends a message to a lane: ``None`` when the lane confirmed it, else the reason."""
 
 
-def origin_queue(headers: Mapping[str, Any], body: bytes, queues: int) -> str:
-    """The persist queue that a parked message came from; one by a hash of the body if that is unknown or removed."""
-    known = persist_queues(queues)
+def publish_again(channel: BlockingChannel, queue: str, properties: Any, body: bytes) -> str | None:
+    """Publish a received message to a persist queue, on a channel with confirms; the reason if it is not confirmed."""
+    try:
+        channel.basic_publish(PERSIST_EXCHANGE, queue, body, _as_new(properties), mandatory=True)
+    except UnroutableError:
+        return f"no queue is bound for {queue}"
+    except NackError:
+        return f"{queue} takes no messages now"
+    return None
+
+
+def origin_queue(headers: Mapping[str, Any], body: bytes, groups: Groups) -> str:
+    """The persist queue that a parked message came from; one of its stream's if that is unknown or removed."""
+    known = persist_queues(groups)
     for death in headers.get(DEATHS) or ():
         for name in (death.get("queue"), *(death.get("routing-keys") or ())):
             if name in known:
                 return str(name)
-    return persist_queue(zlib.crc32(body) % queues)
+    return stream_queue(body, groups)
+
+
+def stream_queue(body: bytes, groups: Groups) -> str:
+    """A persist queue for a message, of its stream; one of the first stream's for what can never be stored."""
+    try:
+        stream = decode(body).stream
+    except PoisonRecord:
+        stream = ""
+    if stream not in groups:
+        stream = next(iter(groups))
+    return persist_queue(stream, zlib.crc32(body) % groups[stream])
 
 
 def _depth(channel: BlockingChannel) -> int:

@@ -62,7 +62,8 @@ class Report:
     """What was declared, what ``differs`` (is not as planned) and what is ``missing`` (required), a sentence for each.
 
     ``parked`` is the number of parked messages; ``None`` if unknown. ``unread`` are the persist and live queues without
-    a consumer: their event source mappings do not read them. ``users`` says what was written of the broker's users.
+    a consumer: their event source mappings do not read them. ``users`` says what was written of the broker's users, and
+    ``moved`` how many messages came out of queues that no stream has any more.
     """
 
     declared: list[str] = field(default_factory=list)
@@ -71,9 +72,10 @@ class Report:
     parked: int | None = None
     unread: list[str] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
+    moved: dict[str, int] = field(default_factory=dict)
 
 
-def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
+def plan(groups: names.Groups, delivery_limit: int) -> list[Exchange | Queue]:
     """All exchanges and queues, each after those that it refers to."""
     parked = {"x-queue-type": "quorum", "x-overflow": "reject-publish", "x-delivery-limit": NEVER_DROPPED}
     persist = {
@@ -95,7 +97,7 @@ def plan(queues: int, delivery_limit: int) -> list[Exchange | Queue]:
         Exchange(PARKED_EXCHANGE, "fanout"),
         Queue(PARKED_QUEUE, PARKED_EXCHANGE, "", parked),
         Exchange(names.PERSIST_EXCHANGE, "direct"),
-        *(Queue(name, names.PERSIST_EXCHANGE, name, persist) for name in names.persist_queues(queues)),
+        *(Queue(name, names.PERSIST_EXCHANGE, name, persist) for name in names.persist_queues(groups)),
         Exchange(names.LIVE_EXCHANGE, "direct"),
         # A live queue is on one node, and unusable while that node restarts.
         *(Queue(name, names.LIVE_EXCHANGE, name, live, required=False) for name in names.live_queues()),
@@ -130,10 +132,11 @@ def queue_depths(
     """
     timeout = seconds / len(settings.broker_endpoints)
     with blocking_connection(settings, secrets, timeout, DEPTHS_HEARTBEAT_SECONDS) as connection:
-        return {name: _depth(connection, name) for name in queues}
+        return {name: depth_of(connection, name) for name in queues}
 
 
-def _depth(connection: BlockingConnection, name: str) -> QueueDepth | str:
+def depth_of(connection: BlockingConnection, name: str) -> QueueDepth | str:
+    """The depth of a queue, or in a few words why it has none."""
     channel = connection.channel()
     try:
         found = channel.queue_declare(name, passive=True).method
@@ -143,12 +146,12 @@ def _depth(connection: BlockingConnection, name: str) -> QueueDepth | str:
     return QueueDepth(found.message_count, found.consumer_count)
 
 
-def _declare_all(connection: BlockingConnection, persist_queues: int, delivery_limit: int) -> Report:
+def _declare_all(connection: BlockingConnection, groups: names.Groups, delivery_limit: int) -> Report:
     report = Report()
-    for step in plan(persist_queues, delivery_limit):
+    for step in plan(groups, delivery_limit):
         _declare_one(connection, step, report)
-    read = [*names.persist_queues(persist_queues), *names.live_queues()]
-    depths = {name: _depth(connection, name) for name in (PARKED_QUEUE, *read)}
+    read = [*names.persist_queues(groups), *names.live_queues()]
+    depths = {name: depth_of(connection, name) for name in (PARKED_QUEUE, *read)}
     parked = depths.pop(PARKED_QUEUE)
     report.parked = parked.ready if isinstance(parked, QueueDepth) else None
     report.unread = [name for name, depth in depths.items() if isinstance(depth, str) or not depth.consumers]

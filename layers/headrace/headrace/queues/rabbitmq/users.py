@@ -52,6 +52,13 @@ class ManagementApi:
             raise BrokerUnavailable(f"the broker's management API gave no JSON object for {'/'.join(path)}")
         return found
 
+    def names(self, *path: str) -> list[str]:
+        """The names of the objects at ``path``, such as ``"queues", "/"``."""
+        found = _json(self._call("GET", path))
+        if not isinstance(found, list):
+            raise BrokerUnavailable(f"the broker's management API gave no JSON list for {'/'.join(path)}")
+        return [str(each["name"]) for each in found]
+
     def put(self, *path: str, body: Mapping[str, str]) -> None:
         """Create or replace the object at ``path``."""
         self._call("PUT", path, json.dumps(body))
@@ -99,7 +106,7 @@ PUBLISHER = Permissions(
     read=_NOTHING,
 )
 """Confirms and ``mandatory`` need no permission, and no event goes to the default exchange."""
-CONSUMER = Permissions(configure=_NOTHING, write=_NOTHING, read=r"^(persist|live)\.[0-9]+$")
+CONSUMER = Permissions(configure=_NOTHING, write=_NOTHING, read=r"^(persist(\.[a-z]+)?|live)\.[0-9]+$")
 """Consuming and passive declarations need no other permission. If AWS's mappings declare their queues actively, they
 need the same names in ``configure``: docs/adr/0053-broker-users.md.
 """
