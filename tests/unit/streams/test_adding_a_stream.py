@@ -19,6 +19,7 @@ from headrace.core.stream import Stream, ValidatedEvent
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.http_routes import batch, single
 from headrace.delivery.persister import Persister
+from headrace.operations import dead_letter
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
@@ -66,6 +67,7 @@ ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openi
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one line in headrace/streams/registry.py."""
     monkeypatch.setitem(STREAMS, DOORS.name, DOORS)
+    monkeypatch.setattr(dead_letter, "STREAM_NAMES", [*dead_letter.STREAM_NAMES, DOORS.name])
     HOOK.calls.clear()
     HOOK.broken = False
 
