@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,7 @@ from headrace.core.stream import Stream, ValidatedEvent
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.http_routes import batch, single
 from headrace.delivery.persister import Persister
-from headrace.operations import dead_letter
-from headrace.operations.dead_letter import Filter
+from headrace.operations.dead_letter import STREAM_NAMES, Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.runtime.settings import table_settings
@@ -64,12 +63,14 @@ ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openi
 
 
 @pytest.fixture(autouse=True)
-def added(monkeypatch: pytest.MonkeyPatch) -> None:
+def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The one line in headrace/streams/registry.py."""
     monkeypatch.setitem(STREAMS, DOORS.name, DOORS)
-    monkeypatch.setattr(dead_letter, "STREAM_NAMES", [*dead_letter.STREAM_NAMES, DOORS.name])
+    STREAM_NAMES.append(DOORS.name)
     HOOK.calls.clear()
     HOOK.broken = False
+    yield
+    STREAM_NAMES.remove(DOORS.name)
 
 
 class DoorsWorld:
