@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.api.auth import SUBPROTOCOL
 from headrace.api.params import names_of
-from headrace.api.responses import REQUEST_ID_FORM, REQUEST_ID_LIMIT
+from headrace.api.responses import REQUEST_ID_FORM, REQUEST_ID_LIMIT, SUBPROTOCOL
 from headrace.streams.chat.live.frames import Acks, Messages
 from tools.api_reference.examples import event_of, examples_of, receipt_of
 from tools.api_reference.openapi import VERSION, batch_schema, error_schema, own_error, write_schemas

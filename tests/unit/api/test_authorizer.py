@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from headrace.api.auth import caller_from_frame
 from headrace.api.authorizer import decide
-from headrace.core.caller import Caller
+from headrace.core.caller import Caller, caller_from_frame
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable
 
 ARN = "arn:aws:execute-api:us-east-1:123456789012:abc/dev/$connect"

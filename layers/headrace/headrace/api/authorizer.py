@@ -19,8 +19,8 @@ from urllib.request import HTTPRedirectHandler, build_opener
 import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
-from headrace.api.auth import SUBPROTOCOL, caller_from_claims
-from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller
+from headrace.api.responses import SUBPROTOCOL
+from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller, caller_from_claims
 from headrace.core.errors import TokenExpired, Unauthorized, Unavailable, echo
 from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected

@@ -11,6 +11,8 @@ from headrace.core import errors, times
 from headrace.core.json import encode_object
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
+SUBPROTOCOL = "headrace.v1"
+"""What a WebSocket connection speaks; the answer to a handshake names it."""
 RequestId = str | int | float
 """The client's id of a frame."""
 REQUEST_ID_LIMIT = 128

@@ -14,10 +14,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api import responses
-from headrace.api.auth import SUBPROTOCOL, caller_from_frame
 from headrace.api.params import Params
 from headrace.api.router import Request
-from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.caller import EVENTS_WRITE, Caller, caller_from_frame
 from headrace.core.errors import FieldError, Forbidden, RateLimited, StoreUnavailable, echo
 from headrace.live.connections import Connections
 from headrace.runtime.observability import report
@@ -70,7 +69,7 @@ def open_connection(connections: Connections, request: Request[None, None, Any])
         detail = FieldError("connections", "are too many", CONNECTIONS_PER_USER, allowed)
         raise RateLimited("you have too many open connections", details=[detail], retry_after=RETRY_SECONDS)
     connections.open(request.event["requestContext"]["connectionId"], request.caller)
-    return {"Sec-WebSocket-Protocol": SUBPROTOCOL}
+    return {"Sec-WebSocket-Protocol": responses.SUBPROTOCOL}
 
 
 def close_connection(connections: Connections, request: Request[None, None, Any]) -> dict[str, str]:

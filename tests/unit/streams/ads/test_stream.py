@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.api.auth import caller_from_http
 from headrace.core import keys
-from headrace.core.caller import SenderContext
+from headrace.core.caller import SenderContext, caller_from_http
 from headrace.core.envelope import decode
 from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.core.times import DAY, iso, parse_iso

@@ -8,12 +8,11 @@ import pytest
 
 from headrace.analytics.counter import EXACT_IDS
 from headrace.analytics.requests import LONGEST, SHORTEST
-from headrace.api.auth import SUBPROTOCOL
 from headrace.api.authorizer import CONNECT_SCOPES
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, ROWS
 from headrace.api.paging.request import PAGE_BYTES
 from headrace.api.rates.rate_limiter import PERCENT, Kind
-from headrace.api.responses import FRAME_BYTES
+from headrace.api.responses import FRAME_BYTES, SUBPROTOCOL
 from headrace.core import times
 from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT
 from headrace.live import frames
