@@ -18,7 +18,9 @@ from tests.model.ledger import EventKey, key_of
 SETTLE = 10
 """Seconds that an index may lag: a mark must last longer."""
 CHANGED = b"!"
-STEPS = (60, 600, 3600, 86400)
+GRACE = 2
+"""Seconds from the end of a slot until it may be counted for good."""
+STEPS = (10, 60, 600, 3600, 86400)
 
 _GENERATION = re.compile(r"\{slots\.\d+\}:generation:chat:(\d+):(\d+)")
 
@@ -43,12 +45,12 @@ class MarkedCache(MemoryCache):
                 self.missing.pop((int(found[1]), int(found[2])), None)
 
     def require_marks(self, row: Item) -> None:
-        """Record that ``row`` was stored: its slots that have ended need a mark."""
+        """Record that ``row`` was stored: its slots that may have been counted need a mark."""
         event = key_of(row)
         at, now = parse_iso(event.time) // SECOND, self._now() // SECOND
         for step in STEPS:
             start = at - at % step
-            if start + step <= now:
+            if start + step + GRACE <= now:
                 self.missing[step, start].add(event)
 
     def unmarked(self) -> set[EventKey]:

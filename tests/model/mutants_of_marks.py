@@ -50,8 +50,8 @@ def redelivered_rows_are_not_marked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Persister, "retry_lane", silent)
 
 
-def only_the_minute_is_marked(patch: pytest.MonkeyPatch) -> None:
-    """The hour and the day, which are merged from minutes, never count the event."""
+def only_the_shortest_slot_is_marked(patch: pytest.MonkeyPatch) -> None:
+    """The hour and the day, which are merged from shorter slots, never count the event."""
     patch.setattr(generations, "STEPS", generations.STEPS[:1])
 
 
@@ -61,6 +61,6 @@ MUTANTS: dict[Mutant, str] = {
     late_events_ignore_the_failure: NOT_MARKED,
     slots_are_marked_before_the_row_is_stored: NOT_MARKED,
     redelivered_rows_are_not_marked: NOT_MARKED,
-    only_the_minute_is_marked: NOT_MARKED,
+    only_the_shortest_slot_is_marked: NOT_MARKED,
 }
 """Each mutant, with the message with which the model reports it."""

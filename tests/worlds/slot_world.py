@@ -123,9 +123,8 @@ class SlotWorld:
             and not 0 < row.get("expiresAt", 0) <= now
         ]
 
-    def settled(self) -> list[tuple[str, str]]:
-        """The rows that every answer must count by now."""
-        until = self.clock.now() - SETTLE * times.SECOND
+    def stored_by(self, until: int) -> list[tuple[str, str]]:
+        """The rows that every answer as of that time must count."""
         return [key for key, marked_at in self.marked_at.items() if marked_at is not None and marked_at <= until]
 
     def _seen(self, _table: str, _index: str | None) -> Sequence[Row]:

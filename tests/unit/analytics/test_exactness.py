@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.analytics.generations import CHANGED
+from headrace.analytics.windows import TAIL_SECONDS
 from headrace.core import times
 from tests.worlds.slot_world import SETTLE, START, SlotWorld, expected_points, expected_window
 
@@ -30,6 +31,9 @@ WINDOWS = st.sampled_from(
         (NOW - times.MINUTE, NOW),
         (NOW - 90 * times.SECOND, NOW - 30 * times.SECOND),
         (HOUR_AGO, HOUR_AGO + times.SECOND),
+        # They cut the same ten seconds, at different times.
+        (NOW - times.MINUTE - 1, NOW + 5 * times.SECOND),
+        (NOW - times.MINUTE - 5 * times.SECOND, NOW),
     ]
 )
 SMALL = st.one_of(
@@ -121,10 +125,12 @@ class Run:
         self.world.actions.clear()
 
     def answer(self, reader: Any, kind: str, query: dict[str, str]) -> None:
-        """Query, and check that every settled row is counted and no row that is absent."""
-        must = {str(row["timestampSk"]) for row in self.world.fitting(query, self.world.settled())}
+        """Query, and check that every row from before ``asOf`` is counted, and no row that is absent."""
+        began = self.world.clock.now()
         answer = self.world.query(reader, kind, query)
-        may = self.world.fitting(query)
+        as_of = times.micros_of(answer["asOf"])
+        assert -TAIL_SECONDS <= (as_of - began) / times.SECOND + SETTLE <= 0
+        must, may = self.world.fitting(query, self.world.stored_by(as_of)), self.world.fitting(query)
         if kind == "active_users":
             assert answer["uniqueUsers"] <= len({row["userId"] for row in may})
             return
@@ -136,7 +142,7 @@ class Run:
         """Write all marks and wait; from then on every answer must be exact."""
         self.world.cache.down = False
         self.world.redeliver()
-        self.world.clock.advance(SETTLE + 0.001)
+        self.world.clock.advance(SETTLE + TAIL_SECONDS + 0.001)
         for _ in range(3):
             for kind, query in self.queries[-3:]:
                 for reader in [*self.world.readers, self.world.reader()]:
@@ -158,3 +164,55 @@ def test_p9_every_answer_equals_a_scan_once_events_are_settled_and_stays_so(firs
     for name, value in [first, *steps]:
         run.do(name, value)
     run.settle()
+
+
+OPEN_WINDOWS = [
+    # Two that cut the same ten seconds, one that is all open at first, and one that ends in the open minute.
+    (NOW - 26_500_000, NOW + times.HOUR),
+    (NOW - 23_300_000, NOW + times.HOUR),
+    (NOW + 13_300_000, NOW + times.HOUR),
+    (NOW - 61_700_000, NOW + 37_700_000),
+]
+OPEN_STEPS = {
+    "question": st.tuples(st.integers(0, 1), st.sampled_from(OPEN_WINDOWS)),
+    "late": st.sampled_from([0, 1, 3, 9, 12.5, 16, 24, 31]),
+    "advance": st.sampled_from([0.4, 1.0, 1.9, 3.0, 9.5, 11.0]),
+    "lag": st.sampled_from([0.0, SETTLE - 0.01]),
+    "lose": st.sampled_from(["all", "group", "one"]),
+    "down": st.booleans(),
+    "redeliver": st.none(),
+}
+OFTEN = [*["question"] * 10, *["late", "advance"] * 6, "lag", "lose", "down", "redeliver"]
+
+
+class OpenRun(Run):
+    """Messages of the last minute, each of another user, so that an answer tells which of them it counts."""
+
+    def do_late(self, seconds: float) -> None:
+        """Store a message that is so old."""
+        name = f"m{len(self.world.rows)}"
+        at = self.world.clock.now() - round(seconds * times.SECOND)
+        self.world.put(self.world.row(at, name, message_id=name))
+
+    def do_question(self, value: Any) -> None:
+        """Ask an environment for a window."""
+        reader, (start, end) = value
+        query = {"from": times.iso(start), "to": times.iso(end), "top": "10000"}
+        answer = self.world.query(self.world.readers[reader], "window", query)
+        as_of = times.micros_of(answer["asOf"])
+        assert -TAIL_SECONDS <= (as_of - self.world.clock.now()) / times.SECOND + SETTLE <= 0
+        counted = {each["userId"]: each["messages"] for each in answer["topUsers"]}
+        may = {row["userId"]: 1 for row in self.world.fitting(query)}
+        assert counted.items() <= may.items()
+        assert {row["userId"] for row in self.world.fitting(query, self.world.stored_by(as_of))} <= counted.keys()
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(OFTEN), min_size=40, max_size=40), st.data())
+def test_p9_questions_about_the_open_minute_count_each_message_once_as_of_the_named_time(
+    steps: list[str], data: st.DataObject
+) -> None:
+    run = OpenRun()
+    run.world.lag = SETTLE - 0.01
+    for name in steps:
+        run.do(name, data.draw(OPEN_STEPS[name], name))

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics import builder, generations, scanner
+from headrace.analytics import builder, generations, scanner, windows
 from headrace.analytics import builder as build
 from headrace.analytics.aggregate import LAYOUT
-from headrace.analytics.time_slots import HOUR, MINUTE, Slot
+from headrace.analytics.time_slots import HOUR, MINUTE, Slot, Span
 from headrace.core import keys, times
 from headrace.core.errors import StoreThrottled
 from tests.worlds.slot_world import SETTLE, START, SlotWorld, answer, request_of
@@ -87,6 +87,61 @@ def test_the_edges_of_a_window_are_read_once() -> None:
 
     assert seen.count(times.iso(midnight + times.DAY)) == world.shards
     assert seen.count(times.iso(midnight)) == world.shards
+
+
+OPEN_QUERY = {"from": times.iso(NOW - 21_500_000), "to": times.iso(NOW + times.HOUR)}
+"""A window that begins and ends in minutes with messages."""
+
+
+def test_a_repeated_question_about_the_open_minute_reads_nothing_and_says_as_of_when_it_is() -> None:
+    world = world_with(NOW + times.SECOND)
+    reader = world.reader()
+    first = world.query(reader, "window", OPEN_QUERY)
+    world.put(world.row(world.clock.now(), message_id="new"))
+    world.clock.advance(windows.TAIL_SECONDS)
+    again: list[dict[str, Any]] = []
+
+    assert reads(world, lambda: again.append(world.query(reader, "window", OPEN_QUERY))) == 0
+    assert again == [first]
+
+    world.clock.advance(0.001)
+    assert total(world, OPEN_QUERY, reader) == 2
+
+
+def test_the_next_question_about_the_open_minute_reads_only_what_may_be_new() -> None:
+    """Also in another environment, which lacks only the ten seconds that the window cuts."""
+    world = world_with()
+    world.clock.advance(35)  # NOW + 60 s
+    reader, other = world.reader(), world.reader()
+    total(world, OPEN_QUERY, reader)
+    world.clock.advance(5)
+    seen: list[Span] = []
+    read = world.columns.read
+
+    def watch(query: Any) -> Any:
+        seen.append(Span(*((times.micros_of(each) - NOW) // times.SECOND for each in (query.lower, query.upper))))
+        return read(query)
+
+    world.columns.read = watch  # type: ignore[method-assign]
+
+    total(world, OPEN_QUERY, reader)
+    assert set(seen) == {Span(40, 50), Span(50, 3600)}
+    seen.clear()
+    total(world, OPEN_QUERY, other)
+    assert set(seen) == {Span(-22, -20), Span(50, 3600)}
+
+
+def test_a_minute_is_merged_from_the_ten_seconds_that_were_counted_while_it_was_open() -> None:
+    world = world_with(*(NOW + number * 5 * times.SECOND for number in range(12)))
+    world.clock.advance(30)  # NOW + 55 s
+    total(world, OPEN_QUERY)
+    world.clock.advance(SETTLE + 10)
+    seen: list[str] = []
+    read = world.columns.read
+    world.columns.read = lambda query: seen.append(query.lower) or read(query)  # type: ignore[method-assign, func-returns-value]
+
+    assert total(world, {"from": times.iso(NOW), "to": times.iso(NOW + times.MINUTE)}) == 12
+    assert set(seen) == {times.iso(NOW + 40 * times.SECOND)}
 
 
 def test_a_late_event_invalidates_only_its_own_minute() -> None:

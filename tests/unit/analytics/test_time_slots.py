@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.analytics.time_slots import STEPS, Slot, Span, pieces
+from headrace.analytics.time_slots import STEPS, TEN_SECONDS, Slot, Span, pieces
 from headrace.core import times
 
 START = 1_763_719_200
@@ -23,13 +23,14 @@ def test_pieces_cover_a_window_once_and_slots_are_closed(start: int, length: int
 
     found = pieces(window, closed_until)
 
-    spans = [span for span in (found.before, found.after) if span is not None]
-    spans += [Span(slot.start * times.SECOND, slot.end * times.SECOND) for slot in found.slots]
-    spans.sort()
+    spans = [slot.span.within(window) for slot in found.slots] + [span for span in [found.tail] if span is not None]
     assert (spans[0].start, spans[-1].end) == window
     assert all(left.end == right.start for left, right in pairwise(spans))
     assert all(slot.end <= closed_until and slot.start % slot.step == 0 for slot in found.slots)
-    assert len(found.slots) <= 31 + 2 * (9 + 5 + 23)
+    assert all(slot.step == TEN_SECONDS or slot.span.within(window) == slot.span for slot in found.slots)
+    if found.tail is not None:
+        assert found.tail.start > (closed_until - TEN_SECONDS) * times.SECOND
+    assert len(found.slots) <= 31 + 2 * (1 + 5 + 9 + 5 + 23)
 
 
 def test_a_whole_day_is_one_slot_that_is_merged_from_shorter_ones() -> None:
@@ -39,8 +40,8 @@ def test_a_whole_day_is_one_slot_that_is_merged_from_shorter_ones() -> None:
     (day,) = pieces(window, midnight + 86_400).slots
 
     assert day == Slot(midnight, 86_400)
-    for slot in (day, Slot(midnight, 3600), Slot(midnight, 600)):
+    for slot in (day, Slot(midnight, 3600), Slot(midnight, 600), Slot(midnight, 60)):
         parts = slot.parts()
         assert (parts[0].start, parts[-1].end) == (slot.start, slot.end)
         assert {part.step for part in parts} == {STEPS[STEPS.index(slot.step) - 1]}
-    assert Slot(midnight, 60).parts() == []
+    assert Slot(midnight, 10).parts() == []

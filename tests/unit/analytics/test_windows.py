@@ -63,7 +63,7 @@ def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: An
         "asOf": times.iso(world.clock.now() - SETTLE * times.SECOND),
         "missing": {
             "storedAfter": times.iso(world.clock.now() - SETTLE * times.SECOND),
-            "note": "what was stored in the last 10 s may not be counted yet",
+            "note": "what was stored later may not be counted yet",
         },
         "totalMessages": 4,
         "messagesPerSecond": {"window": round(4 / 3600, 6), "active": 0.2},

@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headrace.analytics.counter import HyperLogLog, IdCounter
-from headrace.analytics.time_slots import HOUR, MINUTE, Slot
-from headrace.core.times import micros_of
+from headrace.analytics.time_slots import HOUR, MINUTE, TEN_SECONDS, Slot
+from headrace.core.times import SECOND, micros_of
 from headrace.storage.ports import Columns
 
-TIME_LENGTH, MINUTE_LENGTH = 27, 16
-"""Characters of a canonical time, and of one up to its minute."""
+TIME_LENGTH = 27
+LENGTHS = {TEN_SECONDS: 18, MINUTE: 16}
+"""Characters of a canonical time, and of the part of it that says in which ten seconds or minute it is."""
 POINT_STEPS = (MINUTE, HOUR)
 """Longer slots list the counts of these steps, so that a series needs no shorter slots."""
 
@@ -63,48 +64,39 @@ class Aggregate:
             self.points[slot.step][slot.start] = (self.total, self.tallies[0].unique())
 
 
-@dataclass(slots=True)
-class _Minute:
-    counters: tuple[Counter[str], ...]
-    total: int = 0
-    first: str = ""
-    last: str = ""
-    expires: int = 0
+class StepCounter:
+    """Counts rows by minute or ten seconds (``step``) as they are read.
 
-
-class MinuteCounter:
-    """Counts rows by minute as they are read; ``attributes`` are the user's, then each group's.
-
-    Rows that expired by ``now`` (epoch seconds) and are not deleted yet are left out, as in histories. With ``only``,
-    rows with other values are left out too.
+    ``attributes`` are the user's, then each group's. Rows that expired by ``now`` (epoch seconds) and are not deleted
+    yet are left out, as in histories. With ``only``, rows with other values are left out too.
     """
 
-    def __init__(self, attributes: Sequence[str], now: int, only: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, attributes: Sequence[str], now: int, only: Mapping[str, str] | None = None, step: int = MINUTE
+    ) -> None:
         self._attributes = attributes
         self._now = now
         self._only = only or {}
-        self._minutes: dict[str, _Minute] = {}
+        self._step = step
+        self._found: dict[str, tuple[Aggregate, tuple[Counter[str], ...]]] = {}
 
     def add(self, rows: Columns) -> None:
         """Count ``rows``, which must be sorted by their keys."""
         rows = self._living(rows)
         keys, start = rows.keys, 0
         while start < len(keys):
-            minute = keys[start][:MINUTE_LENGTH]
-            # ";" follows ":", which follows the minute in every key.
-            end = bisect_left(keys, minute + ";", start)
-            self._count(minute, rows, start, end)
+            step = keys[start][: LENGTHS[self._step]]
+            # ";" follows all digits and ":", one of which follows in every key.
+            end = bisect_left(keys, step + ";", start)
+            self._count(step, rows, start, end)
             start = end
 
     def aggregates(self) -> dict[int, Aggregate]:
-        """The aggregates by the start of their minute; minutes without rows are left out."""
-        found = {}
-        for text, minute in self._minutes.items():
-            start = micros_of(f"{text}:00.000000Z") // 1_000_000
-            tallies = tuple(IdCounter(dict(counter)) for counter in minute.counters)
-            found[start] = Aggregate(tallies, minute.total, minute.first, minute.last, minute.expires)
-            found[start].mark(Slot(start, MINUTE))
-        return found
+        """The aggregates by the start of their step; steps without rows are left out."""
+        for text, (found, counters) in self._found.items():
+            found.tallies = tuple(IdCounter(dict(counter)) for counter in counters)
+            found.mark(Slot(start_of(text), self._step))
+        return {start_of(text): found for text, (found, _) in self._found.items()}
 
     def _living(self, rows: Columns) -> Columns:
         keep = [not 0 < second <= self._now for second in rows.expires] if any(rows.expires) else []
@@ -114,18 +106,23 @@ class MinuteCounter:
         return rows if not keep or all(keep) else rows.only(keep)
 
     def _count(self, text: str, rows: Columns, start: int, end: int) -> None:
-        minute = self._minutes.get(text)
-        if minute is None:
-            minute = self._minutes[text] = _Minute(tuple(Counter() for _ in self._attributes))
-        minute.total += end - start
-        for counter, name in zip(minute.counters, self._attributes, strict=True):
+        if text not in self._found:
+            self._found[text] = Aggregate(()), tuple(Counter() for _ in self._attributes)
+        found, counters = self._found[text]
+        found.total += end - start
+        for counter, name in zip(counters, self._attributes, strict=True):
             counter.update(rows.values[name][start:end])
         first, last = rows.keys[start][:TIME_LENGTH], rows.keys[end - 1][:TIME_LENGTH]
-        minute.first = min(minute.first or first, first)
-        minute.last = max(minute.last, last)
+        found.first = min(found.first or first, first)
+        found.last = max(found.last, last)
         living = set(rows.expires[start:end]) - {0}
         if living:
-            minute.expires = _sooner(minute.expires, min(living))
+            found.expires = _sooner(found.expires, min(living))
+
+
+def start_of(text: str) -> int:
+    """The start (epoch seconds) of the step that is written as the first characters of a time."""
+    return micros_of(text + "1970-01-01T00:00:00.000000Z"[len(text) :]) // SECOND
 
 
 def _sooner(one: int, other: int) -> int:

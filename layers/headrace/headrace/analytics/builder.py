@@ -1,56 +1,66 @@
-"""Builds missing slots: minutes from rows, longer slots from shorter ones; one builder at a time for each hour."""
+"""Builds missing slots: short ones from rows, longer ones from shorter ones; one builder at a time for each hour."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
 from headrace.analytics.aggregate import Aggregate
+from headrace.analytics.generations import KEPT_SECONDS
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.scanner import Found, Reading, Scanner
 from headrace.analytics.slot_cache import SlotCache, SlotState
-from headrace.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, Slot, Span
+from headrace.analytics.time_slots import DAY, HOUR, MINUTE, TEN_MINUTES, TEN_SECONDS, Slot, Span
 from headrace.core import times
 
 WAIT_SECONDS = 0.2
 """How long to wait for other builders in all: less than the delay that the cache may cause (P10)."""
 _POLL_SECONDS = 0.02
-YOUNG_SECONDS = {MINUTE: 6 * HOUR, TEN_MINUTES: DAY}
+YOUNG_SECONDS = {TEN_SECONDS: 0, MINUTE: 6 * HOUR, TEN_MINUTES: DAY}
 DENSE = 1000
-"""Minutes and ten minutes that are built for a longer slot are kept while they are young, or with at least so many
-events. A quiet month has 50,000 of them, and reading its rows again takes no longer."""
+"""Slots of these steps that are built for a longer slot are kept while they are young, or with at least so many events.
+A quiet month has 50,000 of them, and reading its rows again takes no longer."""
 FIRST_CHUNK, LONGEST_CHUNK = 10, 1440
 QUICK_SECONDS, SLOW_SECONDS = 0.5, 3.0
-"""Minutes are read in chunks: the next one is twice as long after a quick one, half as long after a slow one. At the
-deadline, the chunks that were read are kept."""
+"""Rows are read in chunks of slots: the next one is twice as long after a quick one, half as long after a slow one. At
+the deadline, the chunks that were read are kept."""
 
 
 class _Chunk(NamedTuple):
-    """A chunk that is being read, its number of minutes, and when its reading began."""
+    """A chunk that is being read, its number of slots, and when its reading began."""
 
     reading: Reading
-    minutes: int
+    slots: int
     began: float
 
 
+@dataclass(slots=True)
+class Tail:
+    """What is not closed of a window at ``now`` (microseconds), and its aggregates by minute once it was read."""
+
+    now: int
+    span: Span | None
+    found: Found | None = None
+
+
 class Window(NamedTuple):
-    """The window of one request at ``now`` (microseconds): its slots, as found in the cache, and its edges."""
+    """The window of one request: its slots, as found in the cache, and its tail."""
 
     request: WindowRequest
-    now: int
     slots: SlotCache
     known: list[SlotState]
-    edges: tuple[Span | None, Span | None]
+    tail: Tail
 
 
 class Builder:
-    """Builds the ``requested`` slots of a window, and the minutes of its two edges. A context manager.
+    """Builds the ``requested`` slots of a window, and reads its tail. A context manager.
 
-    Call :meth:`before` first, then :meth:`slots`, then :meth:`after`. A missing slot is a tree: its parts are slots of
-    the next shorter step, down to minutes. All methods raise StoreUnavailable if the table does not answer before the
+    Call :meth:`slots` first, then :meth:`tail`. A missing slot is a tree: its parts are slots of the next shorter step,
+    down to those that are read from rows. All methods raise StoreUnavailable if the table does not answer before the
     deadline.
     """
 
@@ -64,12 +74,12 @@ class Builder:
     ) -> None:
         self._scanner = scanner
         self._scope = window.request.scope
+        self._window = window.request.window
         self._slots = window.slots
         self._requested = requested
         self._requested_slots = {state.slot for state in requested}
-        self._spans = window.edges
-        self._edges: list[Found] | None = None
-        self._now = window.now // times.SECOND
+        self._tail = window.tail
+        self._now = window.tail.now // times.SECOND
         self._deadline = deadline
         self._sleep = sleep
         self._claimed: set[int] = set()
@@ -91,10 +101,6 @@ class Builder:
         self._slots.flush()
         self._slots.release(self._claimed)
 
-    def before(self) -> Iterator[tuple[Slot, Aggregate]]:
-        """The minutes before the slots, without those that have no events. The first one may begin later."""
-        return self._edge(0)
-
     def slots(self) -> Iterator[tuple[Slot, Aggregate]]:
         """Every slot, in order."""
         for place, state in enumerate(self._requested):
@@ -102,36 +108,32 @@ class Builder:
                 self._prepare()
             yield state.slot, self._aggregate(state)
 
-    def after(self) -> Iterator[tuple[Slot, Aggregate]]:
-        """The minutes after the slots, without those that have no events. The last one may end earlier."""
-        return self._edge(1)
-
-    def _edge(self, which: int) -> Iterator[tuple[Slot, Aggregate]]:
-        if self._spans[which] is None:
-            return iter(())
-        if self._edges is None:
-            if not self._prepared:
-                self._prepare()
+    def tail(self) -> Iterator[tuple[Slot, Aggregate]]:
+        """The minutes of the tail, without those that have no events. The window may cut the first and the last."""
+        if self._unread_tail is not None:
             self._finish()
-        assert self._edges is not None  # noqa: S101
-        return ((Slot(start, MINUTE), found) for start, found in sorted(self._edges[which].items()))
+        return ((Slot(start, MINUTE), found) for start, found in sorted((self._tail.found or {}).items()))
+
+    @property
+    def _unread_tail(self) -> Span | None:
+        return self._tail.span if self._tail.found is None else None
 
     def _prepare(self) -> None:
         """Find the missing parts of the next batch, claim those to build here, and get their tokens."""
         if self._reading is not None:
-            self._finish()  # the edges: nothing was missing from the batch before
+            self._finish()  # the tail: nothing was missing from the batch before
         batch = self._batch()
         level = [state for state in batch if not state.found]
-        while level := [state for state in level if state.slot.step > MINUTE]:
+        while level := [state for state in level if self._has_parts(state.slot)]:
             # Before the parts are read: a later change of a part then changes this token too.
             self._slots.begin(level)
             level = self._expand(level)
         self._claim(batch)
-        minutes = _missing_minutes(batch)
-        self._slots.begin(minutes)
-        self._ahead = deque(state.slot for state in minutes)
+        unread = _unread(batch)
+        self._slots.begin([state for state in unread if state.token is None])
+        self._ahead = deque(state.slot for state in unread)
         # While this is read, the slots that were found are merged.
-        if self._ahead or (self._edges is None and any(self._spans)):
+        if self._ahead or self._unread_tail is not None:
             self._start()
 
     def _batch(self) -> list[SlotState]:
@@ -144,19 +146,27 @@ class Builder:
         self._prepared += len(batch)
         return batch
 
+    def _has_parts(self, slot: Slot) -> bool:
+        """Whether a missing slot may be merged from shorter ones: a minute only while its ten seconds are kept."""
+        is_recent = slot.end > self._now - KEPT_SECONDS[TEN_SECONDS]
+        return slot.step > MINUTE or (slot.step == MINUTE and is_recent)
+
     def _expand(self, missing: Sequence[SlotState]) -> list[SlotState]:
         """Read the parts of missing slots; returns those that are missing too."""
         parts = [state.slot.parts() for state in missing]
         known = iter(self._slots.read([slot for each in parts for slot in each]))
         for state, each in zip(missing, parts, strict=True):
-            state.parts = list(islice(known, len(each)))
+            found = list(islice(known, len(each)))
+            # The rows of a minute are read together, unless some of them were counted before.
+            if state.slot.step > MINUTE or any(part.found for part in found):
+                state.parts = found
         return [part for state in missing for part in state.parts if not part.found]
 
     def _claim(self, batch: Sequence[SlotState]) -> None:
-        """Claim the hours of missing minutes; wait for those that another builder claimed, but not for long."""
-        minutes = _missing_minutes(batch)
-        self._claimed |= self._slots.claim([state.slot for state in minutes if _hour(state.slot) not in self._claimed])
-        others = [state for state in minutes if _hour(state.slot) not in self._claimed]
+        """Claim the hours of what must be read; wait for those that another builder claimed, but not for long."""
+        shared = [state for state in _unread(batch) if not state.is_cut]
+        self._claimed |= self._slots.claim({_hour(state.slot) for state in shared} - self._claimed)
+        others = [state for state in shared if _hour(state.slot) not in self._claimed]
         while others and self._waits and not self._slots.is_unavailable:
             self._waits -= 1
             self._sleep(_POLL_SECONDS)
@@ -180,32 +190,32 @@ class Builder:
             state.parts = []
             made.mark(slot)
         else:
-            made = self._minute(slot)
+            made = self._counted(slot)
             if _hour(slot) in self._foreign:
                 state.token = None
         if state.token is not None and self._is_worth_keeping(slot, made):
-            self._slots.keep(slot, state.token, made)
+            self._slots.keep(state, state.token, made)
         return made
 
-    def _minute(self, slot: Slot) -> Aggregate:
-        """The aggregate of a minute from its rows, which are read together with those of the next minutes."""
+    def _counted(self, slot: Slot) -> Aggregate:
+        """The aggregate of a slot from its rows, which are read together with those of the next slots."""
         if self._reading is not None or (self._ahead and slot == self._ahead[0]):
             self._finish()
         return self._read.pop(slot.start, None) or Aggregate.nothing(len(self._scope.attributes))
 
     def _take_chunk(self) -> list[Slot]:
-        """The next missing minutes without a gap between them, as many as a chunk may have."""
-        chunk: list[Slot] = []
-        while self._ahead and len(chunk) < self._chunk and not (chunk and self._ahead[0].start != chunk[-1].end):
+        """The next slots of one step without a gap between them, as many as a chunk may have."""
+        chunk = [self._ahead.popleft()] if self._ahead else []
+        while self._ahead and len(chunk) < self._chunk and self._ahead[0] == Slot(chunk[-1].end, chunk[-1].step):
             chunk.append(self._ahead.popleft())
         return chunk
 
     def _start(self) -> None:
-        """Start to read the next chunk; the edges are read with the first one."""
+        """Start to read the next chunk; the tail is read with the first one."""
         chunk = self._take_chunk()
-        spans = [Span(chunk[0].start * times.SECOND, chunk[-1].end * times.SECOND)] if chunk else []
-        if self._edges is None:
-            spans += [span for span in self._spans if span is not None]
+        spans = [(Span(chunk[0].span.start, chunk[-1].span.end).within(self._window), chunk[0].step)] if chunk else []
+        if self._unread_tail is not None:
+            spans.append((self._unread_tail, MINUTE))
         self._reading = _Chunk(self._scanner.start(self._scope, spans, self._deadline), len(chunk), time.monotonic())
 
     def _finish(self) -> None:
@@ -219,8 +229,8 @@ class Builder:
         if length:
             self._read = next(found)
             self._resize(length, time.monotonic() - began)
-        if self._edges is None:
-            self._edges = [next(found) if span is not None else {} for span in self._spans]
+        if self._unread_tail is not None:
+            self._tail.found = next(found)
 
     def _resize(self, length: int, took: float) -> None:
         if took > SLOW_SECONDS:
@@ -238,7 +248,8 @@ def _is_missing_day(state: SlotState) -> bool:
     return state.slot.step == DAY and not state.found
 
 
-def _missing_minutes(batch: Sequence[SlotState]) -> list[SlotState]:
+def _unread(batch: Sequence[SlotState]) -> list[SlotState]:
+    """The missing slots whose rows must be read."""
     return [state for top in batch for state in top.missing() if not state.parts]
 
 

@@ -11,8 +11,8 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from headrace.analytics.aggregate import MINUTE_LENGTH
-from headrace.analytics.time_slots import DAY, HOUR, MINUTE, STEPS, TEN_MINUTES, Slot
+from headrace.analytics.aggregate import LENGTHS, start_of
+from headrace.analytics.time_slots import DAY, HOUR, MINUTE, STEPS, TEN_MINUTES, TEN_SECONDS, Slot
 from headrace.core import times
 from headrace.core.collections import slices
 from headrace.core.errors import CacheUnavailable, FollowUpUnavailable
@@ -56,7 +56,9 @@ It is more than the lag of an index behind its table, and more than the longest 
 """
 SKEW_SECONDS = 1
 """How far the clocks of two environments may be apart."""
-KEPT_SECONDS = {MINUTE: 6 * HOUR, TEN_MINUTES: DAY, HOUR: 7 * DAY, DAY: 31 * DAY}
+GRACE_SECONDS = 2
+"""An event is late if it is stored so long after the end of its slot: usually, events need no mark."""
+KEPT_SECONDS = {TEN_SECONDS: TEN_MINUTES, MINUTE: 6 * HOUR, TEN_MINUTES: DAY, HOUR: 7 * DAY, DAY: 31 * DAY}
 """How long a slot is kept, by its step. It also bounds how long a wrong aggregate lasts if the cache loses a change."""
 _SINCE_SECONDS = 365 * DAY
 SLICE = 500
@@ -82,17 +84,10 @@ class Generations:
         """
         settled = self._settled_groups()
         found = dict(zip(slots, known, strict=True))
-        missing = [slot for slot, token in found.items() if token is None]
-        for part in slices(missing, SLICE):
-            made = {slot: os.urandom(TOKEN_BYTES) for slot in part}
-            added = self._cache.add_many(
-                {slot_generation(self._stream, slot): (made[slot], KEPT_SECONDS[slot.step]) for slot in part}
-            )
-            found.update({slot: made[slot] for slot, is_new in zip(part, added, strict=True) if is_new})
-            others = [slot for slot, is_new in zip(part, added, strict=True) if not is_new]
-            found.update(
-                zip(others, self._cache.get_many([slot_generation(self._stream, slot) for slot in others]), strict=True)
-            )
+        missing = {slot_generation(self._stream, slot): slot for slot, token in found.items() if token is None}
+        for names in slices(list(missing), SLICE):
+            self._cache.add_many({name: (os.urandom(TOKEN_BYTES), KEPT_SECONDS[missing[name].step]) for name in names})
+            found.update(zip(map(missing.__getitem__, names), self._cache.get_many(names), strict=True))
         return [
             found[slot] if found[slot] != CHANGED and slot_group_of(self._stream, slot) in settled else None
             for slot in slots
@@ -123,28 +118,28 @@ class LateEvents:
         """One outcome per item: a failure for each late one while the cache is unavailable."""
         if stream.analytics_dimensions is None:
             return [None] * len(items)
-        # A minute counts as ended if any environment's clock may say so: an unnecessary mark costs little.
-        now = self._clock.now() + SKEW_SECONDS * times.SECOND
-        current = times.iso(now)[:MINUTE_LENGTH]
-        minutes = [str(item[stream.analytics_dimensions.time])[:MINUTE_LENGTH] for item in items]
-        late = {minute for minute in minutes if minute < current}
-        changed = {slot for minute in late for slot in _slots(minute, now // times.SECOND)}
+        # A slot counts as closed if any environment's clock may say so: an unnecessary mark costs little.
+        closed = self._clock.now() // times.SECOND + SKEW_SECONDS - GRACE_SECONDS
+        length = LENGTHS[TEN_SECONDS]
+        current = times.iso(closed * times.SECOND)[:length]
+        steps = [str(item[stream.analytics_dimensions.time])[:length] for item in items]
+        late = {step for step in steps if step < current}
+        changed = {slot for step in late for slot in _slots(start_of(step), closed)}
         try:
             if changed:
                 self._cache.set_many({slot_generation(stream.name, slot): (CHANGED, self._seconds) for slot in changed})
         except CacheUnavailable as error:
             report("late events", f"late events wait for the cache: {error.message}")
-            return [_NOT_MARKED if minute in late else None for minute in minutes]
+            return [_NOT_MARKED if step in late else None for step in steps]
         return [None] * len(items)
 
 
-_NOT_MARKED = FollowUpUnavailable("the event is stored, but its minute could not be marked in the cache")
+_NOT_MARKED = FollowUpUnavailable("the event is stored, but its slots could not be marked in the cache")
 
 
-def _slots(minute: str, now: int) -> Iterator[Slot]:
-    """The slots with ``minute`` that ended before ``now`` (epoch seconds): later ones are not in the cache yet."""
-    at = times.micros_of(f"{minute}:00.000000Z") // times.SECOND
+def _slots(at: int, closed: int) -> Iterator[Slot]:
+    """The slots with the time ``at`` that ended by ``closed`` (epoch seconds): later ones are not in the cache yet."""
     for step in STEPS:
         slot = Slot(at - at % step, step)
-        if slot.end <= now:
+        if slot.end <= closed:
             yield slot

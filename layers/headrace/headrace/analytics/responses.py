@@ -110,7 +110,7 @@ def frame(request: WindowRequest, now: int, settle: float) -> dict[str, Any]:
             **dict(request.scope.narrowed),
         },
         "asOf": as_of,
-        "missing": {"storedAfter": as_of, "note": f"what was stored in the last {settle:g} s may not be counted yet"},
+        "missing": {"storedAfter": as_of, "note": "what was stored later may not be counted yet"},
     }
 
 

@@ -1,4 +1,4 @@
-"""Reads the rows of a span of time and counts them by minute: all partitions in parallel, each page by page."""
+"""Reads the rows of a span of time and counts them by step: all partitions in parallel, each page by page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
-from headrace.analytics.aggregate import Aggregate, MinuteCounter
+from headrace.analytics.aggregate import Aggregate, StepCounter
 from headrace.analytics.requests import Scope
 from headrace.analytics.time_slots import Span
 from headrace.core import times
@@ -21,7 +21,7 @@ PARALLEL_READS = 8
 """Pages that one environment reads at the same time."""
 
 Found = dict[int, Aggregate]
-"""Aggregates by the start of the minute (epoch seconds)."""
+"""Aggregates by the start of the step (epoch seconds)."""
 
 
 class Scanner:
@@ -34,28 +34,31 @@ class Scanner:
         self._pool = ThreadPoolExecutor(parallel, "scan")
         self.units = 0.0
 
-    def start(self, scope: Scope, spans: Sequence[Span], deadline: float) -> Reading:
-        """Start to read the rows of each of ``spans``. After ``deadline`` (monotonic seconds) no page is read."""
+    def start(self, scope: Scope, spans: Sequence[tuple[Span, int]], deadline: float) -> Reading:
+        """Start to read the rows of each of ``spans``, which are given with the step to count by.
+
+        After ``deadline`` (monotonic seconds) no page is read.
+        """
         now = self._clock.now() // times.SECOND
-        counted = [MinuteCounter(scope.attributes, now, dict(scope.narrowed)) for _ in spans]
+        counted = [StepCounter(scope.attributes, now, dict(scope.narrowed), step) for _, step in spans]
         stop = threading.Event()
         lock = threading.Lock()
 
-        def read(minutes: MinuteCounter, query: Query) -> None:
+        def read(counter: StepCounter, query: Query) -> None:
             while not stop.is_set():
                 if time.monotonic() >= deadline:
                     raise StoreThrottled(_TOO_MANY, retry_after=1)
                 page = self._reader.read(query)
                 with lock:
                     self.units += page.units
-                    minutes.add(page)
+                    counter.add(page)
                 if page.more is None:
                     return
                 query = replace(query, start=page.more)
 
         reading = [
-            self._pool.submit(read, minutes, query)
-            for minutes, span in zip(counted, spans, strict=True)
+            self._pool.submit(read, counter, query)
+            for counter, (span, _) in zip(counted, spans, strict=True)
             for query in scope.queries(self._table, span)
         ]
         return Reading(counted, reading, stop)
@@ -65,7 +68,7 @@ class Scanner:
 class Reading:
     """A running scan."""
 
-    counted: Sequence[MinuteCounter]
+    counted: Sequence[StepCounter]
     reading: Sequence[Future[None]]
     stop: threading.Event
 
@@ -79,7 +82,7 @@ class Reading:
         self.end()
         for each in done:
             each.result()
-        return [minutes.aggregates() for minutes in self.counted]
+        return [counter.aggregates() for counter in self.counted]
 
     def end(self) -> None:
         """Start no further read, and wait for the running ones."""

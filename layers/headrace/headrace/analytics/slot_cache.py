@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TypeVar
 
 from headrace.analytics.aggregate import Aggregate, UnknownLayout, check, decode, encode
@@ -18,7 +19,7 @@ from headrace.analytics.generations import (
     slot_aggregate,
     slot_generation,
 )
-from headrace.analytics.requests import Scope
+from headrace.analytics.requests import WindowRequest
 from headrace.analytics.time_slots import HOUR, Slot
 from headrace.core import times
 from headrace.core.collections import slices
@@ -40,13 +41,16 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class SlotState:
-    """A slot with its ``generation`` and, if it was found, its aggregate.
+    """A slot with its cache ``key`` and its ``generation`` and, if it was found, its aggregate.
 
+    A slot that is cut by the window is kept in memory alone: other windows cut it elsewhere.
     An aggregate from the cache stays ``packed`` until it is needed: many decoded ones would not fit into memory.
     A missing aggregate is merged from the ``parts``, and is kept if the slot has a ``token``.
     """
 
     slot: Slot
+    key: str
+    is_cut: bool = False
     generation: bytes | None = None
     aggregate: Aggregate | None = None
     packed: bytes | None = None
@@ -95,22 +99,25 @@ class LocalAggregates:
 
 
 class SlotCache:
-    """The slots of one scope during one request. After a failure, the request continues without the cache (P10)."""
+    """The slots of one request. After a failure, the request continues without the cache (P10)."""
 
-    def __init__(self, cache: Cache, local: LocalAggregates, scope: Scope, clock: Clock, settle: float) -> None:
+    def __init__(
+        self, cache: Cache, local: LocalAggregates, request: WindowRequest, clock: Clock, settle: float
+    ) -> None:
         self._cache = cache
         self._local = local
-        self._scope = scope
-        self._shards = scope.shards
+        self._scope = request.scope
+        self._window = request.window
+        self._shards = request.scope.shards
         self._clock = clock
-        self._generations = Generations(cache, scope.stream.name, clock, settle)
+        self._generations = Generations(cache, request.scope.stream.name, clock, settle)
         self._waiting: dict[str, tuple[bytes, float]] = {}
         self._bytes = 0
         self.is_unavailable = False
 
     def read(self, slots: Sequence[Slot]) -> list[SlotState]:
         """The state of each of ``slots``; nothing is found while the cache is unavailable."""
-        known = [SlotState(slot) for slot in slots]
+        known = [self._state(slot) for slot in slots]
         self.refresh(known)
         return known
 
@@ -125,7 +132,7 @@ class SlotCache:
         known.aggregate = known.packed = None
         if packed is not None and known.generation is not None:
             found = decode(packed[TOKEN_BYTES:])
-            self._local.put(self._key(known.slot), known.generation, found, len(packed))
+            self._local.put(known.key, known.generation, found, len(packed))
         return found
 
     def begin(self, missing: Sequence[SlotState]) -> None:
@@ -135,12 +142,14 @@ class SlotCache:
         for each, token in zip(missing, tokens or [None] * len(missing), strict=True):
             each.token = token
 
-    def keep(self, slot: Slot, token: bytes, aggregate: Aggregate) -> None:
+    def keep(self, made: SlotState, token: bytes, aggregate: Aggregate) -> None:
         """Keep ``aggregate`` for ``token``'s generation, in memory now and in the cache after :meth:`flush`."""
         data = token + encode(aggregate, self._shards)
-        key = self._key(slot)
-        self._local.put(key, token, aggregate, len(data))
-        self._waiting[key] = (data, KEPT_SECONDS[slot.step] / (NARROWED_SHARE if self._scope.narrowed else 1))
+        self._local.put(made.key, token, aggregate, len(data))
+        if made.is_cut:
+            return
+        share = NARROWED_SHARE if self._scope.narrowed else 1
+        self._waiting[made.key] = (data, KEPT_SECONDS[made.slot.step] / share)
         self._bytes += len(data)
         if self._bytes > STORE_BYTES:
             self.flush()
@@ -151,14 +160,11 @@ class SlotCache:
         if waiting:
             self._attempt(lambda: self._cache.set_many(waiting))
 
-    def claim(self, slots: Iterable[Slot]) -> set[int]:
-        """The hours (their starts) of ``slots`` that the caller builds; another environment builds the others."""
-        hours = sorted({slot.start - slot.start % HOUR for slot in slots})
+    def claim(self, hours: Collection[int]) -> set[int]:
+        """Those of ``hours`` (their starts) that the caller builds; another environment builds the others."""
         entries = {self._builder(hour): (b"1", BUILDER_SECONDS) for hour in hours}
         added = self._attempt(lambda: self._cache.add_many(entries)) if hours else []
-        if added is None:
-            return set(hours)
-        return {hour for hour, is_ours in zip(hours, added, strict=True) if is_ours}
+        return set(hours) if added is None else set(compress(hours, added))
 
     def release(self, hours: Collection[int]) -> None:
         """Give up the claim to these hours."""
@@ -178,19 +184,18 @@ class SlotCache:
             return None
 
     def _read(self, known: Sequence[SlotState]) -> None:
-        named = [(each, self._key(each.slot)) for each in known]
-        unheld = [(each, key) for each, key in named if not self._local.has(key)]
+        unheld = [each for each in known if not self._local.has(each.key)]
         found = self._cache.get_many(
-            [slot_generation(self._scope.stream.name, each.slot) for each, _ in named] + [key for _, key in unheld]
+            [slot_generation(self._scope.stream.name, each.slot) for each in known] + [each.key for each in unheld]
         )
-        for (each, key), generation in zip(named, found, strict=False):
+        for each, generation in zip(known, found, strict=False):
             each.generation = generation
-            held = self._local.get(key, generation)
+            held = self._local.get(each.key, generation)
             each.aggregate = None if held is None or self._has_expired(held.expires) else held
         # Rarely, an aggregate in memory is of an earlier generation.
-        again = [pair for pair in named if self._local.has(pair[1]) and pair[0].aggregate is None and _token(pair[0])]
-        values = found[len(named) :] + self._cache.get_many([key for _, key in again])
-        for (each, _), value in zip([*unheld, *again], values, strict=True):
+        again = [each for each in known if self._local.has(each.key) and each.aggregate is None and _token(each)]
+        values = found[len(known) :] + self._cache.get_many([each.key for each in again])
+        for each, value in zip([*unheld, *again], values, strict=True):
             if value is not None and self._is_valid(each, value):
                 each.packed = value
 
@@ -206,11 +211,15 @@ class SlotCache:
     def _has_expired(self, expires: int) -> bool:
         return 0 < expires <= self._clock.now() // times.SECOND
 
+    def _state(self, slot: Slot) -> SlotState:
+        key, part = self._key(slot), slot.span.within(self._window)
+        return SlotState(slot, key) if part == slot.span else SlotState(slot, f"{key}#{part.start}#{part.end}", True)
+
     def _key(self, slot: Slot) -> str:
         return slot_aggregate(self._scope.stream.name, slot, self._scope.narrowed)
 
     def _builder(self, hour: int) -> str:
-        """The cache key of the lock for building the minutes of an hour."""
+        """The cache key of the lock for building the shortest slots of an hour."""
         return f"builder:{self._key(Slot(hour, HOUR))}"
 
 

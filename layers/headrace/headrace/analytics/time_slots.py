@@ -1,4 +1,4 @@
-"""Divides a window of time into slots: minutes, ten minutes, hours and days in UTC. Times of slots are in seconds."""
+"""Divides a window of time into slots: ten seconds, minutes, hours and so on, in UTC. Times of slots are in seconds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from headrace.core import times
 
-MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3600, 86400
-STEPS = (MINUTE, TEN_MINUTES, HOUR, DAY)
+TEN_SECONDS, MINUTE, TEN_MINUTES, HOUR, DAY = 10, 60, 600, 3600, 86400
+STEPS = (TEN_SECONDS, MINUTE, TEN_MINUTES, HOUR, DAY)
 """Each divides the next."""
-_BELOW = {TEN_MINUTES: MINUTE, HOUR: TEN_MINUTES, DAY: HOUR}
+_BELOW = dict(zip(STEPS[1:], STEPS, strict=False))
 
 
 class Slot(NamedTuple):
@@ -24,8 +24,13 @@ class Slot(NamedTuple):
         """The first second after the slot."""
         return self.start + self.step
 
+    @property
+    def span(self) -> Span:
+        """Its times."""
+        return Span(self.start * times.SECOND, self.end * times.SECOND)
+
     def parts(self) -> list[Slot]:
-        """The slots of the next shorter step within it; a minute has none."""
+        """The slots of the next shorter step within it; ten seconds have none."""
         below = _BELOW.get(self.step)
         return [] if below is None else [Slot(start, below) for start in range(self.start, self.end, below)]
 
@@ -36,32 +41,34 @@ class Span(NamedTuple):
     start: int
     end: int
 
+    def within(self, other: Span) -> Span:
+        """The part of it that is in ``other``, which overlaps it."""
+        return Span(max(self.start, other.start), min(self.end, other.end))
+
 
 class Pieces(NamedTuple):
-    """A window in the order of time: the span before the slots, the slots, and the span after them."""
+    """A window in the order of time: its slots, and its tail, which is not closed yet."""
 
-    before: Span | None
     slots: list[Slot]
-    after: Span | None
+    tail: Span | None
 
 
 def pieces(window: Span, closed_until: int, longest: int = DAY) -> Pieces:
-    """``window`` as the fewest slots that end by ``closed_until`` (seconds), and the spans at its edges.
+    """``window`` as the fewest slots that end by ``closed_until`` (seconds), and its tail.
 
-    No slot is longer than ``longest`` seconds.
+    No slot is longer than ``longest`` seconds. The window may cut its first slot and its last, which are ten seconds
+    then.
     """
-    first = -(-window.start // times.MINUTE) * MINUTE
-    last = min(window.end // times.MINUTE * MINUTE, closed_until // MINUTE * MINUTE)
-    if last <= first:
-        return Pieces(window, [], None)
-    start, end = first * times.SECOND, last * times.SECOND
-    before = Span(window.start, start) if window.start < start else None
-    return Pieces(before, list(_fewest(first, last, longest)), Span(end, window.end) if end < window.end else None)
+    closed = Span(0, closed_until // TEN_SECONDS * TEN_SECONDS * times.SECOND)
+    if closed.end <= window.start:
+        return Pieces([], window)
+    tail = Span(closed.end, window.end) if closed.end < window.end else None
+    return Pieces(list(_fewest(window.within(closed), longest)), tail)
 
 
-def _fewest(start: int, end: int, longest: int) -> Iterator[Slot]:
-    while start < end:
-        fits = (step for step in reversed(STEPS) if start % step == 0 and start + step <= end)
-        step = next(step for step in fits if step <= longest)
-        yield Slot(start, step)
-        start += step
+def _fewest(window: Span, longest: int) -> Iterator[Slot]:
+    start = window.start // times.SECOND // TEN_SECONDS * TEN_SECONDS
+    while start * times.SECOND < window.end:
+        fits = (Slot(start, step) for step in reversed(STEPS) if step <= longest and start % step == 0)
+        yield (slot := next((slot for slot in fits if slot.span.within(window) == slot.span), Slot(start, TEN_SECONDS)))
+        start = slot.end

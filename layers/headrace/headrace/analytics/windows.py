@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 
 from headrace.analytics import responses
 from headrace.analytics.aggregate import Aggregate
-from headrace.analytics.builder import Builder, Window
+from headrace.analytics.builder import Builder, Tail, Window
+from headrace.analytics.generations import GRACE_SECONDS
 from headrace.analytics.requests import Scope, StepQuery, TopQuery, WindowQuery, WindowRequest
 from headrace.analytics.responses import active_users_body, window_body
 from headrace.analytics.scanner import Scanner
 from headrace.analytics.slot_cache import LocalAggregates, SlotCache, SlotState
-from headrace.analytics.time_slots import DAY, MINUTE, Slot, pieces
+from headrace.analytics.time_slots import DAY, MINUTE, Span, pieces
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.collections import BoundedDict
@@ -28,16 +29,18 @@ MARGIN_SECONDS = 4.0
 """Reading stops so many seconds before the end of an invocation, to store what was read, and to answer."""
 MERGED_LIMIT = 16
 """Windows and runs of slots whose merged aggregates are kept in memory."""
+TAIL_SECONDS = 2.0
+"""For so long, the tail of a window is not read again."""
 T = TypeVar("T")
-Key = tuple[Scope, tuple[tuple[Slot, bytes | None], ...]]
+Key = tuple[Scope, tuple[tuple[str, bytes | None], ...]]
 
 
 @dataclass(frozen=True)
 class Analytics:
     """Answers one request at a time about the events of ``stream``.
 
-    Every answer equals a scan of the table as it was ``settle`` seconds ago, or later (P9). An index may lag behind its
-    table for that time, so minutes that ended within it are read again.
+    Every answer equals a scan of the table as it was at its ``asOf``, or later (P9). That is ``settle`` seconds before
+    the tail of the window was read: an index may lag behind its table for that time.
     All methods raise StoreUnavailable if the table does not answer before the deadline.
     """
 
@@ -49,13 +52,14 @@ class Analytics:
     sleep: Callable[[float], None] = time.sleep
     _local: LocalAggregates = field(default_factory=LocalAggregates)
     _merged: BoundedDict[Key, Aggregate] = field(default_factory=lambda: BoundedDict(MERGED_LIMIT))
+    _tails: BoundedDict[tuple[Scope, Span], Tail] = field(default_factory=lambda: BoundedDict(MERGED_LIMIT))
 
     def series(self, request: WindowRequest, deadline: float) -> dict[str, Any]:
         """Counts and unique users per step of the window."""
         window = self._window(request)
         with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
-            points = responses.series_points(request, chain(builder.before(), builder.slots(), builder.after()))
-        return {**responses.frame(request, window.now, self.settle), "step": request.step, "points": points}
+            points = responses.series_points(request, chain(builder.slots(), builder.tail()))
+        return {**responses.frame(request, window.tail.now, self.settle), "step": request.step, "points": points}
 
     def steps(
         self, request: WindowRequest, deadline: float, shape: Callable[[Aggregate], T]
@@ -65,11 +69,10 @@ class Analytics:
         whole = Aggregate.nothing(len(request.scope.attributes))
         shaped: list[tuple[int, T]] = []
         with Builder(self.scanner, window, window.known, deadline, self.sleep) as builder:
-            parts = chain(builder.before(), builder.slots(), builder.after())
-            for start, found in responses.by_step(request, parts):
+            for start, found in responses.by_step(request, chain(builder.slots(), builder.tail())):
                 whole.merge(found)
                 shaped.append((start, shape(found)))
-        return responses.frame(request, window.now, self.settle), whole, shaped
+        return responses.frame(request, window.tail.now, self.settle), whole, shaped
 
     def whole(self, request: WindowRequest, deadline: float) -> tuple[dict[str, Any], Aggregate]:
         """The first fields of the answer, and the aggregate of the whole window."""
@@ -77,27 +80,27 @@ class Analytics:
         known = window.known
         whole = self._held(request, known)
         # A window that moves with time keeps most of its longer slots: each run of slots of one length is merged once.
-        # Its minutes change with every move, so they are merged into the whole directly.
+        # Its short slots change with every move, so they are merged into the whole directly.
         runs = [] if whole is not None else [list(run) for _, run in groupby(known, lambda each: each.slot.step)]
         held = [self._held(request, run) for run in runs]
         *keys, key = [_key(request, run) for run in [*runs, known]]
         missing = [each for run, found in zip(runs, held, strict=True) if found is None for each in run]
         with Builder(self.scanner, window, missing, deadline, self.sleep) as builder:
-            before = list(builder.before())
             parts = (part for _, part in builder.slots())
             merged: list[Aggregate] = []
             for run, found, run_key in zip(runs, held, keys, strict=True):
                 if found is not None:
                     merged.append(found)
-                elif run[0].slot.step == MINUTE:
+                elif run[0].slot.step <= MINUTE:
                     merged.extend(islice(parts, len(run)))
                 else:
                     merged.append(self._remember(run_key, _merge(request, islice(parts, len(run)))))
             if whole is None:
                 ordered = sorted(merged, key=lambda each: -each.total)
                 whole = self._remember(key, _merge(request, ordered))
-            edges = [part for _, part in chain(before, builder.after())]
-        return responses.frame(request, window.now, self.settle), _merge(request, [whole, *edges]) if edges else whole
+            tail = [part for _, part in builder.tail()]
+        frame = responses.frame(request, window.tail.now, self.settle)
+        return frame, _merge(request, [whole, *tail]) if tail else whole
 
     def _held(self, request: WindowRequest, known: list[SlotState]) -> Aggregate | None:
         """The merged aggregate of these slots, if their generations are unchanged."""
@@ -113,10 +116,16 @@ class Analytics:
         return merged
 
     def _window(self, request: WindowRequest, longest: int = DAY) -> Window:
-        now = self.clock.now()
-        split = pieces(request.window, int(now / times.SECOND - self.settle), longest)
-        slots = SlotCache(self.cache, self._local, request.scope, self.clock, self.settle)
-        return Window(request, now, slots, slots.read(split.slots), (split.before, split.after))
+        now, key = self.clock.now(), (request.scope, request.window)
+        held = self._tails.get(key)
+        if held is not None and 0 <= now - held.now <= TAIL_SECONDS * times.SECOND:
+            now = held.now
+        split = pieces(request.window, int(now / times.SECOND - self.settle - GRACE_SECONDS), longest)
+        tail = held if held is not None and held.now == now else Tail(now, split.tail)
+        if tail.span is not None:
+            self._tails[key] = tail
+        slots = SlotCache(self.cache, self._local, request, self.clock, self.settle)
+        return Window(request, slots, slots.read(split.slots), tail)
 
 
 def deadline(request: Request[Any, Any, Any]) -> float:
@@ -160,7 +169,7 @@ def _key(request: WindowRequest, known: list[SlotState]) -> Key | None:
     """The slots and generations that their merged aggregate depends on; ``None`` if some are missing."""
     if len(known) < 2 or not all(each.found for each in known):
         return None
-    return request.scope, tuple((each.slot, each.generation) for each in known)
+    return request.scope, tuple((each.key, each.generation) for each in known)
 
 
 def _merge(request: WindowRequest, parts: Iterable[Aggregate]) -> Aggregate:
