@@ -14,7 +14,7 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable
-from headrace.core.times import Clock, SystemClock
+from headrace.core.times import SystemClock
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Background
 from headrace.storage.ports import Commands
@@ -43,11 +43,8 @@ return 1
 class RequestTimes:
     """Publishes the durations of this environment's requests, and reads the sums of all environments."""
 
-    def __init__(
-        self, cache: Commands, clock: Clock | None = None, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, cache: Commands, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._cache = cache
-        self._clock = clock or SystemClock()
         self._sums: dict[str, tuple[int, int, int]] = {}
         """By route: the number of requests, the sum of their microseconds, and those of the longest one."""
         self._lock = threading.Lock()
@@ -77,7 +74,7 @@ class RequestTimes:
             sums, self._sums = self._sums, {}
         arguments = [value for route, numbers in sums.items() for value in (route, *numbers)]
         try:
-            self._cache.run([("EVAL", _SCRIPT, 1, KEY, times.iso(self._clock.now()), KEPT_SECONDS, *arguments)])
+            self._cache.run([("EVAL", _SCRIPT, 1, KEY, times.iso(SystemClock().now()), KEPT_SECONDS, *arguments)])
         except CacheUnavailable as error:
             report("latencies", f"the durations of some requests are not counted: {error.message}")
 

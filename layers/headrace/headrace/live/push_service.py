@@ -64,14 +64,6 @@ class _Audience:
     subscriptions: Sequence[Subscription]
 
 
-@dataclass(slots=True)
-class _Late:
-    """How often in a row a connection was late, and until when it is skipped."""
-
-    times: int = 0
-    rests_until: float = float("-inf")
-
-
 class PushService:
     """Pushes batches of live copies. Remembers which connections were late, and which missed messages."""
 
@@ -83,7 +75,8 @@ class PushService:
         self._pusher = pusher
         self._clock = clock
         self._turns = Turns(clock)
-        self._late: BoundedDict[str, _Late] = BoundedDict(REMEMBERED)
+        self._late: BoundedDict[str, tuple[int, float]] = BoundedDict(REMEMBERED)
+        """By connection: how often in a row it was late, and until when it is skipped."""
         self._missed: BoundedDict[Subscriber, float] = BoundedDict(REMEMBERED)
         """Since when each of these subscribers has missed messages."""
         self._unread: BoundedDict[str, None] = BoundedDict(REMEMBERED)
@@ -171,8 +164,8 @@ class PushService:
         made: dict[tuple[str | None, bool, bool], list[bytes]] = {}
         for subscription in subscriptions:
             subscriber = (news.room_id, subscription.connection_id)
-            late = self._late.get(subscription.connection_id)
-            if late is not None and late.rests_until > now:
+            _, rests_until = self._late.get(subscription.connection_id, (0, now))
+            if rests_until > now:
                 self._miss(subscriber)
                 continue
             since = subscription.since if subscription.since is not None and subscription.since > earliest else None
@@ -202,11 +195,9 @@ class PushService:
             self._missed[subscriber] = self._clock()
 
     def _rest(self, connection_id: str) -> None:
-        late = self._late.setdefault(connection_id, _Late())
-        late.times += 1
-        if late.times > 1:
-            rest = min(LONGEST_REST, FIRST_REST * 2 ** min(late.times - 2, 16))
-            late.rests_until = self._clock() + rest
+        times, _ = self._late.get(connection_id, (0, 0.0))
+        until = self._clock() + min(LONGEST_REST, FIRST_REST * 2 ** min(times - 1, 16)) if times else 0.0
+        self._late[connection_id] = times + 1, until
 
     def _forget(self, gone: Iterable[Subscriber]) -> None:
         try:

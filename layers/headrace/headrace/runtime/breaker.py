@@ -125,7 +125,7 @@ class Breaker(Generic[T]):
 
 
 class Cooldown:
-    """Says whether a dependency failed less than ``seconds`` ago, so that its timeout is not paid with every request.
+    """Says whether a dependency failed a moment ago, so that its timeout is not paid with every request.
 
     It replaces a circuit breaker where a single failure is reason enough and its state is shown nowhere::
 
@@ -138,9 +138,8 @@ class Cooldown:
             return fallback
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic, seconds: float = COOLDOWN_SECONDS) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._seconds = seconds
         self._until = float("-inf")
 
     @property
@@ -149,5 +148,5 @@ class Cooldown:
         return self._monotonic() < self._until
 
     def start(self) -> None:
-        """Skip calls from now on, for ``seconds``."""
-        self._until = self._monotonic() + self._seconds
+        """Skip calls from now on, for ``COOLDOWN_SECONDS``."""
+        self._until = self._monotonic() + COOLDOWN_SECONDS

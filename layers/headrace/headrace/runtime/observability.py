@@ -61,10 +61,9 @@ def correlate_batch(requests: Set[str], invocation: str) -> None:
 
 
 class LogThrottle:
-    """Passes one report per kind in ``seconds``, and counts the suppressed ones."""
+    """Passes one report per kind in ``QUIET_SECONDS``, and counts the suppressed ones."""
 
-    def __init__(self, seconds: float = QUIET_SECONDS, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._kinds: BoundedDict[str, tuple[float, int]] = BoundedDict(KINDS_LIMIT)
 
@@ -72,7 +71,7 @@ class LogThrottle:
         """How many reports of ``kind`` this one represents: itself and those suppressed before it. 0: suppress it."""
         now = self._monotonic()
         since, kept = self._kinds.get(kind, (float("-inf"), 0))
-        if now - since < self._seconds:
+        if now - since < QUIET_SECONDS:
             self._kinds[kind] = (since, kept + 1)
             return 0
         self._kinds[kind] = (now, 0)
