@@ -37,6 +37,7 @@ class SkiQueries(Queries):
 
         # Two days at a time: the first query of a day reads the whole day from the table.
         self._ask([partial(self._day, *key, day) for key, day in sorted(self._days.items())], 2)
+        self._ask([partial(self._all_resorts, day) for day in sorted({day for _, day in self._days})], 1)
         self._ask([partial(self._resort, resort) for resort in self._season.resorts], CLIENTS)
         return self.findings
 
@@ -59,6 +60,14 @@ class SkiQueries(Queries):
         for lift in sorted(seen.lifts)[:SAMPLED_LIFTS]:
             answer = self._api.get(f"{place}/days/{day}/lifts/{lift}")
             self.findings.check("rides on a lift", f"{subject}, lift {lift}", answer["rides"], seen.lifts[lift])
+
+    def _all_resorts(self, day: int) -> None:
+        """Other runs may have sent rides of this day too."""
+        answer = self._api.get(f"/resorts/seasons/{SEASON}/days/{day}/rides")
+        found = Counter({each["liftID"]: each["rides"] for each in answer["lifts"]})
+        expected = Counter(ride.lift for ride in self._season.rides if ride.day == day)
+        lacking = answer["missing"], expected - found
+        self.findings.check("rides at all resorts", f"day {day}", lacking, ([], Counter()))
 
     def _skier(self, skier: int, rides: Sequence[Ride]) -> None:
         days: dict[int, list[Ride]] = {}

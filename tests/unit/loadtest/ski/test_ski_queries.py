@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,6 +67,13 @@ ANSWERS: dict[str, Any] = {
     r"/resorts/(\d+)/seasons/{s}/days/(\d+)/lifts/(\d+)": lambda season, resort, day, lift: {
         "rides": season.by_day()[resort, day].lifts[lift]
     },
+    r"/resorts/seasons/{s}/days/(\d+)/rides": lambda season, day: {
+        "missing": [],
+        "lifts": [
+            {"liftID": lift, "rides": rides}
+            for lift, rides in Counter(ride.lift for ride in season.rides if ride.day == day).items()
+        ],
+    },
     r"/skiers/seasons/{s}/skiers/(\d+)": lambda season, skier: {"days": _days(season, skier)},
     r"/skiers/(\d+)/vertical": _total,
     r"/skiers/(\d+)/seasons/{s}/days/(\d+)/skiers/(\d+)": _vertical,
@@ -83,14 +91,15 @@ def test_a_stage_that_stores_every_ride_passes() -> None:
     findings = findings_of(list(SEASON_OF.rides))
 
     assert (findings.kept, findings.wrong, findings.stored) == (True, [], 2_000)
-    assert len(findings.asked) == 9
+    assert len(findings.asked) == 10
 
 
 def test_a_lost_ride_is_found() -> None:
     findings = findings_of(list(SEASON_OF.rides)[1:])
 
     assert (findings.kept, findings.lost, findings.unexpected) == (False, 1, 0)
-    assert any("rides per hour" in wrong for wrong in findings.wrong)
+    for question in ("rides per hour", "rides at all resorts"):
+        assert any(question in wrong for wrong in findings.wrong)
 
 
 def test_a_ride_that_is_counted_twice_is_found() -> None:
