@@ -112,7 +112,7 @@ class Stream:
     ``accept(raw, sender)`` validates a client's event and adds its id, time and user, or raises InvalidEvent.
     ``item(event, accepted_at, table)`` validates such an event again, since a record may come from anywhere, and makes
     its row, or raises PoisonRecord; ``accepted_at`` is in microseconds.
-    ``id_field`` is the field of the id, in requests and in answers.
+    ``id_field`` is the field of the id, in requests and in answers; requests may call it ``other_id_field``.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
     A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
     With ``insert_only`` an existing row is never replaced.
@@ -128,6 +128,7 @@ class Stream:
     partition_key: str
     sort_key: str
     incoming: type[BaseModel] | None = None
+    other_id_field: str = ""
     indexes: tuple[Index, ...] = ()
     analytics_dimensions: AnalyticsDimensions | None = None
     insert_only: bool = False

@@ -166,7 +166,7 @@ def _validate(
 
 def _sent_id(stream: Stream, raw: object) -> dict[str, str]:
     """The id of a refused event, so that its sender can identify it."""
-    sent = raw.get(stream.id_field) if isinstance(raw, dict) else None
+    sent = raw.get(stream.id_field, raw.get(stream.other_id_field)) if isinstance(raw, dict) else None
     return {stream.id_field: cast(str, echo(sent, keys.ID_LIMIT))} if isinstance(sent, str) else {}
 
 

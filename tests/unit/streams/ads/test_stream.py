@@ -106,6 +106,14 @@ def test_a_wrong_field_is_named_as_it_was_sent_and_may_have_one_name(name: str, 
         assert message in (None, wrong[0].message)
 
 
+def test_a_refused_click_has_its_id_in_its_result_under_either_name() -> None:
+    wrong = click(adType="big banner")
+
+    status, body = AdsWorld().post({**wrong, "clickId": "c-1"}, {**wrong, "messageId": "c-2"})
+
+    assert (status, [each["clickId"] for each in body["results"]]) == (400, ["c-1", "c-2"])
+
+
 def test_a_client_that_sends_again_sends_the_same_click() -> None:
     """P3: also if the time has another form."""
     first = ADS.accept(click(), SERVER)

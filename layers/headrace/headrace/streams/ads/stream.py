@@ -30,7 +30,7 @@ from headrace.core.fields import (
 from headrace.core.items import Item
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
 
-ID_FIELD = "clickId"
+ID_FIELD, OTHER_ID_FIELD = "clickId", "messageId"
 DERIVED_ID_LENGTH = 20
 """Characters of the id of a click that came without one: 100 bits."""
 ONCE_DAYS = 7
@@ -86,7 +86,7 @@ AdType = Annotated[str, AfterValidator(_ad_type), accepts(pattern=f"^{_TYPE.patt
 
 USER_ID = AliasChoices("userId", "uid")
 CLICKED_AT = AliasChoices("clickedAt", "timestamp")
-CLICK_ID = AliasChoices(ID_FIELD, "messageId")
+CLICK_ID = AliasChoices(ID_FIELD, OTHER_ID_FIELD)
 ADDRESS = AliasChoices("address", "ip")
 
 
@@ -191,6 +191,7 @@ ADS = Stream(
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
     incoming=IncomingClick,
+    other_id_field=OTHER_ID_FIELD,
     accept=accept,
     item=item,
     table_setting="AD_CLICKS_TABLE",
