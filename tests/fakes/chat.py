@@ -23,13 +23,13 @@ from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
 
 
 class MemoryRooms:
-    """Rooms in memory, for tests: ``rows`` by id. ``down``: every call fails."""
+    """Rooms in memory, for tests: ``rows`` by id. ``down``: every call fails. ``raised`` counts calls of raise_to."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Room] = {}
         self.seats: dict[str, set[str]] = {}
         self.down = False
-        self.reads = 0
+        self.reads = self.raised = 0
 
     def get(self, room_id: str) -> Room | None:
         self._call()
@@ -54,6 +54,15 @@ class MemoryRooms:
         if user_id not in seats and len(seats) >= DIRECT_SEATS:
             raise seats_taken(user_id)
         seats.add(user_id)
+
+    def raise_to(self, room_id: str, key: str) -> bool:
+        self.raised += 1
+        self._call()
+        room = self.rows.get(room_id)
+        if room is None or (room.last_key or "") >= key:
+            return False
+        self.rows[room_id] = replace(room, last_key=key)
+        return True
 
     def _call(self) -> None:
         self.reads += 1
@@ -226,22 +235,3 @@ class MemoryInvitations:
         )
         found = others[:limit]
         return [(each, self.blocks_since[user_id, each]) for each in found], found[-1] if len(others) > limit else None
-
-
-class MemoryRoomActivity:
-    """:class:`RoomActivity` with rooms in memory, for tests. ``down``: every call fails. ``writes`` counts attempts."""
-
-    def __init__(self, rooms: MemoryRooms) -> None:
-        self.rooms = rooms
-        self.down = False
-        self.writes = 0
-
-    def raise_to(self, room_id: str, key: str) -> bool:
-        self.writes += 1
-        if self.down:
-            raise StoreUnavailable("rooms are unavailable")
-        room = self.rooms.rows.get(room_id)
-        if room is None or (room.last_key or "") >= key:
-            return False
-        self.rooms.rows[room_id] = replace(room, last_key=key)
-        return True

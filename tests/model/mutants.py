@@ -103,7 +103,7 @@ def a_dead_letter_is_deleted_before_it_is_sent(patch: pytest.MonkeyPatch) -> Non
 @found_as(r"moved")
 def a_random_shard_per_write(patch: pytest.MonkeyPatch) -> None:
     """Fault 6: a replay moves the item."""
-    patch.setattr(keys, "bucket_id", lambda _id, shards: keys.shard_name(random.randrange(shards)))
+    patch.setattr(keys, "bucket_id", lambda _id, shards: random.choice(keys.shard_names(shards)))
 
 
 @found_as(r"lost")

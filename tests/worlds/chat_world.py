@@ -24,7 +24,6 @@ from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import CHAT
-from tests.fakes.chat import MemoryRoomActivity
 from tests.fakes.live import MemoryPusher
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache, MemoryReader
@@ -46,10 +45,9 @@ class ChatWorld(RoomWorld):
         gates = {"chat": self.gate}
         broker, retry = self.write_path.broker, self.write_path.retry
         self.sending = Acceptor(broker, retry, QUEUES, self.clock, gates)
-        self.activity = MemoryRoomActivity(self.rooms)
         self.live, self.pusher = MemoryLivePublisher(), MemoryPusher()
         hints = SubscriberHints(MemoryCache(self.clock), self.connections)
-        activity = ActivityHook(self.activity, self.rooms, self.clock, lambda: 0.0)
+        activity = ActivityHook(self.rooms, self.rooms, self.clock, lambda: 0.0)
         self.hooks = [activity, LiveHook(hints, lambda: self.live, self.clock)]
         self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)

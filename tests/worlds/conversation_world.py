@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
-from headrace.api.params import UserPath
+from headrace.api.params import UserPath, read
 from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.conversations import (
@@ -22,7 +22,7 @@ from headrace.streams.chat.rooms.memberships import Change, EventKind, membershi
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import Room, RoomKind
 from headrace.streams.chat.stream import CHAT
-from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import START, at, row
@@ -49,8 +49,7 @@ class ConversationWorld:
         self.clock = FixedClock(START)
         self.clock.advance(now)
         self.rooms, self.memberships, self.rows = MemoryRooms(), MemoryMemberships(), list[dict[str, Any]]()
-        self.activity = MemoryRoomActivity(self.rooms)
-        self.hook = ActivityHook(self.activity, self.rooms, self.clock)
+        self.hook = ActivityHook(self.rooms, self.rooms, self.clock)
         self.reader = CountingReader(self.rows)
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
@@ -104,7 +103,7 @@ class ConversationWorld:
             before = page["next"]
 
     def read(self, room: str, up_to: object) -> str:
-        path, body = RoomPath(roomId=room), ReadMarkBody(upTo=up_to)
+        path, body = RoomPath(roomId=room), read(ReadMarkBody, {"upTo": up_to})
         answer = mark_read(self.chat, request_of(caller(), self.clock.now(), path, body=body))
         assert answer["roomId"] == room
         return str(answer["readTo"])

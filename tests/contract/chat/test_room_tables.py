@@ -21,9 +21,9 @@ from headrace.streams.chat.rooms.memberships import (
     Memberships,
     membership_event,
 )
-from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomActivity, Rooms
+from headrace.streams.chat.rooms.rooms import CachedRooms, Room, Rooms
 from tests.contract.chat.conftest import MEMBERSHIPS, ROOMS
-from tests.fakes.chat import MemoryMemberships, MemoryRoomActivity, MemoryRooms
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.worlds.ports import free_port
 
 T = [iso(1_763_719_258_000_000 + number) for number in range(100)]
@@ -243,12 +243,11 @@ def test_a_read_mark_only_moves_forward_and_needs_a_membership(parts: Parts) -> 
 
 def test_last_activity_only_moves_forward_and_creates_no_room(parts: Parts) -> None:
     rooms, _ = parts
-    activity: RoomActivity = MemoryRoomActivity(rooms) if isinstance(rooms, MemoryRooms) else rooms
-    assert not activity.raise_to("kitchen", T[5])
+    assert not rooms.raise_to("kitchen", T[5])
     rooms.create(KITCHEN)
     for number in range(150):
         rooms.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
-    assert [activity.raise_to("kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
+    assert [rooms.raise_to("kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
 
     found = rooms.get_many(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
     assert (found["kitchen"], found["nowhere"], len(found)) == (replace(KITCHEN, last_key=T[6]), None, 152)

@@ -246,7 +246,7 @@ def test_an_aggregate_of_a_layout_from_before_an_upgrade_counts_as_missing() -> 
 
 def test_a_slot_built_from_fewer_shards_is_not_used_for_more() -> None:
     world = world_with(NOW - times.MINUTE)
-    row = world.row(NOW - times.MINUTE, message_id="grown") | {"bucketId": keys.shard_name(5)}
+    row = world.row(NOW - times.MINUTE, message_id="grown") | {"bucketId": keys.shard_names(8)[5]}
     world.put(row)
     world.clock.advance(SETTLE + 3)
 

@@ -207,7 +207,7 @@ def bucket_id(event_id: str, shards: int) -> str:
     written together, would be in few shards only.
     """
     digest = blake2b(event_id.encode(), digest_size=8, person=b"bucketId").digest()
-    return shard_name(int.from_bytes(digest, "big") % shards)
+    return shard_names(shards)[int.from_bytes(digest, "big") % shards]
 
 
 def shard_of(value: str, event_id: str, shards: int) -> str:
@@ -220,14 +220,10 @@ def shards_of(value: str, shards: int) -> list[str]:
     return [f"{value}#{name}" for name in shard_names(shards)]
 
 
-def shard_name(number: int) -> str:
-    """The ``bucketId`` of shard ``number``."""
-    return f"{number:03d}"
-
-
+@functools.cache
 def shard_names(shards: int) -> list[str]:
     """All ``bucketId`` values of an index with ``shards`` shards."""
-    return [shard_name(number) for number in range(shards)]
+    return [f"{number:03d}" for number in range(shards)]
 
 
 DIRECT_PREFIX = "direct:"

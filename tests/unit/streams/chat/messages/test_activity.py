@@ -14,7 +14,7 @@ from headrace.runtime.breaker import COOLDOWN_SECONDS
 from headrace.streams.chat.messages.hooks import ActivityHook
 from headrace.streams.chat.rooms.rooms import Room
 from headrace.streams.chat.stream import CHAT
-from tests.fakes.chat import MemoryRoomActivity, MemoryRooms
+from tests.fakes.chat import MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.worlds.history_world import START, at, row
 
@@ -24,11 +24,10 @@ class Parts:
         self.rooms = MemoryRooms()
         for room in rooms:
             self.rooms.create(Room(room, "members", "group", at(0), "owner"))
-        self.activity = MemoryRoomActivity(self.rooms)
         self.monotonic = 0.0
 
     def environment(self) -> ActivityHook:
-        return ActivityHook(self.activity, self.rooms, FixedClock(START), lambda: self.monotonic)
+        return ActivityHook(self.rooms, self.rooms, FixedClock(START), lambda: self.monotonic)
 
 
 def message_row(second: float, room: str = "kitchen", **more: Any) -> dict[str, Any]:
@@ -40,13 +39,13 @@ def test_a_room_is_written_once_for_a_batch_and_a_second() -> None:
     hook = parts.environment()
 
     hook.after_store(CHAT, [message_row(1.2), message_row(1.5), message_row(1.1), message_row(1.3, "garden")])
-    assert parts.activity.writes == 2
+    assert parts.rooms.raised == 2
     for tenth in range(10):
         hook.after_store(CHAT, [message_row(1 + tenth / 10)])
-    assert parts.activity.writes == 2
+    assert parts.rooms.raised == 2
     hook.after_store(CHAT, [message_row(2.0)])
 
-    assert parts.activity.writes == 3
+    assert parts.rooms.raised == 3
     assert parts.rooms.rows["kitchen"].last_key == message_row(2.0)["timestampSk"]
     assert parts.rooms.rows["garden"].last_key == message_row(1.3)["timestampSk"]
 
@@ -82,13 +81,13 @@ def test_a_message_in_a_direct_room_that_is_missing_makes_no_open_room() -> None
 def test_a_failed_write_is_redelivered_only_for_the_newest_of_a_room() -> None:
     parts = Parts("kitchen", "garden")
     hook = parts.environment()
-    parts.activity.down = True
+    parts.rooms.down = True
 
     outcomes = hook.after_store(CHAT, [message_row(1), message_row(3), message_row(2), message_row(4, "garden")])
 
     assert [outcome is None for outcome in outcomes] == [True, False, True, False]
     assert all(isinstance(outcome, StoreUnavailable | None) for outcome in outcomes)
-    parts.activity.down = False
+    parts.rooms.down = False
     parts.monotonic = COOLDOWN_SECONDS
     assert hook.after_store(CHAT, [message_row(3)]) == [None]
     assert parts.rooms.rows["kitchen"].last_key == message_row(3)["timestampSk"]
@@ -97,14 +96,14 @@ def test_a_failed_write_is_redelivered_only_for_the_newest_of_a_room() -> None:
 def test_a_table_that_does_not_answer_is_not_called_for_a_while() -> None:
     parts = Parts("kitchen")
     hook = parts.environment()
-    parts.activity.down = True
+    parts.rooms.down = True
 
     for second in range(5):
         (outcome,) = hook.after_store(CHAT, [message_row(second)])
         assert isinstance(outcome, StoreUnavailable)
-    assert parts.activity.writes == 1
+    assert parts.rooms.raised == 1
 
-    parts.activity.down, parts.monotonic = False, COOLDOWN_SECONDS
+    parts.rooms.down, parts.monotonic = False, COOLDOWN_SECONDS
     assert hook.after_store(CHAT, [message_row(9)]) == [None]
 
 
@@ -116,7 +115,7 @@ def test_a_throttled_table_is_called_again_at_once(monkeypatch: pytest.MonkeyPat
         raise StoreThrottled("slower")
 
     with monkeypatch.context() as patch:
-        patch.setattr(parts.activity, "raise_to", throttled)
+        patch.setattr(parts.rooms, "raise_to", throttled)
         assert hook.after_store(CHAT, [message_row(1)]) != [None]
     assert hook.after_store(CHAT, [message_row(1)]) == [None]
 

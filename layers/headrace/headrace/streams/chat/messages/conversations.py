@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from headrace.api.paging.cursors import Query
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import ListRequest
-from headrace.api.params import AnyBody, UserPath
+from headrace.api.params import Params, UserPath
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import AHEAD_LIMIT
-from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.core.fields import Number, whole_number
+from headrace.core.errors import FieldError, InvalidRequest
+from headrace.core.fields import Number, accepts, whole_number
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
 from headrace.core.times import Interval
 from headrace.storage.ports import RangeQuery
@@ -88,14 +89,21 @@ class ConversationPage(TypedDict):
     complete: bool
 
 
-class ReadMarkBody(AnyBody):
-    """A read mark: the messages up to and including ``upTo`` are read."""
+def _mark(value: object) -> str:
+    try:
+        if isinstance(value, str) and value.startswith("p"):
+            return after_time(times.iso(parse_position(value)))
+        return parse_read_mark(value)
+    except ValueError:
+        raise PydanticCustomError("mark", "is neither a message key, a time nor a position") from None
 
-    model_config = ConfigDict(json_schema_extra={"required": ["upTo"]})
+
+class ReadMarkBody(Params):
+    """A read mark: the messages up to and including ``upTo`` are read."""
 
     unknown = "is not a field of this route"
 
-    up_to: Any = Field(default=None, description=MARK_FORM, json_schema_extra={"type": ["string", "integer"]})
+    up_to: Annotated[str, BeforeValidator(_mark), accepts(type=["string", "integer"])] = Field(description=MARK_FORM)
 
 
 class ReadMark(TypedDict):
@@ -160,7 +168,12 @@ def mark_read(chat: ChatReading, request: Request[RoomPath, None, ReadMarkBody])
     user_id, room_id, now = request.caller.subject, request.path.room_id, request.now
     # A mark ahead of the clock would cover messages that are sent later. So a message that is dated ahead stays unread
     # until its time has come.
-    position = min(_read_mark(request.body.up_to, now), after_time(times.iso(now)))
+    mark = request.body.up_to
+    if time_of(mark) > times.iso(now + AHEAD_LIMIT):
+        allowed = f"at most 5 minutes ahead; the server's time is {times.iso(now)}"
+        detail = FieldError("upTo", "is too far ahead", shown_read_mark(mark), allowed)
+        raise InvalidRequest("upTo is too far ahead", details=[detail])
+    position = min(mark, after_time(times.iso(now)))
     membership = chat.memberships.get(user_id, room_id)
     if not membership.intervals:
         raise not_in_room(room_id)
@@ -241,19 +254,3 @@ def _unread(chat: ChatReading, view: RoomView, now: int) -> tuple[int, bool]:
 def _rows(chat: ChatReading, view: RoomView, attributes: tuple[str, ...] = ()) -> RangeQuery:
     room_id = view.room.room_id
     return RangeQuery(chat.table, "roomId", room_id, "timestampSk", consistent=True, attributes=attributes)
-
-
-def _read_mark(up_to: object, now: int) -> str:
-    try:
-        if isinstance(up_to, str) and up_to.startswith("p"):
-            mark = after_time(times.iso(parse_position(up_to)))
-        else:
-            mark = parse_read_mark(up_to)
-    except ValueError:
-        detail = FieldError("upTo", "is neither a message key, a time nor a position", echo(up_to), MARK_FORM)
-        raise InvalidRequest("upTo is neither a message key, a time nor a position", details=[detail]) from None
-    if time_of(mark) > times.iso(now + AHEAD_LIMIT):
-        allowed = f"at most 5 minutes ahead; the server's time is {times.iso(now)}"
-        detail = FieldError("upTo", "is too far ahead", echo(up_to), allowed)
-        raise InvalidRequest("upTo is too far ahead", details=[detail])
-    return mark

@@ -25,7 +25,7 @@ from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Cache, Failure
 from headrace.streams.chat.messages.positions import position
-from headrace.streams.chat.rooms.rooms import RoomActivity, Rooms, first_room
+from headrace.streams.chat.rooms.rooms import Rooms, RoomTable, first_room
 from headrace.streams.chat.stream import item_of
 
 REMEMBERED = 10_000
@@ -99,7 +99,7 @@ class ActivityHook:
     """
 
     def __init__(
-        self, activity: RoomActivity, rooms: Rooms, clock: Clock, monotonic: Callable[[], float] = time.monotonic
+        self, activity: RoomTable, rooms: Rooms, clock: Clock, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._activity = activity
         self._rooms = rooms

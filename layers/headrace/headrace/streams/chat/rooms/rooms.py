@@ -81,10 +81,6 @@ class RoomTable(Rooms, Protocol):
     def take_seat(self, room_id: str, user_id: str) -> None:
         """Take one of the two seats of a direct room, or keep it. Raises Conflict if others have both."""
 
-
-class RoomActivity(Protocol):
-    """Stores the newest activity of rooms. Every method may raise StoreUnavailable."""
-
     def raise_to(self, room_id: str, key: str) -> bool:
         """Make this sort key the room's newest. Returns ``False`` if a newer one is stored, or there is no room."""
 

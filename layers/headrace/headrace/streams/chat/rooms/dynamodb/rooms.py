@@ -34,7 +34,7 @@ FITS = "attribute_not_exists(#set) OR size(#set) < :limit OR contains(#set, :one
 
 
 class DynamoRooms:
-    """:class:`RoomTable` and :class:`RoomActivity` in the Rooms table; every read is consistent."""
+    """:class:`RoomTable` in the Rooms table; every read is consistent."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "rooms")
