@@ -83,6 +83,7 @@ class Issuer:
         *,
         username: str | None = None,
         ttl: int = 3600,
+        client_id: str = CLIENT_ID,
     ) -> str:
         """Return a signed access token.
 
@@ -91,14 +92,15 @@ class Issuer:
             scopes: the token's scopes, without prefix added or removed.
             username: the name to show; the user id if not given.
             ttl: seconds of life; zero or less gives a token that is already expired.
+            client_id: the app client that it is issued to.
         """
         now = int(time.time())
         claims = {
             "iss": self.url,
             "sub": user,
             "username": username or user,
-            "client_id": CLIENT_ID,
-            "aud": CLIENT_ID,
+            "client_id": client_id,
+            "aud": client_id,
             "scope": " ".join(scopes),
             "token_use": "access",
             "iat": min(now, now + ttl),

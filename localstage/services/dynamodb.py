@@ -11,6 +11,7 @@ from localstage.services.service import HOST, Service, http_answers, plain_envir
 # In this order: own_machine checks a request before consumed_capacity may answer it.
 _PRELOADS = (
     "aborted_requests",
+    "failed_conditions",
     "grouped_writes",
     "own_machine",
     "read_in_chunks",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from headrace.core.caller import Caller
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.items import to_wire
 from headrace.live.connections import Connections
 from headrace.live.dynamodb import DynamoConnections
 from headrace.runtime.aws import AwsClient, client
@@ -17,6 +19,7 @@ from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Query, RangeQuery, Table
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+from headrace.streams.chat.rooms.rooms import Room
 from headrace.streams.ski.dynamodb import DynamoResorts
 from tests.fakes.clock import FixedClock
 from tests.worlds.played_dynamodb import Play, play_responses, refusal
@@ -145,6 +148,22 @@ def test_a_failed_condition_is_not_an_outage() -> None:
 
     with pytest.raises(ConditionFailed):
         table.put({"roomId": "kitchen"}, ConditionExpression="attribute_not_exists(roomId)")
+
+
+def test_a_room_that_another_created_first_comes_with_the_failed_condition() -> None:
+    """So who may create a room by a message needs no right to read it alone."""
+    kitchen = Room("kitchen", "members", "group", "2026-11-24T10:00:00.000000Z", "alice")
+    answer, calls = refusal("ConditionalCheckFailedException"), list[dict[str, Any]]()
+
+    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        calls.append(call)
+        body = {name: value for name, value in kitchen.to_body().items() if value is not None}
+        return answer[0], {**answer[1], "Item": to_wire(body)}
+
+    created = DynamoRooms(played(play), "Rooms").create(replace(kitchen, kind="open", created_by="bob"))
+
+    assert created == kitchen
+    assert len(calls) == 1
 
 
 def test_keys_are_read_a_hundred_at_once_and_unprocessed_ones_once_more() -> None:

@@ -43,11 +43,13 @@ class AwsError(Exception):
     """The service refused a call; ``code`` is the service's.
 
     Neither it nor ``str()`` has private data: the service's message is left out, because it may quote an item.
+    ``item`` is the row for which a condition failed, as DynamoDB JSON, if the call asked for it.
     """
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, item: dict[str, Any] | None = None) -> None:
         super().__init__(code)
         self.code = code
+        self.item = item or {}
 
 
 class NoAnswer(AwsError):
@@ -137,5 +139,6 @@ def is_refusal(code: str) -> bool:
 def aws_error(error: BaseException | None) -> AwsError:
     """``error``, which boto3 raised, without what may be private."""
     if isinstance(error, ClientError):
-        return AwsError(str(error.response.get("Error", {}).get("Code", "Unknown")))
+        answer: Any = error.response
+        return AwsError(str(answer.get("Error", {}).get("Code", "Unknown")), answer.get("Item"))
     return NoAnswer(type(error).__name__)

@@ -21,7 +21,11 @@ _CONDITION_FAILED = "ConditionalCheckFailedException"
 
 
 class ConditionFailed(Exception):
-    """A write's condition does not hold."""
+    """A write's condition does not hold; ``row`` is the row that is there, if the call asked for it."""
+
+    def __init__(self, row: Item) -> None:
+        super().__init__()
+        self.row = row
 
 
 class DynamoClient:
@@ -47,7 +51,7 @@ class DynamoClient:
             return call(operation, **parameters)
         except AwsError as error:
             if error.code == _CONDITION_FAILED:
-                raise ConditionFailed from None
+                raise ConditionFailed(from_wire(error.item)) from None
             if error.code in THROTTLING_CODES:
                 raise StoreThrottled(self._throttled) from error
             raise StoreUnavailable(self._unavailable) from error

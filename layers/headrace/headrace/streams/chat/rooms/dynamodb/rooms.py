@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from headrace.core.collections import slices
-from headrace.core.errors import StoreThrottled, StoreUnavailable
+from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, to_wire
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
@@ -52,14 +52,12 @@ class DynamoRooms:
         return found
 
     def create(self, room: Room) -> Room:
+        row = {name: value for name, value in room.to_body().items() if value is not None}
+        condition = "attribute_not_exists(roomId)"
         try:
-            row = {name: value for name, value in room.to_body().items() if value is not None}
-            self._table.put(row, ConditionExpression="attribute_not_exists(roomId)")
-        except ConditionFailed:
-            existing = self.get(room.room_id)
-            if existing is None:
-                raise StoreUnavailable("the room cannot be read right now; try again shortly") from None
-            return existing
+            self._table.put(row, ConditionExpression=condition, ReturnValuesOnConditionCheckFailure="ALL_OLD")
+        except ConditionFailed as error:
+            return _room(error.row)
         return room
 
     def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
