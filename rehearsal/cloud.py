@@ -37,6 +37,7 @@ class Cloud(MiniStack):
 
     runtime: Path
     machines_url: str
+    issuer_url: str
 
     @property
     def decisions(self) -> Path:
@@ -49,6 +50,7 @@ class Cloud(MiniStack):
             # Functions are processes.
             "LAMBDA_EXECUTOR": "local",
             "REHEARSAL_MACHINES": self.machines_url,
+            "REHEARSAL_ISSUER": self.issuer_url,
             "REHEARSAL_DECISIONS": str(self.decisions),
             "REHEARSAL_RUNTIME": str(self.runtime),
         }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -34,8 +35,9 @@ _FIRST = (
     "read_frame.subscribe_cellar",
     "read_ski.season",
 )
-_LAST = ("track_connections.close", "manage_rooms.leave", "manage_rooms.leave_cellar")
-_WITHOUT_BROKER = ".without_broker"
+_LAST = ("read_frame.expiring", "push_live", "manage_rooms.leave", "track_connections.close")
+_SOON_SECONDS = 120
+_WITHOUT = ".without_"
 _NEEDS_OTHERS = ("read_chat.list",)
 
 
@@ -54,13 +56,14 @@ class Case:
         return self.name.startswith(("check_", "read_"))
 
     @property
-    def needs_no_broker(self) -> bool:
-        """Whether the broker must be away, so that the answer tells of the retry lane."""
-        return self.name.endswith(_WITHOUT_BROKER)
+    def away(self) -> str:
+        """What must be away when the event is sent: ``broker``, ``cache`` or nothing."""
+        return self.name.partition(_WITHOUT)[2]
 
-    def sent(self, scope_prefix: str = "") -> bytes:
-        """The event with recent times, and with the scopes of a stage."""
-        event = _replaced(json.loads(self.event), _HOURS)
+    def sent(self, scope_prefix: str = "", token: str = "") -> bytes:
+        """The event with recent times, and with the scopes of a stage and a token that it accepts."""
+        soon = str(int(time.time()) + _SOON_SECONDS)
+        event = _replaced(json.loads(self.event), {**_HOURS, "{token}": token, "{soon}": soon})
         context = event.get("requestContext", {})
         if "connectedAt" in context:
             context["connectedAt"] = int(_NOW.timestamp() * 1000)  # API Gateway ends a connection after two hours
@@ -86,15 +89,21 @@ class Case:
 def cases(*names: str) -> list[Case]:
     """The cases with these names, by default all.
 
-    Rooms, connections and seasons are made before they are used, and deleted last. The others have the order of their
-    names, in which events are stored before they are read: ``persist`` comes before ``read``.
+    Rooms, connections and seasons are made before they are used, and deleted last: a push finds that the connection
+    is closed. The others have the order of their names, in which events are stored before they are read: ``persist``
+    comes before ``read``.
     """
     found = []
-    for path in sorted(EVENTS.glob("*.json"), key=lambda path: (_turn(path.stem), path.stem)):
+    for path in sorted(EVENTS.glob("*.json"), key=lambda path: _order(path.stem)):
         if not names or path.stem in names:
             function = "".join(word.title() for word in path.stem.split(".")[0].split("_"))
             found.append(Case(path.stem, function, path.read_bytes(), EVENTS / "expected" / path.name))
     return found
+
+
+def parked() -> list[str]:
+    """Bodies for the parking queue, as the events of ``return_parked`` expect: two messages."""
+    return dead_letters()[:1] * 2
 
 
 def dead_letters() -> list[str]:
@@ -126,11 +135,18 @@ def readable(answer: Any) -> Any:
         return answer
 
 
+def _order(name: str) -> tuple[int, str, str]:
+    return _turn(name), name.partition(_WITHOUT)[2], name
+
+
 def _turn(name: str) -> int:
-    for number, start in enumerate(_FIRST):
+    for number, start in enumerate(_FIRST, -len(_FIRST)):
         if name.startswith(start):
-            return number - len(_FIRST)
-    return 2 if name.endswith(_WITHOUT_BROKER) else int(name in _LAST)
+            return number
+    for number, start in enumerate(_LAST, 1):
+        if name.startswith(start):
+            return number
+    return len(_LAST) + 1 if _WITHOUT in name else 0
 
 
 def _replaced(value: Any, texts: Mapping[str, str]) -> Any:

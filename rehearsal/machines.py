@@ -7,8 +7,9 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import pika
 from aiohttp import web
 
 from localstage.core.errors import StageError
@@ -19,6 +20,8 @@ from localstage.services.rabbitmq import RabbitMq
 from localstage.services.redis import Redis
 from localstage.services.service import ACCOUNT, HOST, Service
 from rehearsal.gaps import BROKER
+
+_PARKED_QUEUE = "parked"
 
 
 class Machines:
@@ -77,6 +80,16 @@ class Machines:
             yield
         finally:
             await service.start_again()
+
+    def park(self, id_: str, *bodies: str) -> None:
+        """Put messages into the parking queue of a broker, as it does itself after twenty deliveries. Blocks."""
+        broker = cast("RabbitMq", self._services[id_])
+        user = pika.PlainCredentials(broker.username, broker.password)
+        parameters = pika.ConnectionParameters(HOST, broker.port, credentials=user)
+        with pika.BlockingConnection(parameters) as connection, connection.channel() as channel:
+            channel.confirm_delivery()
+            for body in bodies:
+                channel.basic_publish("", _PARKED_QUEUE, body.encode(), mandatory=True)
 
     async def _start(self, request: web.Request) -> web.Response:
         asked = await request.json()

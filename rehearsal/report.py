@@ -12,6 +12,7 @@ from rehearsal.gaps import ALARM, GAPS
 _USED = {
     "AWS::CloudFormation::Stack": "created and deployed",
     "AWS::DynamoDB::Table": "created, and used by the functions",
+    "AWS::EC2::VPCEndpoint": "created, and its policy enforced in every call of a function in the VPC",
     "AWS::IAM::ManagedPolicy": "created, and enforced in every call of a function",
     "AWS::IAM::Role": "created, and enforced in every call of a function",
     "AWS::Lambda::Alias": "created, and invoked with the events of its function",
@@ -27,14 +28,8 @@ _NO_EVENT = {
     "PersistEventsRole: sqs:[DGR]e*": "Lambda's mapping reads the retry queue",
     "*: mq:DescribeBroker on *": "Lambda's mapping finds the broker",
     "P*: secretsmanager:GetSecretValue on *-BrokerConsumerSecret-*": "Lambda's mapping reads the broker",
-    "RenewConnectionRole: dynamodb:*": "a token of the issuer is needed",
-    "PushLiveRole: execute-api:*": "the emulator has no open connections",
-    "PushLiveRole: dynamodb:Batch*": "a connection that is gone or whose token expires is needed",
-    "PersistEventsRole: dynamodb:UpdateItem on *ResortsTable*": "the cache must be away",
-    "Receive*Role: dynamodb:GetItem on *RoomsTable*": "two first messages to a room at the same time are needed",
-    "ReturnParkedRole: sqs:SendMessage on *-retry": "a message in the parking queue is needed",
 }
-"""Rights that no event can use, and why."""
+"""Rights that no event can use, because only Lambda itself needs them, and for what."""
 
 
 def table(resources: Sequence[Resource]) -> str:
@@ -46,7 +41,7 @@ def table(resources: Sequence[Resource]) -> str:
 
 
 def unproven(unused: Sequence[str]) -> list[str]:
-    """The unused rights that an event could use: each needs an event, or can go."""
+    """The unused rights that the code of a function has: each needs an event, or can go."""
     return [one for one in unused if not any(fnmatchcase(one, pattern) for pattern in _NO_EVENT)]
 
 

@@ -1,7 +1,8 @@
 """MiniStack with what it lacks for this template; runs in MiniStack's environment, as the application of its server.
 
 Variables: ``REHEARSAL_MACHINES`` is the URL of :mod:`rehearsal.machines`, ``REHEARSAL_DECISIONS`` the file of
-decisions about rights, ``REHEARSAL_RUNTIME`` the folder of boto3, which functions import as in Lambda's runtime.
+decisions about rights, ``REHEARSAL_RUNTIME`` the folder of boto3, which functions import as in Lambda's runtime, and
+``REHEARSAL_ISSUER`` the URL of the issuer of tokens.
 """
 
 from __future__ import annotations
@@ -208,10 +209,19 @@ def _transform_with_parameters() -> None:
         module._apply_transforms = apply_with_values
 
 
-def _texts_for_functions(properties: Properties) -> Properties:
-    """CloudFormation passes numbers of the template as texts to a function's environment."""
+def _variables(properties: Properties) -> Properties:
+    """The environment of a function. CloudFormation passes numbers of the template as texts.
+
+    The issuer and the WebSocket API's connections are at addresses of this machine, not of AWS.
+    """
     environment = properties.get("Environment", {})
     texts = {name: str(value) for name, value in environment.get("Variables", {}).items()}
+    if "JWT_ISSUER" in texts:
+        texts["JWT_ISSUER"] = os.environ["REHEARSAL_ISSUER"]
+    if "MANAGEMENT_URL" in texts:
+        host, stage = texts["MANAGEMENT_URL"].removeprefix("https://").split("/")
+        address = f"http://{os.environ['MINISTACK_HOST']}:{os.environ['GATEWAY_PORT']}"
+        texts["MANAGEMENT_URL"] = f"{address}/_aws/execute-api/{host.partition('.')[0]}/{stage}"
     return {**properties, "Environment": {**environment, "Variables": texts}}
 
 
@@ -243,7 +253,7 @@ def _run_functions_alone() -> None:
 _fill_gaps()
 _accept_metric_math()
 _return_what_aws_returns()
-_convert("AWS::Lambda::Function", _texts_for_functions)
+_convert("AWS::Lambda::Function", _variables)
 _convert("AWS::Lambda::Function", rights.remember_network)
 _convert("AWS::Lambda::EventSourceMapping", _numbers)
 _convert("AWS::SQS::Queue", _numbers)

@@ -8,17 +8,19 @@ import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from localstage.functions import build as build_runtime
+from localstage.gateway.issuer import Issuer
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from rehearsal import report
 from rehearsal.cloud import ROOT, Account, Cloud, Resource, ensure_cloud
 from rehearsal.errors import RehearsalError
-from rehearsal.events import Case, cases, dead_letters
+from rehearsal.events import Case, cases, dead_letters, parked
 from rehearsal.machines import Machines
 from rehearsal.report import unproven
 from rehearsal.sam import Sam, interpreter
@@ -44,10 +46,11 @@ Say = Callable[[str], None]
 class Rehearsal:
     """An emulated account and the commands that deploy to it."""
 
-    def __init__(self, sam: Sam, account: Account, machines: Machines, say: Say) -> None:
+    def __init__(self, sam: Sam, account: Account, machines: Machines, issuer: Issuer, say: Say) -> None:
         self.sam = sam
         self.account = account
         self._machines = machines
+        self._issuer = issuer
         self._say = say
         self._resources: dict[str, list[Resource]] = {}
         self._unused: list[str] = []
@@ -86,28 +89,25 @@ class Rehearsal:
         """
         wrong: list[str] = []
         wanted, stack = cases(*names), f"headrace-{stage}"
-        prefix = await asyncio.to_thread(self.account.parameter, stack, "ScopePrefix")
+        prefix, token = await asyncio.to_thread(self._prefix_and_token, stack)
         if not names:
             await asyncio.to_thread(self.account.put_dead_letters, stack, *dead_letters())
+            await asyncio.to_thread(self._machines.park, f"{stack}-broker", *parked())
         with self._timed(f"{len(wanted)} events of events/ to {stage}"):
-            for case in wanted:
-                if not case.needs_no_broker:
-                    wrong += await self._send(case, stack, prefix, record=record)
-            if retried := [case for case in wanted if case.needs_no_broker]:
-                async with self._machines.away(f"{stack}-broker"):
-                    for case in retried:
-                        wrong += await self._send(case, stack, prefix, record=record)
+            for away, group in groupby(wanted, lambda case: case.away):
+                async with self._machines.away(f"{stack}-{away}") if away else nullcontext():
+                    for case in group:
+                        wrong += await self._send(case, case.sent(prefix, token), stack, record=record)
         if not names:
             self._unused = await asyncio.to_thread(self.account.unused_rights, stack)
             wrong += [f"no event needs the right {one}: add one, or take it away" for one in unproven(self._unused)]
         if wrong:
             raise RehearsalError("\n  ".join(["answers differ from events/expected:", *wrong]))
 
-    async def _send(self, case: Case, stack: str, prefix: str, *, record: bool) -> list[str]:
-        """Invoke a function with one event; what is wrong with its answer, and which of its calls were denied."""
+    async def _send(self, case: Case, event: bytes, stack: str, *, record: bool) -> list[str]:
+        """Invoke a function with an event; what is wrong with its answer, and which of its calls were denied."""
         before = len(self.account.denials(stack))
         function = await asyncio.to_thread(self.account.function, stack, case.function)
-        event = case.sent(prefix)
         answer = await asyncio.to_thread(self.account.invoke, function, event)
         if case.only_reads and case.differences(answer):
             # Health checks and caches give up within a second, which a busy machine may need.
@@ -119,6 +119,13 @@ class Rehearsal:
         for denied in self.account.denials(stack)[before:]:
             wrong.append(f"{case.name}: IAM denied {denied['action']} on {denied['resource']} to {denied['who']}")
         return wrong
+
+    def _prefix_and_token(self, stack: str) -> tuple[str, str]:
+        """The prefix of a stack's scopes, and a token of its issuer for the user of the connection in the events."""
+        prefix = self.account.parameter(stack, "ScopePrefix")
+        audience = self.account.variable(self.account.function(stack, "RenewConnection"), "JWT_AUDIENCE")
+        scopes = [f"{prefix}{scope}" for scope in ("chat:write", "chat:read")]
+        return prefix, self._issuer.issue("alice", scopes, client_id=audience.split(",")[0])
 
     async def change_a_parameter(self) -> None:
         """Update dev with another level of logs; the version that the HTTP API calls must have it."""
@@ -197,8 +204,9 @@ async def rehearsal(say: Say, state: Path = STATE) -> AsyncIterator[Rehearsal]:
         shutil.rmtree(run, ignore_errors=True)
         run.mkdir()
         machines, guardian = Machines(run, down=frozenset({WITHOUT_BROKER})), Guardian(state / "guardian.lock")
+        issuer = Issuer(run)
         try:
-            await asyncio.gather(machines.start(), guardian.start())
+            await asyncio.gather(machines.start(), guardian.start(), issuer.start())
             built = await build_runtime([], state, runtime_requirements=_RUNTIME_REQUIREMENTS)
             environment = await ensure_cloud(state, python)
             folder = run / "cloud"
@@ -211,12 +219,13 @@ async def rehearsal(say: Say, state: Path = STATE) -> AsyncIterator[Rehearsal]:
                 python=environment,
                 runtime=built.runtime.absolute(),
                 machines_url=machines.url,
+                issuer_url=issuer.url,
             )
             await cloud.start()
             sam.variables = cloud.variables
-            yield Rehearsal(sam, Account(cloud), machines, say)
+            yield Rehearsal(sam, Account(cloud), machines, issuer, say)
         finally:
-            await asyncio.gather(machines.stop(), guardian.stop())
+            await asyncio.gather(machines.stop(), guardian.stop(), issuer.stop())
             # The functions' unpacked code; logs stay.
             for unpacked in (run / "cloud").glob("ministack-lambda-*"):
                 shutil.rmtree(unpacked, ignore_errors=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from rehearsal.events import EVENTS, Case, cases, readable
 from rehearsal.gaps import GAPS
-from rehearsal.report import checked, reasons, unproven
+from rehearsal.report import _NO_EVENT, checked, reasons, unproven
 from rehearsal.steps import ENDPOINT_RIGHT, ENDPOINT_WRONG, RIGHT, WRONG
 from tests.unit.template_stack import ROOT, TemplateStack
 
@@ -92,10 +94,28 @@ def test_the_report_tells_accepted_resources_from_used_ones() -> None:
 
 
 def test_a_right_that_no_event_uses_needs_a_reason() -> None:
-    proven, unknown = "PushLiveRole: execute-api:ManageConnections on arn", "ReadSkiRole: dynamodb:Scan on arn"
+    lambdas, unknown = "PushLiveRole: mq:DescribeBroker on arn", "ReadSkiRole: dynamodb:Scan on arn"
 
-    assert unproven([proven, unknown]) == [unknown]
-    assert reasons([proven]) == f"  {proven} (the emulator has no open connections)"
+    assert unproven([lambdas, unknown]) == [unknown]
+    assert reasons([lambdas]) == f"  {lambdas} (Lambda's mapping finds the broker)"
+
+
+def test_only_rights_of_lambda_itself_need_no_event() -> None:
+    """Whatever the code of a function needs, an event uses."""
+    assert [reason for reason in _NO_EVENT.values() if not reason.startswith("Lambda")] == []
+
+
+def test_the_broker_and_the_cache_are_stopped_once_for_the_events_that_need_it() -> None:
+    assert [away for away, _ in groupby(case.away for case in cases())] == ["", "broker", "cache"]
+
+
+def test_an_event_gets_a_token_of_the_issuer_and_an_expiry_that_is_near() -> None:
+    (renewal,), (expiring,) = cases("renew_connection.trusted"), cases("read_frame.expiring")
+
+    frame = json.loads(json.loads(renewal.sent(token="a.b.c"))["body"])
+    expires_at = json.loads(expiring.sent())["requestContext"]["authorizer"]["exp"]
+    assert frame["token"] == "a.b.c"
+    assert 0 < int(expires_at) - time.time() < 300
 
 
 def test_the_template_has_the_statements_that_the_rehearsal_breaks() -> None:
