@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 
 from headrace.core.envelope import decode
 from headrace.runtime import observability
@@ -151,6 +152,7 @@ def test_metrics_can_be_switched_off_as_powertools_says(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
+    monkeypatch.setattr(observability, "_is_disabled", is_metrics_disabled)
     meter = Meter()
     meter.count("Accepted")
 

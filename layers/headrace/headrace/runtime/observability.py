@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import sys
@@ -123,7 +124,6 @@ class Meter:
     def __init__(self) -> None:
         self.counts: dict[_Counted, float] = defaultdict(float)
         self.measured: dict[_Counted, list[float]] = defaultdict(list)
-        self._units: dict[str, MetricUnit] = {}
         self._traced: dict[_Dimensions, dict[str, dict[str, int]]] = defaultdict(dict)
         self._traced_bytes: dict[_Dimensions, int] = defaultdict(int)
 
@@ -135,7 +135,7 @@ class Meter:
     def measure(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count, **dimensions: str) -> None:
         """Record ``value``, including 0: CloudWatch computes a distribution of all values of ``name``."""
         self.measured[name, tuple(sorted(dimensions.items()))].append(value)
-        self._units[name] = unit
+        _units[name] = unit
 
     def trace(self, field: str, ids: Mapping[str, int], **dimensions: str) -> None:
         """Add ``ids`` with their counts to the property ``field`` of the line with these dimensions, to search logs by.
@@ -156,38 +156,49 @@ class Meter:
 
     def flush(self) -> None:
         """Write all counts and values, one line per set of dimensions, and reset them."""
-        lines: dict[_Dimensions, dict[str, dict[str, Any]]] = {}
+        lines: dict[_Dimensions, dict[str, Sequence[float]]] = {}
         for (name, dimensions), value in self.counts.items():
-            lines.setdefault(dimensions, {})[name] = _metric(MetricUnit.Count, [value])
+            lines.setdefault(dimensions, {})[name] = [value]
         for (name, dimensions), values in self.measured.items():
-            for start in range(0, len(values), VALUES_LIMIT):
-                part = _metric(self._units[name], values[start : start + VALUES_LIMIT])
-                if start:
-                    _write(dimensions, {name: part}, {})
-                else:
-                    lines.setdefault(dimensions, {})[name] = part
+            lines.setdefault(dimensions, {})[name] = values[:VALUES_LIMIT]
+            for start in range(VALUES_LIMIT, len(values), VALUES_LIMIT):
+                self._write(dimensions, {name: values[start : start + VALUES_LIMIT]}, {})
         for dimensions, metrics in lines.items():
-            _write(dimensions, metrics, self._traced.get(dimensions, {}))
+            self._write(dimensions, metrics, self._traced.get(dimensions, {}))
         self.counts.clear()
         self.measured.clear()
         self._traced.clear()
         self._traced_bytes.clear()
 
+    @staticmethod
+    def _write(dimensions: _Dimensions, metrics: Mapping[str, Sequence[float]], traced: Mapping[str, Any]) -> None:
+        if _is_disabled():
+            return
+        before, after = _declaration(dimensions, tuple(metrics))
+        correlation_id = logger.get_correlation_id()
+        properties = {"correlation_id": correlation_id, **traced} if correlation_id else traced
+        values = _encode({**properties, **metrics})[1:]
+        sys.stdout.write(f"{before}{time.time_ns() // 1_000_000}{after}{values}\n")
 
-def _metric(unit: MetricUnit, values: Sequence[float]) -> dict[str, Any]:
-    return {"Unit": unit.value, "Value": [float(value) for value in values]}
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_is_disabled = functools.cache(is_metrics_disabled)
+_units: dict[str, MetricUnit] = {}
+"""The units of measured metrics: a metric has the same one everywhere. Other metrics are counts."""
 
 
-def _write(dimensions: _Dimensions, metrics: dict[str, dict[str, Any]], traced: dict[str, Any]) -> None:
-    if is_metrics_disabled():
-        return
-    correlation_id = logger.get_correlation_id()
-    properties = {"correlation_id": correlation_id, **traced} if correlation_id else traced
-    # The output of Metrics.flush_metrics(), from one provider that is reused: creating a provider per line would cost
-    # a fifth of the time of a whole frame.
-    all_dimensions = dict(dimensions, service=_settings.powertools_service_name)
-    line = _emf.serialize_metric_set(metrics, all_dimensions, properties)
-    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+@functools.lru_cache(maxsize=256)
+def _declaration(dimensions: _Dimensions, names: Sequence[str]) -> tuple[str, str]:
+    """A metric line until its timestamp, and from there until the values: what all lines of these metrics share.
+
+    It is the output of ``Metrics.flush_metrics()``, which would take a tenth of the time of a whole frame.
+    """
+    metrics = {name: {"Unit": _units.get(name, MetricUnit.Count).value} for name in names}
+    line = _emf.serialize_metric_set(metrics, dict(dimensions, service=_settings.powertools_service_name), {})
+    line["_aws"]["Timestamp"] = 0
+    text = _encode({name: value for name, value in line.items() if name not in metrics})
+    before, after = text.split('"Timestamp":0', 1)
+    return f'{before}"Timestamp":', f"{after[:-1]},"
 
 
 def audit(action: str, operator: Caller, **fields: Any) -> None:
