@@ -31,7 +31,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[BlockingSocketConnec
     ours.setblocking(False)
     theirs.settimeout(10)
     monkeypatch.setattr(rabbitmq.connection, "open_socket", lambda *_: ours)
-    connection = BlockingSocketConnection(ConnectionParameters(), time.monotonic() + 1, _nothing, _nothing)
+    connection = BlockingSocketConnection(ConnectionParameters(), time.monotonic() + 1, _nothing, _nothing, _nothing)
     yield connection, theirs
     connection.let_go()
     theirs.close()

@@ -75,11 +75,19 @@ class Breaker(Generic[T]):
 
     def call(self, attempt: Callable[[], T]) -> T | None:
         """The result of ``attempt``; ``None`` if it was not called because the breaker is open."""
+        began, failed = self._begin(), True
         try:
-            began = self._begin()
-            return None if began is None else self._try(attempt, began)
+            if began is None:
+                return None
+            result = attempt()
+            failed = self._is_failure(result)
+            return result
         finally:
-            self._report()
+            if began is not None:
+                self._end(began, failed=failed)
+            if self._on_state is not None and self._reported != self._changes:
+                self._reported = self._changes
+                self._on_state(self.name, self._state)
 
     def _begin(self) -> int | None:
         """How often the state had changed when the call was let through; ``None`` if it is refused."""
@@ -88,15 +96,6 @@ class Breaker(Generic[T]):
                 self._enter(HALF_OPEN)
                 return self._changes
             return self._changes if self._state == CLOSED else None
-
-    def _try(self, attempt: Callable[[], T], began: int) -> T:
-        failed = True
-        try:
-            result = attempt()
-            failed = self._is_failure(result)
-        finally:
-            self._end(began, failed=failed)
-        return result
 
     def _end(self, began: int, *, failed: bool) -> None:
         with self._lock:
@@ -108,7 +107,7 @@ class Breaker(Generic[T]):
                 return
             self._failed.append(failed)
             calls = len(self._failed)
-            if calls >= self._least and 100 * sum(self._failed) > self._failure_percent * calls:
+            if calls >= self._least and 100 * self._failed.count(True) > self._failure_percent * calls:
                 self._enter(OPEN)
 
     def _enter(self, state: State) -> None:
@@ -117,11 +116,6 @@ class Breaker(Generic[T]):
         self._failed.clear()
         if state == OPEN:
             self._opened_at = self._monotonic()
-
-    def _report(self) -> None:
-        if self._on_state is not None and self._reported != self._changes:
-            self._reported = self._changes
-            self._on_state(self.name, self._state)
 
 
 class Cooldown:

@@ -17,8 +17,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
+from pika import BasicProperties
 from pika.connection import Connection, Parameters
 from pika.exceptions import StreamLostError
+from pika.frame import Body, Header, Method
+from pika.spec import Basic
 
 CHUNK = 65_536
 _BUSY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -34,7 +37,7 @@ class Timer(NamedTuple):
 class BlockingSocketConnection(Connection):
     """A connection to ``endpoint``. Its socket opens in the constructor, before ``deadline`` (monotonic).
 
-    ``on_open`` and ``on_closed`` are called from :meth:`receive`.
+    ``on_open`` and ``on_closed`` are called from :meth:`receive`, and ``on_settled`` with each confirm.
 
     Raises:
         OSError: no answer before ``deadline``, or the TLS handshake failed.
@@ -46,8 +49,12 @@ class BlockingSocketConnection(Connection):
         deadline: float,
         on_open: Callable[[Any], object],
         on_closed: Callable[[Any, BaseException], object],
+        on_settled: Callable[[Basic.Ack | Basic.Nack], object],
     ) -> None:
+        self._on_settled = on_settled
         self._timers: list[Timer] = []
+        self._due = math.inf
+        """When the first of the timers is due."""
         self._out = bytearray()
         self._ended = False
         super().__init__(endpoint, on_open, on_closed, on_closed, internal_connection_workflow=False)
@@ -61,6 +68,12 @@ class BlockingSocketConnection(Connection):
     def unsent(self) -> int:
         """How many written bytes the socket has not accepted yet."""
         return len(self._out)
+
+    def write(self, channel: int, method: bytes, properties: BasicProperties, body: bytes) -> None:
+        """Write a message of ``channel``: the frame ``method``, which publishes it, its header and its body."""
+        size = self._body_max_length  # type: ignore[attr-defined]
+        bodies = [Body(channel, body[at : at + size]).marshal() for at in range(0, len(body), size)]
+        self._output_marshaled_frames([method, Header(channel, len(body), properties).marshal(), *bodies])
 
     def send(self) -> None:
         """Send written bytes, as many as the socket accepts without blocking."""
@@ -82,14 +95,18 @@ class BlockingSocketConnection(Connection):
                 self._read()
         except OSError as error:
             self._lose(StreamLostError(f"Stream connection lost: {error!r}"))
+        if self._due <= time.monotonic():
+            self._run_timers()
+        if self._ended:
+            self.send()
+            self._lose(None)
+
+    def _run_timers(self) -> None:
         now = time.monotonic()
         for timer in [each for each in self._timers if each.at <= now]:
             if timer in self._timers:  # an earlier one may have removed it
                 self._adapter_remove_timeout(timer)
                 timer.callback()
-        if self._ended:
-            self.send()
-            self._lose(None)
 
     def let_go(self) -> None:
         """Close the socket without AMQP's closing handshake, which a dead peer would never answer."""
@@ -103,9 +120,9 @@ class BlockingSocketConnection(Connection):
         if wanted != self._wanted:
             self._wanted = wanted
             self._poll.modify(self._socket, wanted)
-        until = min([deadline, *(timer.at for timer in self._timers)])
-        events = self._poll.poll(max(0, math.ceil((until - time.monotonic()) * 1000)))
-        return any(event & ~select.POLLOUT for _, event in events)
+        left = min(deadline, self._due) - time.monotonic()
+        events = self._poll.poll(max(0, math.ceil(left * 1000)))
+        return bool(events) and events[0][1] != select.POLLOUT
 
     def _read(self) -> None:
         more = True
@@ -129,6 +146,13 @@ class BlockingSocketConnection(Connection):
         self.let_go()
         self._on_stream_terminated(error)  # type: ignore[attr-defined]
 
+    def _process_frame(self, frame_value: Any) -> None:
+        # pika looks through its callbacks three times, which takes longer than all else of a confirm.
+        if isinstance(frame_value, Method) and isinstance(frame_value.method, Basic.Ack | Basic.Nack):
+            self._on_settled(frame_value.method)
+        else:
+            super()._process_frame(frame_value)  # type: ignore[misc]
+
     def _output_marshaled_frames(self, marshaled_frames: Sequence[bytes]) -> None:
         """Write a message's frames (method, header, body) in one go."""
         super()._output_marshaled_frames([b"".join(marshaled_frames)])  # type: ignore[misc]
@@ -139,10 +163,12 @@ class BlockingSocketConnection(Connection):
     def _adapter_call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
         timer = Timer(time.monotonic() + delay, callback)
         self._timers.append(timer)
+        self._due = min(self._due, timer.at)
         return timer
 
     def _adapter_remove_timeout(self, timeout_id: object) -> None:
         self._timers = [timer for timer in self._timers if timer is not timeout_id]
+        self._due = min((timer.at for timer in self._timers), default=math.inf)
 
     def _adapter_add_callback_threadsafe(self, callback: Callable[..., object]) -> None:
         self._adapter_call_later(0, callback)

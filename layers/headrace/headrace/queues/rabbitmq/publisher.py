@@ -123,6 +123,7 @@ class RabbitPublisher:
 
 _NOT_SENT = ConnectionLost("the broker is unavailable")
 _UNSETTLED = (ConnectionLost, PublishUnconfirmed)
+_UNAVAILABLE = (*_UNSETTLED, PublisherBlocked)
 
 
 class GuardedPublisher:
@@ -155,7 +156,7 @@ class GuardedPublisher:
 
 
 def _is_unavailable(outcomes: Sequence[Outcome]) -> bool:
-    return all(isinstance(outcome, ConnectionLost | PublisherBlocked | PublishUnconfirmed) for outcome in outcomes)
+    return None not in outcomes and all(isinstance(outcome, _UNAVAILABLE) for outcome in outcomes)
 
 
 CONNECT_SECONDS = 0.5
