@@ -53,13 +53,9 @@ def pack(envelope: Envelope) -> list[EncodedEnvelope]:
 
 
 def _wrap(envelope: Envelope, events: Sequence[str]) -> bytes:
-    head = {
-        "v": VERSION,
-        "stream": envelope.stream,
-        "correlationId": envelope.correlation_id,
-        "acceptedAt": envelope.accepted_at,
-    }
-    return f'{encode_ascii(head)[:-1]},"events":[{",".join(events)}]}}'.encode()
+    stream, correlation_id = encode_ascii(envelope.stream), encode_ascii(envelope.correlation_id)
+    head = f'"v":{VERSION},"stream":{stream},"correlationId":{correlation_id},"acceptedAt":"{envelope.accepted_at}"'
+    return f'{{{head},"events":[{",".join(events)}]}}'.encode()
 
 
 def decode(body: bytes | str) -> Envelope:

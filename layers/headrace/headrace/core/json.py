@@ -18,7 +18,7 @@ class Encoded(str):
 
 def encode_object(fields: Mapping[str, Any]) -> str:
     """``fields`` as a JSON object; a value that is :class:`Encoded` is not encoded again."""
-    if not any(type(value) is Encoded for value in fields.values()):
+    if Encoded not in map(type, fields.values()):
         return encode(fields)
     parts = (f"{encode(name)}:{value if type(value) is Encoded else encode(value)}" for name, value in fields.items())
     return f"{{{','.join(parts)}}}"

@@ -6,6 +6,7 @@ Internally, a time is an ``int`` of microseconds since the epoch, or its canonic
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
@@ -50,7 +51,13 @@ def iso(micros: int) -> str:
     """
     if not 0 <= micros <= _LAST:
         raise ValueError(f"the time must be {ACCEPTED_FORM}")
-    return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")[:26] + "Z"
+    second, fraction = divmod(micros, SECOND)
+    return f"{_iso_second(second)}.{fraction:06d}Z"
+
+
+@functools.lru_cache(maxsize=1024)
+def _iso_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat()[:19]
 
 
 def is_canonical(text: str) -> bool:

@@ -218,8 +218,11 @@ class RateLimiter:
         }
 
     def _window(self, sender: _Sender, limit: Limit) -> SlidingWindow:
-        window = self._windows.get(sender) or SlidingWindow(limit)
-        self._windows[sender] = window
+        window = self._windows.get(sender)
+        if window is None:
+            window = self._windows[sender] = SlidingWindow(limit)
+        else:
+            self._windows.move_to_end(sender)
         return window
 
     def _exchange_counts(self, shared: SharedCounts) -> None:
