@@ -9,6 +9,7 @@ from typing import Any
 from headrace.core.caller import Caller
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
+    SubscriberHints,
     Subscription,
     closed,
     connection_room,
@@ -19,6 +20,14 @@ from headrace.live.connections import (
     unexpired,
 )
 from headrace.live.push_service import Push, PushResult
+from headrace.storage.ports import Cache
+from headrace.streams.chat.messages.hooks import LiveHook
+from tests.fakes.queues import MemoryLivePublisher
+
+
+def live_hook(cache: Cache, clock: Clock) -> LiveHook:
+    """A hook of rooms without subscribers."""
+    return LiveHook(cache, SubscriberHints(cache, MemoryConnections(clock)), MemoryLivePublisher, clock)
 
 
 class MemoryConnections:

@@ -143,8 +143,10 @@ class MemoryCache:
         self._clock = clock or SystemClock()
         self._entries: dict[str, tuple[bytes, int]] = {}
 
-    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+    def get_many(self, keys: Sequence[str], deleting: Sequence[str] = ()) -> list[bytes | None]:
         self._call()
+        for key in deleting:
+            self._entries.pop(key, None)
         return [self._get(key) for key in keys]
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:

@@ -11,12 +11,12 @@ from headrace.api.paging.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.hooks import NewestPageHook
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
+from tests.fakes.live import live_hook
 from tests.fakes.storage import MemoryCache, MemoryReader
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
@@ -89,7 +89,7 @@ class Platform:
         if said not in self.said:
             self.said.append(said)
         if invalidates:
-            NewestPageHook(self.cache).after_store(CHAT, [said.row()])
+            live_hook(self.cache, self.clock).after_store(CHAT, [said.row()])
 
     def move(self, kind: Any, user: str, tick: int, event_id: str) -> None:
         """Add a join or leave."""

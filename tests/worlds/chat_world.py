@@ -46,9 +46,10 @@ class ChatWorld(RoomWorld):
         broker, retry = self.write_path.broker, self.write_path.retry
         self.sending = Acceptor(broker, retry, QUEUES, self.clock, gates)
         self.live, self.pusher = MemoryLivePublisher(), MemoryPusher()
-        hints = SubscriberHints(MemoryCache(self.clock), self.connections)
+        cache = MemoryCache(self.clock)
+        hints = SubscriberHints(cache, self.connections)
         activity = ActivityHook(self.rooms, self.rooms, self.clock, lambda: 0.0)
-        self.hooks = [activity, LiveHook(hints, lambda: self.live, self.clock)]
+        self.hooks = [activity, LiveHook(cache, hints, lambda: self.live, self.clock)]
         self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access)

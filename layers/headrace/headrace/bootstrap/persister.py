@@ -23,7 +23,7 @@ from headrace.runtime.settings import (
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
 from headrace.streams.chat.messages.gate import MessageCheck
-from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook, NewestPageHook
+from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.registry import STREAMS, StreamHooks
@@ -55,8 +55,7 @@ def persister() -> Persister:
         settings.retry_first_pause_seconds,
         # The activity hook is the last: its failures are retried, and live copies must not wait for that.
         after=(
-            StreamHooks({"chat": lambda: NewestPageHook(cache()), "ski": ride_hook}),
-            StreamHooks({"chat": live_hook}),
+            StreamHooks({"chat": live_hook, "ski": ride_hook}),
             LateEvents(cache(), clock(), SETTLE_SECONDS),
             StreamHooks({"chat": lambda: ActivityHook(activity, rooms, clock())}),
         ),
@@ -65,10 +64,10 @@ def persister() -> Persister:
 
 
 def live_hook() -> LiveHook:
-    """Publishes live copies of stored messages."""
+    """Deletes cached pages of rooms with new messages, and publishes live copies."""
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
     hints = SubscriberHints(cache(), DynamoConnections(impatient, ConnectionSettings.read().connections_table))
-    return LiveHook(hints, live_publisher, clock())
+    return LiveHook(cache(), hints, live_publisher, clock())
 
 
 @functools.cache

@@ -11,11 +11,12 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import ROWS, NewestPageCache, newest_page
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import Caller
+from headrace.live.connections import NONE, live_marker
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.hooks import NewestPageHook
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
+from tests.fakes.live import live_hook
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, ids, interval, row
 
@@ -56,7 +57,7 @@ class Room:
     def store(self, second: float, message_id: str) -> None:
         new = row(second, message_id)
         self.rows.append(new)
-        NewestPageHook(self.cache).after_store(CHAT, [new])
+        live_hook(self.cache, self.clock).after_store(CHAT, [new])
 
 
 @pytest.mark.parametrize("count", [0, 1, ROWS - 1, ROWS, ROWS + 1, ROWS + 2, 60])
@@ -233,19 +234,13 @@ def test_p12_the_cached_newest_page_is_only_for_intervals_that_cover_it() -> Non
 
 
 def test_writers_invalidate_each_room_once_in_one_cache_call() -> None:
-    cache = MemoryCache(FixedClock(START))
+    clock = FixedClock(START)
+    cache = MemoryCache(clock)
     items = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(25)]
     for n in range(3):
-        cache.set_many({newest_page(f"room-{n}"): (b"x", 2)})
+        cache.set_many({newest_page(f"room-{n}"): (b"x", 2), live_marker(f"room-{n}"): (NONE, 2)})
     calls = cache.calls
 
-    assert NewestPageHook(cache).after_store(CHAT, items) == [None] * 25
+    assert live_hook(cache, clock).after_store(CHAT, items) == [None] * 25
     assert cache.calls == calls + 1
     assert cache.get_many([newest_page(f"room-{n}") for n in range(3)]) == [None] * 3
-
-
-def test_messages_are_stored_without_the_cache() -> None:
-    cache = MemoryCache()
-    cache.down = True
-
-    assert NewestPageHook(cache).after_store(CHAT, [row(1, "m1")]) == [None]

@@ -45,7 +45,7 @@ class Live:
         self.connections = CountedConnections(self.clock)
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
-        self.hook = LiveHook(self.audience, lambda: self.publisher, self.clock)
+        self.hook = LiveHook(self.cache, self.audience, lambda: self.publisher, self.clock)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
@@ -258,7 +258,7 @@ def test_a_copy_has_the_position_of_its_time_of_storing() -> None:
 
 def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
     live = Live()
-    live.hook = LiveHook(live.audience, lambda: None, live.clock)  # type: ignore[arg-type]
+    live.hook = LiveHook(live.cache, live.audience, lambda: None, live.clock)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())

@@ -1,4 +1,4 @@
-"""Hooks after messages are stored: live copies, the last activity of rooms, and the deletion of cached pages.
+"""Hooks after messages are stored: the deletion of cached pages, live copies, and the last activity of rooms.
 
 Live copies are published to the exchange ``headrace.live``, for push_live. They are best effort: only history is
 complete. The messages of a room in a batch are one live copy (several beyond 32 KB). All live copies of a room go
@@ -16,7 +16,7 @@ from headrace.core.errors import CacheUnavailable, StoreThrottled, StoreUnavaila
 from headrace.core.items import Item
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
-from headrace.live.connections import SubscriberHints
+from headrace.live.connections import SOME, SubscriberHints, live_marker
 from headrace.live.frames import frames
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
@@ -36,12 +36,15 @@ SECOND = len("2025-11-21T10:00:58")
 
 
 class LiveHook:
-    """Publishes live copies of stored messages. A failure fails no event.
+    """Deletes the cached pages of rooms with new messages, and publishes live copies. A failure fails no event.
 
     ``publisher`` is called for the first copies, so that its library is imported only then.
     """
 
-    def __init__(self, hints: SubscriberHints, publisher: Callable[[], LivePublisher], clock: Clock) -> None:
+    def __init__(
+        self, cache: Cache, hints: SubscriberHints, publisher: Callable[[], LivePublisher], clock: Clock
+    ) -> None:
+        self._cache = cache
         self._hints = hints
         self._publisher = publisher
         self._clock = clock
@@ -59,7 +62,7 @@ class LiveHook:
         rooms: dict[str, dict[str, Item]] = {}
         for item in items:
             rooms.setdefault(item["roomId"], {})[item["timestampSk"]] = item
-        followed = self._hints.rooms_with_subscribers(list(rooms))
+        followed = self._hints.rooms_with_subscribers(self._marks(list(rooms)))
         at = position(self._clock.now())
         messages = [
             Outgoing(live_queue(room_id), body, logger.get_correlation_id() or "")
@@ -75,20 +78,15 @@ class LiveHook:
             else:
                 self._missed.pop(room_id, None)
 
-
-class NewestPageHook:
-    """Deletes the cached pages of rooms with new messages. When that fails, a page may be up to 2 s old."""
-
-    def __init__(self, cache: Cache) -> None:
-        self._cache = cache
-
-    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        rooms = dict.fromkeys(item["roomId"] for item in items)
+    def _marks(self, room_ids: Sequence[str]) -> dict[str, bytes | None]:
+        """Delete the newest pages of rooms; the marks that say whether they have subscribers, from the same call."""
         try:
-            self._cache.delete_many([newest_page(room_id) for room_id in rooms])
+            pages, markers = map(newest_page, room_ids), map(live_marker, room_ids)
+            marks = self._cache.get_many(list(markers), deleting=list(pages))
         except CacheUnavailable as error:
             report("newest pages", f"pages of rooms with new messages may be 2 s old: {error.message}")
-        return [None] * len(items)
+            marks = [SOME] * len(room_ids)
+        return dict(zip(room_ids, marks, strict=True))
 
 
 class ActivityHook:
