@@ -79,8 +79,9 @@ class Persister:
             raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
             correlate_batch(set(map(rabbit_correlation_id, raws)), invocation)
             unstored = self._store([raw for raw in raws if raw.get("redelivered") is not True], meter)
-            refused = self._hand_on([raw for raw in raws if raw.get("redelivered") is True], meter)
-            unstored += self._store(refused, meter)
+            redelivered = [raw for raw in raws if raw.get("redelivered") is True]
+            if redelivered:
+                unstored += self._store(self._hand_on(redelivered, meter), meter)
             self._hand_over(unstored, remaining, meter)
         finally:
             meter.flush()
@@ -166,16 +167,14 @@ class Persister:
             else:
                 parsed[index] = read
         if parsed:
-            oldest = min(times.micros_of(record.envelope.accepted_at) for record in parsed.values())
-            waited = max(0, self._clock.now() - oldest) / times.SECOND  # clocks differ
+            oldest = min(record.envelope.accepted_at for record in parsed.values())
+            waited = max(0, self._clock.now() - times.micros_of(oldest)) / times.SECOND  # clocks differ
             meter.measure("WaitSeconds", waited, MetricUnit.Seconds)
         unstored.extend(self._repacked(parsed, self._writer.write(parsed, "main", meter)))
         return unstored
 
     def _hand_on(self, raws: Sequence[Raw], meter: Meter) -> list[Raw]:
         """Send redelivered records to the retry queue unprocessed, once; returns those that SQS refused."""
-        if not raws:
-            return []
         outcomes = self._retry_lane.send([self._unread(raw, REDELIVERED) for raw in raws])
         refused = [raw for raw, outcome in zip(raws, outcomes, strict=True) if outcome is not None]
         sent = len(raws) - len(refused)

@@ -47,12 +47,13 @@ class RowWriter:
     def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
         """Store every row of all records, one call per stream; returns the events to retry."""
         failed: list[Failed] = []
-        for name, stream in STREAMS.items():
+        for name in dict.fromkeys(record.stream.name for record in parsed.values()):
+            stream = STREAMS[name]
             rows = [(index, row) for index, record in parsed.items() if record.stream is stream for row in record.rows]
             not_stored = self._write_stream(stream, rows, lane, meter)
             meter.count("Stored", len(rows) - len(not_stored), stream=name, lane=lane)
-            meter.trace("stored", _stored(parsed, stream, not_stored), stream=name, lane=lane)
-            if rows and logger.log_level <= logging.DEBUG:
+            meter.trace("stored", _stored(parsed, rows, not_stored), stream=name, lane=lane)
+            if logger.log_level <= logging.DEBUG:
                 _log_stored(rows, not_stored, parsed, lane)
             failed.extend(not_stored)
         for each in failed:
@@ -113,14 +114,14 @@ class RowWriter:
         return reasons
 
 
-def _stored(parsed: Mapping[int, Record], stream: Stream, failed: Sequence[Failed]) -> Counter[str]:
+def _stored(
+    parsed: Mapping[int, Record], rows: Sequence[tuple[int, Row]], failed: Sequence[Failed]
+) -> Mapping[str, int]:
     """How many events of each request are stored, by correlation id."""
-    found: Counter[str] = Counter()
-    for record in parsed.values():
-        if record.stream is stream:
-            found[record.correlation_id] += len(record.rows)
-    found.subtract(parsed[each.record].correlation_id for each in failed)
-    return +found
+    found = Counter(parsed[index].correlation_id for index, _ in rows)
+    if failed:
+        found -= Counter(parsed[each.record].correlation_id for each in failed)
+    return found
 
 
 def _log_stored(
