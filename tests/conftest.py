@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,19 +25,11 @@ def _requests_match_aws_models() -> Iterator[None]:
     """
     validator = ParamValidator()
 
-    def check(operation: OperationModel, parameters: dict[str, Any]) -> None:
-        report = validator.validate(parameters, operation.input_shape)
-        assert not report.has_errors(), f"{operation.name}: {report.generate_report()}"
-
-    def before_serializing(params: dict[str, Any], model: OperationModel, **_: Any) -> None:
-        check(model, params)
-
-    def before_sending(params: dict[str, Any], model: OperationModel, **_: Any) -> None:
-        check(model, json.loads(params["body"]))  # storage/dynamodb/direct.py wrote it
+    def check(params: dict[str, Any], model: OperationModel, **_: Any) -> None:
+        report = validator.validate(params, model.input_shape)
+        assert not report.has_errors(), f"{model.name}: {report.generate_report()}"
 
     events = aws.session().get_component("event_emitter")
-    events.register("before-parameter-build.*.*", before_serializing)
-    events.register_last("before-call.dynamodb.BatchWriteItem", before_sending)
+    events.register_first("provide-client-params.*.*", check)
     yield
-    events.unregister("before-parameter-build.*.*", before_serializing)
-    events.unregister("before-call.dynamodb.BatchWriteItem", before_sending)
+    events.unregister("provide-client-params.*.*", check)

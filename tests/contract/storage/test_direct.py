@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from headrace.core.items import from_wire, to_wire
-from headrace.runtime.aws import AwsError, NoAnswer, call, client
+from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call, client
 from headrace.storage.dynamodb import direct
-from headrace.storage.dynamodb.direct import IDLE_SECONDS, DirectCalls
+from headrace.storage.dynamodb.direct import IDLE_SECONDS, send_directly
 from tests.contract.emulators import function_environment, sdk
 from tests.contract.http_server import HttpServer, certificate_of, status, trusted
 from tests.worlds.ports import free_port
@@ -40,22 +40,39 @@ def table(aws: str) -> Iterator[str]:
     dynamodb.delete_table(TableName=TABLE)
 
 
+def direct_client(plain: AwsClient) -> AwsClient:
+    """``plain``, which sends its hot calls directly, set up twice as by two of its users."""
+    send_directly(plain)
+    send_directly(plain)
+    return plain
+
+
 @pytest.mark.usefixtures("table")
-def test_users_of_one_client_get_the_same_rows() -> None:
-    plain = client("dynamodb")
-    direct, other = DirectCalls(plain), DirectCalls(plain)
+def test_hot_calls_answer_as_those_of_a_plain_client() -> None:
+    direct, plain = direct_client(client("dynamodb")), client("dynamodb")
     written = call(direct.batch_write_item, RequestItems={TABLE: [{"PutRequest": {"Item": to_wire(ROW)}}]})
 
-    found = [call(each.query, **QUERY)["Items"] for each in (direct, other, plain)]
+    found = [call(each.query, **QUERY)["Items"] for each in (direct, plain)]
+    keys = {TABLE: {"Keys": [to_wire({"roomId": ROW["roomId"]})]}}
+    got = [call(each.batch_get_item, RequestItems=keys)["Responses"][TABLE] for each in (direct, plain)]
 
     assert written["UnprocessedItems"] == {}
-    assert [[from_wire(row) for row in rows] for rows in found] == [[ROW]] * 3
+    assert [[from_wire(row) for row in rows] for rows in found + got] == [[ROW]] * 4
+
+
+def test_the_rows_of_a_call_that_fails_at_once_are_sent_again(server: HttpServer) -> None:
+    answers, rows = iter([status(503)]), {TABLE: [{"PutRequest": {"Item": to_wire(ROW)}}]}
+    server.answer = lambda _: next(answers, answer(b'{"UnprocessedItems":{}}'))
+
+    call(direct_client(client("dynamodb")).batch_write_item, RequestItems=rows)
+
+    assert [json.loads(request.body) for request in server.received] == [{"RequestItems": rows}] * 2
 
 
 @pytest.mark.usefixtures("table")
 def test_a_refusal_has_its_code() -> None:
     with pytest.raises(AwsError) as raised:
-        call(DirectCalls(client("dynamodb")).query, **QUERY | {"TableName": "Nowhere"})
+        call(direct_client(client("dynamodb")).query, **QUERY | {"TableName": "Nowhere"})
 
     assert raised.value.code == "ResourceNotFoundException"
 
@@ -69,9 +86,9 @@ def test_the_certificates_of_the_ca_bundle_are_trusted(
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://localhost:{server.port}")
 
     with trusted(certificate, monkeypatch):
-        assert call(DirectCalls(client("dynamodb", attempts=1)).query, **QUERY)["Items"] == []
+        assert call(direct_client(client("dynamodb", attempts=1)).query, **QUERY)["Items"] == []
     with pytest.raises(NoAnswer):
-        call(DirectCalls(client("dynamodb", attempts=1)).query, **QUERY)
+        call(direct_client(client("dynamodb", attempts=1)).query, **QUERY)
     assert len(server.received) == 1
     server.close()
 
@@ -80,7 +97,7 @@ def test_the_certificates_of_the_ca_bundle_are_trusted(
 def test_a_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("NO_PROXY", "")
-    behind = DirectCalls(client("dynamodb", attempts=1))
+    behind = direct_client(client("dynamodb", attempts=1))
 
     with pytest.raises(NoAnswer) as raised:
         call(behind.query, **QUERY)
@@ -92,7 +109,7 @@ def test_an_endpoint_that_does_not_answer_is_no_answer(aws: str, monkeypatch: py
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
 
     with pytest.raises(NoAnswer) as raised:
-        call(DirectCalls(client("dynamodb", attempts=1)).query, **QUERY)
+        call(direct_client(client("dynamodb", attempts=1)).query, **QUERY)
 
     assert raised.value.code == "EndpointConnectionError"
 
@@ -114,7 +131,7 @@ def test_a_page_of_a_megabyte_is_read(server: HttpServer) -> None:
     items = [{"text": {"S": "x" * 1000}}] * 1000
     server.answer = lambda _: answer(json.dumps({"Items": items}).encode())
 
-    assert call(DirectCalls(client("dynamodb")).query, **QUERY)["Items"] == items
+    assert call(direct_client(client("dynamodb")).query, **QUERY)["Items"] == items
     assert len(server.received) == 1
 
 
@@ -133,7 +150,7 @@ def test_the_client_makes_a_call_again_that_fails_at_once(server: HttpServer, fi
     answers = iter([first])
     server.answer = lambda _: next(answers, answer(b'{"Items":[]}'))
 
-    assert call(DirectCalls(client("dynamodb")).query, **QUERY)["Items"] == []
+    assert call(direct_client(client("dynamodb")).query, **QUERY)["Items"] == []
     assert len(server.received) == 2
 
 
@@ -141,7 +158,7 @@ def test_a_call_without_an_answer_in_time_is_made_as_often_as_the_client_makes_i
     server.answer = lambda _: None
 
     with pytest.raises(NoAnswer) as raised:
-        call(DirectCalls(client("dynamodb", timeout=0.2, attempts=2)).query, **QUERY)
+        call(direct_client(client("dynamodb", timeout=0.2, attempts=2)).query, **QUERY)
 
     assert raised.value.code == "ReadTimeoutError"
     assert len(server.received) == 2
@@ -152,7 +169,7 @@ def test_after_a_call_without_an_answer_in_time_the_client_spends_no_more_time(s
     server.answer = lambda _: next(answers, None)
 
     with pytest.raises(NoAnswer) as raised:
-        call(DirectCalls(client("dynamodb", timeout=0.2, attempts=2)).query, **QUERY)
+        call(direct_client(client("dynamodb", timeout=0.2, attempts=2)).query, **QUERY)
 
     assert raised.value.code == "ConnectionClosedError"
     assert len(server.received) == 2
@@ -162,7 +179,7 @@ def test_an_answer_that_is_not_from_aws_is_none(server: HttpServer) -> None:
     server.answer = lambda _: status(200, b"{}")
 
     with pytest.raises(NoAnswer) as raised:
-        call(DirectCalls(client("dynamodb")).query, **QUERY)
+        call(direct_client(client("dynamodb")).query, **QUERY)
 
     assert raised.value.code == "NotFromAws"
 
@@ -174,7 +191,7 @@ def test_a_connection_that_was_idle_for_a_minute_is_replaced(
     clock = SimpleNamespace(now=0.0)
     server.answer = lambda _: answer(b'{"Items":[]}')
     monkeypatch.setattr(direct, "time", SimpleNamespace(time=lambda: clock.now))
-    calls, opened = DirectCalls(client("dynamodb")), []
+    calls, opened = direct_client(client("dynamodb")), []
 
     for clock.now in (0.0, IDLE_SECONDS - 1, 2 * IDLE_SECONDS):
         call(calls.query, **QUERY)

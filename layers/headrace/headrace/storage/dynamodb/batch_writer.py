@@ -17,7 +17,7 @@ from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AwsClient, AwsError, call, client
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import GET_LIMIT, THROTTLING_CODES, WRITE_LIMIT
-from headrace.storage.dynamodb.direct import DirectCalls
+from headrace.storage.dynamodb.direct import send_directly
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 
 FIRST_WAIT = 0.05
@@ -39,7 +39,8 @@ class DynamoStore:
     """Writes rows in batches: ``parallel`` calls at the same time, retries for ``retry_seconds``."""
 
     def __init__(self, dynamodb: AwsClient, parallel: int = 8, retry_seconds: float = 3.0) -> None:
-        self._dynamodb = DirectCalls(dynamodb)
+        self._dynamodb = dynamodb
+        send_directly(dynamodb)
         self._parallel = Parallel(parallel, "store")
         self._retry_seconds = retry_seconds
 
@@ -77,7 +78,7 @@ def key_chunks(table: Table, rows: Mapping[Key, Item]) -> list[Rows]:
 class _Writes:
     """The calls of one ``put_many``. They share a deadline, and all stop when the table is unavailable."""
 
-    def __init__(self, dynamodb: DirectCalls, table: Table, deadline: float) -> None:
+    def __init__(self, dynamodb: AwsClient, table: Table, deadline: float) -> None:
         self._dynamodb = dynamodb
         self._table = table
         self.deadline = deadline
@@ -134,7 +135,7 @@ class _Writes:
 class _Lookups(_Writes):
     """Looks up keys instead of writing rows; ``found`` are the keys that the table has."""
 
-    def __init__(self, dynamodb: DirectCalls, table: Table, deadline: float) -> None:
+    def __init__(self, dynamodb: AwsClient, table: Table, deadline: float) -> None:
         super().__init__(dynamodb, table, deadline)
         self.found: set[Key] = set()
         names = {f"#k{number}": name for number, name in enumerate(table.key)}

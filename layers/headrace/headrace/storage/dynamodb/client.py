@@ -9,6 +9,7 @@ from headrace.core.collections import slices
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item, from_wire, to_wire
 from headrace.runtime.aws import AwsClient, AwsError, call
+from headrace.storage.dynamodb.direct import send_directly
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
@@ -36,6 +37,7 @@ class DynamoClient:
     """
 
     def __init__(self, client: AwsClient, unavailable: str, throttled: str) -> None:
+        send_directly(client)
         self.client = client
         self._unavailable = f"{unavailable} right now; try again shortly"
         self._throttled = f"{throttled} right now; try again shortly"

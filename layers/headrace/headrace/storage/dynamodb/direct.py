@@ -1,7 +1,8 @@
 """Sends the hot calls of a client over kept connections: Query, BatchWriteItem and BatchGetItem.
 
 Their rows are DynamoDB JSON already. boto3 would take several times the CPU to serialize and parse them by a model, to
-sign and to send. It makes every call that does not succeed here at once.
+sign and to send. Its documented events ``provide-client-params`` and ``before-call`` let others do that. boto3 makes
+every call that does not succeed here at once.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import socket
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
+from botocore.credentials import Credentials
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from urllib3.util import wait_for_read
 
@@ -29,51 +31,56 @@ IDLE_SECONDS = 60.0
 """How long an idle connection may be used again, by the wall clock, which continues while Lambda freezes the
 environment. Meanwhile the other side may close it without a trace here."""
 CHUNK = 64 * 1024
+CONTENT_TYPE = "application/x-amz-json-1.0"
+_BODY = "headrace-body"
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
 _REQUEST_ID = re.compile(rb"\r\nx-amzn-requestid: *(\S+)\r\n", re.IGNORECASE)
 _OK = b"HTTP/1.1 200 "
 
-Answer = dict[str, Any]
 
-
-class DirectCalls:
-    """The hot calls of ``client``, which return and raise what the client does. Thread-safe, as the client is.
+def send_directly(client: AwsClient) -> None:
+    """Let ``client`` send its hot calls here. With a proxy, or without credentials, it sends all calls itself.
 
     A call that gets no answer in time is made again here, up to the client's number of attempts. A refusal, a lost
     connection or an answer of another form is not read here: the client makes the call again, with its own retries.
-    With a proxy, the client makes all calls.
     """
+    credentials = session().get_credentials()
+    if credentials is None or has_proxy(client):
+        return
+    direct, events = _Direct(client, credentials), client.meta.events
+    # botocore takes one handler for each id, so that all users of the client share its connections.
+    events.register("provide-client-params.dynamodb.BatchWriteItem", _keep_rows, unique_id="headrace-rows")
+    for operation in ("Query", "BatchWriteItem", "BatchGetItem"):
+        events.register_last(f"before-call.dynamodb.{operation}", direct.answer, unique_id=f"headrace-{operation}")
 
-    def __init__(self, client: AwsClient) -> None:
-        self._client = client
+
+def _keep_rows(params: dict[str, Any], context: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Keep the rows from botocore, which would look up each of their values in its model."""
+    context[_BODY] = json.dumps(params).encode()
+    return {"RequestItems": {}}
+
+
+class _Direct:
+    """Answers the calls of one client. Thread-safe, as the client is."""
+
+    def __init__(self, client: AwsClient, credentials: Credentials) -> None:
+        self._config = client.meta.config
         self._url = client.meta.endpoint_url
         self._attempts = client.meta.config.retries["total_max_attempts"]
+        self._signer = Signer("dynamodb", self._url, client.meta.region_name, credentials, SystemClock())
         self._idle: deque[tuple[socket.socket, float]] = deque()
-        self._signer: Signer | None = None
-        credentials = session().get_credentials()
-        if credentials is not None and not has_proxy(client):
-            self._signer = Signer("dynamodb", self._url, client.meta.region_name, credentials, SystemClock())
         weakref.finalize(self, _close, self._idle)
 
-    def query(self, **parameters: Any) -> Answer:
-        """One page of rows."""
-        return self._call("Query", self._client.query, parameters)
-
-    def batch_write_item(self, **parameters: Any) -> Answer:
-        """What was not written."""
-        return self._call("BatchWriteItem", self._client.batch_write_item, parameters)
-
-    def batch_get_item(self, **parameters: Any) -> Answer:
-        """The rows that were found, and what was not read."""
-        return self._call("BatchGetItem", self._client.batch_get_item, parameters)
-
-    def _call(self, name: str, plain: Callable[..., Answer], parameters: dict[str, Any]) -> Answer:
-        if self._signer is None:
-            return plain(**parameters)
-        body = json.dumps(parameters).encode()
+    def answer(
+        self, params: dict[str, Any], context: dict[str, Any], **_: Any
+    ) -> tuple[SimpleNamespace, dict[str, Any]] | None:
+        """What botocore asks before it makes a call: the response and what it holds; ``None``: make the call."""
+        body = params["body"] = context.pop(_BODY, params["body"])
+        headers = {"content-type": CONTENT_TYPE, "x-amz-target": params["headers"]["X-Amz-Target"]}
         for attempt in range(1, self._attempts + 1):
             try:
-                return self._answer(self._signer, name, body)
+                request = self._signer.head("", sha256(body).hexdigest(), len(body), headers) + body
+                return SimpleNamespace(status_code=200), _content(*self._exchange(request))
             except TimeoutError as error:
                 if attempt == self._attempts:
                     raise ReadTimeoutError(endpoint_url=self._url, error=error) from error
@@ -81,22 +88,7 @@ class DirectCalls:
                 if attempt > 1:  # the time for the client's attempts was spent here
                     raise ConnectionClosedError(endpoint_url=self._url, error=error) from error
                 break
-        return plain(**parameters)
-
-    def _answer(self, signer: Signer, name: str, body: bytes) -> Answer:
-        """The answer of DynamoDB, decoded.
-
-        Raises:
-            ValueError: it is a refusal, or not from DynamoDB.
-            OSError: there was no complete answer.
-        """
-        headers = {"content-type": "application/x-amz-json-1.0", "x-amz-target": f"DynamoDB_20120810.{name}"}
-        head, found = self._exchange(signer.head("", sha256(body).hexdigest(), len(body), headers) + body)
-        request_id = _REQUEST_ID.search(head)
-        if request_id is None or not head.startswith(_OK):
-            raise ValueError("not an answer")
-        answer: Answer = json.loads(found)
-        return answer | {"ResponseMetadata": {"RequestId": request_id[1].decode()}}
+        return None
 
     def _exchange(self, request: bytes) -> tuple[bytes, bytearray]:
         """The head and the body of the response to ``request``."""
@@ -129,16 +121,25 @@ class DirectCalls:
                 if is_fresh and not wait_for_read(connection, timeout=0):  # it is when the other side closed it
                     return connection
                 connection.close()
-        config, parts = self._client.meta.config, urlsplit(self._url)
+        parts = urlsplit(self._url)
         is_secure = parts.scheme == "https"
         address = parts.hostname, parts.port or (443 if is_secure else 80)
-        connection = socket.create_connection(address, config.connect_timeout)
+        connection = socket.create_connection(address, self._config.connect_timeout)
         # Without it, the end of a long request waits up to 40 ms for an acknowledgement.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if is_secure:
             connection = tls_context().wrap_socket(connection, server_hostname=parts.hostname)
-        connection.settimeout(config.read_timeout)
+        connection.settimeout(self._config.read_timeout)
         return connection
+
+
+def _content(head: bytes, body: bytearray) -> dict[str, Any]:
+    """What a complete answer of DynamoDB holds. Raises ValueError: a refusal, or not from DynamoDB."""
+    request_id = _REQUEST_ID.search(head)
+    if request_id is None or not head.startswith(_OK):
+        raise ValueError("not an answer")
+    content: dict[str, Any] = json.loads(body)
+    return content | {"ResponseMetadata": {"RequestId": request_id[1].decode()}}
 
 
 def _receive(connection: socket.socket) -> bytearray:

@@ -9,7 +9,6 @@ from headrace.core.items import from_wire, to_wire
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoClient
-from headrace.storage.dynamodb.direct import DirectCalls
 from headrace.storage.ports import EXPIRES, Columns, Query, RangeQuery, Rows
 
 PARALLEL = 8
@@ -20,11 +19,10 @@ class DynamoReader:
 
     def __init__(self, dynamodb: AwsClient) -> None:
         self._dynamodb = DynamoClient(dynamodb, "the history cannot be read", "the history is read too often")
-        self._direct = DirectCalls(dynamodb)
         self._parallel = Parallel(PARALLEL, "reader")
 
     def read(self, query: RangeQuery) -> Rows:
-        response = self._dynamodb.call(self._direct.query, **_range_query(query))
+        response = self._dynamodb.call(self._dynamodb.client.query, **_range_query(query))
         more = response.get("LastEvaluatedKey")
         return Rows([from_wire(item) for item in response["Items"]], from_wire(more) if more else None)
 
@@ -42,14 +40,13 @@ class DynamoColumns:
 
     def __init__(self, dynamodb: AwsClient) -> None:
         self._dynamodb = DynamoClient(dynamodb, "the table cannot be read", "the table is read too often")
-        self._direct = DirectCalls(dynamodb)
 
     def read(self, query: Query) -> Columns:
         attributes = list(dict.fromkeys((query.sort_attribute, *query.attributes, EXPIRES)))
         body = _query(query, attributes)
         body["Select"] = "SPECIFIC_ATTRIBUTES"  # what the function's policy allows
         body["ReturnConsumedCapacity"] = "TOTAL"
-        response = self._dynamodb.call(self._direct.query, **body)
+        response = self._dynamodb.call(self._dynamodb.client.query, **body)
         items = response["Items"]
         more = response.get("LastEvaluatedKey")
         return Columns(
