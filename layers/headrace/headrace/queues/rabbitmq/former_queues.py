@@ -8,13 +8,15 @@ connection that is lost in between leaves two copies; the event is still stored 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from pika import BlockingConnection
+from pika.adapters.blocking_connection import BlockingChannel
 
 from headrace.queues.names import PERSIST_PREFIX, Groups, persist_queues
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.endpoints import blocking_connection, virtual_host
-from headrace.queues.rabbitmq.parked import publish_again, stream_queue
+from headrace.queues.rabbitmq.parked import move_one, publish_again, stream_queue
 from headrace.queues.rabbitmq.topology import CONNECT_SECONDS, HEARTBEAT_SECONDS, depth_of
 from headrace.queues.rabbitmq.users import ManagementApi, console_url
 from headrace.runtime.secrets import Secrets, credentials
@@ -49,15 +51,12 @@ def _move(connection: BlockingConnection, name: str, groups: Groups, deadline: f
         return 0
     channel = connection.channel()
     channel.confirm_delivery()
+
+    def publish(channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
+        return publish_again(channel, stream_queue(body, groups), properties, body)
+
     count = 0
-    while time.monotonic() < deadline:
-        method, properties, body = channel.basic_get(name)
-        if method is None or method.delivery_tag is None or body is None:
-            break
-        if publish_again(channel, stream_queue(body, groups), properties, body) is not None:
-            channel.basic_nack(method.delivery_tag, requeue=True)
-            break
-        channel.basic_ack(method.delivery_tag)
+    while time.monotonic() < deadline and move_one(channel, name, publish) is None:
         count += 1
     channel.close()
     return count

@@ -76,24 +76,13 @@ class ParkingQueue:
             channel.confirm_delivery()
             count = min(limit, _depth(channel))
             for number in range(count):
-                failure = self._requeue_one(channel, deliver)
+                failure = move_one(channel, PARKED_QUEUE, deliver)
                 if failure is not None:
                     return RequeueResult(number, _depth(channel), failure)
                 if time.monotonic() + 1 / rate > deadline:
                     return RequeueResult(number + 1, _depth(channel))
                 time.sleep(1 / rate)
             return RequeueResult(count, _depth(channel))
-
-    def _requeue_one(self, channel: BlockingChannel, deliver: _Deliver) -> str | None:
-        method, properties, body = channel.basic_get(PARKED_QUEUE)
-        if method is None or method.delivery_tag is None or body is None:
-            return "another consumer took the messages"
-        failure = deliver(channel, properties, body)
-        if failure is None:
-            channel.basic_ack(method.delivery_tag)
-        else:
-            channel.basic_nack(method.delivery_tag, requeue=True)
-        return failure
 
     def _publish(self, channel: BlockingChannel, properties: Any, body: bytes) -> str | None:
         queue = origin_queue(properties.headers or {}, body, self.settings.persist_queues)
@@ -114,8 +103,21 @@ class ParkingQueue:
             yield connection.channel()
 
 
-_Deliver = Callable[[BlockingChannel, Any, bytes], str | None]
+Deliver = Callable[[BlockingChannel, Any, bytes], str | None]
 """Sends a message to a lane: ``None`` when the lane confirmed it, else the reason."""
+
+
+def move_one(channel: BlockingChannel, queue: str, deliver: Deliver) -> str | None:
+    """Move the first message of ``queue`` by ``deliver``; the reason if it stays, or if there is none."""
+    method, properties, body = channel.basic_get(queue)
+    if method is None or method.delivery_tag is None or body is None:
+        return "another consumer took the messages"
+    failure = deliver(channel, properties, body)
+    if failure is None:
+        channel.basic_ack(method.delivery_tag)
+    else:
+        channel.basic_nack(method.delivery_tag, requeue=True)
+    return failure
 
 
 def publish_again(channel: BlockingChannel, queue: str, properties: Any, body: bytes) -> str | None:
