@@ -80,7 +80,7 @@ def test_the_interface_endpoints_of_the_template_are_asked_for(ready: Callable[.
                 "--quota-code L-B99A9384 --desired-value 1000",
             ],
         ),
-        ({"GetAccountSettings": quota(1000, 200)}, "concurrency", ["100 can be reserved", "--desired-value 1041"]),
+        ({"GetAccountSettings": quota(1000, 200)}, "concurrency", ["100 can be reserved", "--desired-value 1011"]),
         (
             {"DescribeBrokerInstanceOptions": offered("us-east-1c")},
             "zones",

@@ -55,7 +55,7 @@ async def test_a_custom_resource_is_created_at_every_start():
 async def test_a_failed_answer_stops_the_start_with_its_reason():
     functions = Answering(lambda event: {"Status": "FAILED", "Reason": "queue persist.chat.0 differs"})
 
-    with pytest.raises(StageError, match=r"Topology could not be made: queue persist\.0 differs"):
+    with pytest.raises(StageError, match=r"Topology could not be made: queue persist\.chat\.0 differs"):
         await run_custom_resources(stage(), functions)
 
 
