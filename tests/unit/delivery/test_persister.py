@@ -63,7 +63,7 @@ def test_the_wait_of_the_oldest_event_of_a_batch_is_measured(capsys: pytest.Capt
 
     (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "WaitSeconds" in line]
     assert line["WaitSeconds"] == [90.0]
-    assert line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
+    assert (line["stream"], line["lane"]) == ("chat", "main")
 
 
 def test_redelivery_redrive_and_client_retries_change_no_row() -> None:

@@ -166,10 +166,10 @@ class Persister:
                 unstored.append(read)
             else:
                 parsed[index] = read
-        if parsed:
-            oldest = min(record.envelope.accepted_at for record in parsed.values())
+        for stream in {record.stream.name for record in parsed.values()}:
+            oldest = min(each.envelope.accepted_at for each in parsed.values() if each.stream.name == stream)
             waited = max(0, self._clock.now() - times.micros_of(oldest)) / times.SECOND  # clocks differ
-            meter.measure("WaitSeconds", waited, MetricUnit.Seconds)
+            meter.measure("WaitSeconds", waited, MetricUnit.Seconds, stream=stream, lane="main")
         unstored.extend(self._repacked(parsed, self._writer.write(parsed, "main", meter)))
         return unstored
 
