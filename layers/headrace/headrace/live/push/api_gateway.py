@@ -12,8 +12,8 @@ from botocore.credentials import Credentials
 from headrace.core.times import Clock
 from headrace.live.push.connection_pool import ConnectionPool
 from headrace.live.push_service import Push, PushResult
+from headrace.runtime.aws import Signer
 from headrace.runtime.observability import report_refusal
-from headrace.runtime.sigv4 import Signer
 
 TRIES = 4
 FIRST_PAUSE = 0.05

@@ -24,8 +24,7 @@ from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from urllib3.util import wait_for_read
 
 from headrace.core.times import SystemClock
-from headrace.runtime.aws import AwsClient, has_proxy, session, tls_context
-from headrace.runtime.sigv4 import Signer
+from headrace.runtime.aws import AwsClient, Signer, has_proxy, session, tls_context
 
 IDLE_SECONDS = 60.0
 """How long an idle connection may be used again, by the wall clock, which continues while Lambda freezes the

@@ -10,7 +10,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from headrace.live.push.api_gateway import signer_of_posts
-from headrace.runtime.sigv4 import Signer
+from headrace.runtime.aws import Signer
 from tests.fakes.clock import FixedClock
 
 NOW = 1_763_719_258_000_000
