@@ -360,6 +360,26 @@ def test_a_block_leaves_the_rooms_into_which_the_blocked_user_put_one(world: Roo
     assert refused(world.request("mallory", "PUT", "zz-0/members/bob")) == (403, "forbidden")
 
 
+@pytest.mark.parametrize("path", ["zz-1/members/bob", "mallory/direct/bob"])
+def test_a_block_ends_a_join_by_the_blocked_user_that_happens_at_the_same_time(
+    world: RoomWorld, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    acquainted(world)
+    world.ok("mallory", "PUT", "zz-1", GROUP)
+    add = world.memberships.add
+
+    def after_the_block(change: Change) -> Membership:
+        if change.user_id == "bob":
+            monkeypatch.setattr(world.memberships, "add", add)
+            world.ok("bob", "PUT", "bob/blocked/mallory")
+        return add(change)
+
+    monkeypatch.setattr(world.memberships, "add", after_the_block)
+
+    assert refused(world.request("mallory", "PUT", path)) == (403, "forbidden")
+    assert {each.room_id for each in world.memberships.rooms_of("bob", 99)[0]} == {"trap"}
+
+
 def test_a_block_that_was_interrupted_is_completed_by_repeating_it(world: RoomWorld) -> None:
     acquainted(world)
     put_into(world, range(3))

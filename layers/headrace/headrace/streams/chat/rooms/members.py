@@ -24,7 +24,7 @@ from headrace.streams.chat.rooms.requests import (
     check,
 )
 from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room, effective_role, existing, not_in_room
-from headrace.streams.chat.rooms.routes import RoomServices, check_seat
+from headrace.streams.chat.rooms.routes import RoomServices, check_seat, end_if_blocked
 
 READS_PER_PAGE = 4
 """Index reads that one page of members may cost: more than one only for users who have left."""
@@ -66,6 +66,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
         membership = services.joins.add(
             caller, user_id, room_id, "join", at, event_id=body.id, role=role, username=name
         )
+        end_if_blocked(services, request, membership)
     if any(each.joined_at == at for each in membership.intervals):
         services.joins.publish(request, membership, "join", at, event_id=body.id, old=stored is not None)
     if stored is not None and is_own:

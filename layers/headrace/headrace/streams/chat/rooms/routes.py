@@ -16,7 +16,7 @@ from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, echo
 from headrace.live.connections import Connections
-from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body, joined_at
+from headrace.streams.chat.rooms.invitations import Consent, Invitation, blocked_by, invitation_body, joined_at
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
@@ -154,6 +154,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
         if stored is not None:
             services.consent.invitations.withdraw(stored)
         other = _join(services, caller, room, other_id, room.created_at, None)
+        end_if_blocked(services, request, other)
     for membership in (own, other):
         if membership.is_open:
             services.joins.publish(request, membership, "join", membership.intervals[-1].joined_at)
@@ -186,6 +187,15 @@ def _join(
     if room.form == DIRECT:
         services.rooms.table.take_seat(room.room_id, user_id)
     return services.joins.add(caller, user_id, room.room_id, "join", at, role=OWNER, username=username)
+
+
+def end_if_blocked(services: RoomServices, request: Request[Any, Any, Any], added: Membership) -> None:
+    """End the join of a user who blocked the caller meanwhile: the block may not have seen it. Raises Forbidden."""
+    by, user_id, room_id = request.caller, added.user_id, added.room_id
+    if added.added_by == by.subject and services.consent.invitations.blocks([(user_id, by.subject)]):
+        services.joins.add(by, user_id, room_id, "leave", times.iso(added.next_time(request.now)))
+        services.memberships.leave_for_good(user_id, room_id)
+        raise blocked_by(user_id)
 
 
 def _details(room: Room, membership: Membership, invitation: Invitation | None) -> dict[str, Any]:
