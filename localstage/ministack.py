@@ -1,11 +1,13 @@
 """MiniStack behind the check of :mod:`localstage.core.own_machine`; runs in MiniStack's own environment.
 
 With the variable ``HEADRACE_SESSION_TOKEN``, only requests of clients with that session token are answered. The trace
-header of a request to SQS goes into its messages, as on AWS.
+header of a request to SQS goes into its messages, as on AWS. A call that does not fit AWS's own model of the service,
+which MiniStack would take, is refused.
 """
 
 from __future__ import annotations
 
+import functools
 import hmac
 import json
 import os
@@ -15,9 +17,15 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import unquote
 
+from botocore.loaders import Loader
+from botocore.model import ServiceModel
+from botocore.validate import ParamValidator
+
 from localstage.core.own_machine import refusal
 
 Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+_CHECKED = ("dynamodb", "secretsmanager", "sqs")
 _TOKEN = os.environ.get("HEADRACE_SESSION_TOKEN", "")
 _trace: ContextVar[str] = ContextVar("trace", default="")
 """The trace header of the request that is answered."""
@@ -39,20 +47,56 @@ def _keep_traces() -> None:
 _keep_traces()
 
 
-async def app(
-    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-) -> None:
+@functools.cache
+def _models() -> dict[str, ServiceModel]:
+    """The models of services that are called with JSON, by what their targets begin with."""
+    models = [ServiceModel(Loader().load_service_model(name, "service-2")) for name in _CHECKED]
+    return {model.metadata["targetPrefix"]: model for model in models}
+
+
+def _misuse(target: str, body: bytes) -> str:
+    """Why the body of a call does not fit the model of its operation; empty if it does, or if there is no model."""
+    prefix, _, operation = target.partition(".")
+    model = _models().get(prefix)
+    shape = model.operation_model(operation).input_shape if model and operation in model.operation_names else None
+    return str(ParamValidator().validate(json.loads(body), shape).generate_report()) if shape else ""
+
+
+async def _whole(receive: Receive) -> tuple[bytes, Receive]:
+    """The body of a request, and what receives it once more."""
+    body, message = b"", Message(more_body=True)
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+    waiting = [{**message, "body": body}]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return body, again
+
+
+async def app(scope: Message, receive: Receive, send: Callable[[Message], Awaitable[None]]) -> None:
     """The ASGI application that the stage serves."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
     reason = refusal(headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site"))
     if _TOKEN and not hmac.compare_digest(headers.get("x-amz-security-token", "").encode(), _TOKEN.encode()):
         reason = reason or "X-Amz-Security-Token: not the session token of this stage"
     _trace.set(unquote(headers.get("x-amzn-trace-id", "")))
+    if not reason and (target := headers.get("x-amz-target", "")):
+        body, receive = await _whole(receive)
+        if misuse := _misuse(target, body):
+            await _answer(send, 400, {"__type": "ValidationException", "message": misuse})
+            return
     if scope["type"] == "lifespan" or not reason:
         await _ministack(scope, receive, send)
     elif scope["type"] == "websocket":
         await send({"type": "websocket.close"})  # before it is accepted: answered with 403
     else:
-        head = [(b"content-type", b"application/json")]
-        await send({"type": "http.response.start", "status": 403, "headers": head})
-        await send({"type": "http.response.body", "body": json.dumps({"message": reason}).encode()})
+        await _answer(send, 403, {"message": reason})
+
+
+async def _answer(send: Callable[[Message], Awaitable[None]], status: int, body: Message) -> None:
+    head = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode()})

@@ -21,7 +21,8 @@ settings.load_profile("headrace")
 def _requests_match_aws_models() -> Iterator[None]:
     """Every request that the layer makes in this process is one that AWS's own model of the service allows.
 
-    The clients of the layer do not check parameters, and emulators take what AWS refuses.
+    The clients of the layer do not check parameters. Calls of other processes, such as a stage's functions, are checked
+    where they arrive: localstage/ministack.py, localstage/services/node/known_parameters.cjs.
     """
     validator = ParamValidator()
 

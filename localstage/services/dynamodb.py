@@ -12,6 +12,7 @@ from localstage.services.service import HOST, Service, http_answers, plain_envir
 _PRELOADS = (
     "aborted_requests",
     "failed_conditions",
+    "known_parameters",
     "grouped_writes",
     "own_machine",
     "read_in_chunks",
