@@ -61,7 +61,10 @@ class RedriveState:
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """The dead lane of one stage; ``tables`` are by stream name."""
+    """The dead lane of one stage; ``tables`` are by stream name.
+
+    Every method may raise DeadLaneUnavailable, before it has changed anything.
+    """
 
     lane: DeadLane
     retry_lane: RetryLane
@@ -71,11 +74,7 @@ class DeadLetters:
     sleep: Callable[[float], None] = time.sleep
 
     def find(self, wanted: Filter, limit: int = SCAN_LIMIT) -> ScanResult:
-        """The letters that match. Nothing is changed, and all are visible again when this returns.
-
-        Raises:
-            DeadLaneUnavailable: the queue is unavailable.
-        """
+        """The letters that match. Nothing is changed, and all are visible again when this returns."""
         found, scan = self._find(wanted, SCAN_HOLD, limit)
         self.lane.release(scan.held)
         return found
@@ -88,9 +87,6 @@ class DeadLetters:
         """Move letters to the retry lane for one slice of time; ``done`` when none is left.
 
         Each is sent, then deleted. An interruption in between leaves two copies, and the event is stored once.
-
-        Raises:
-            DeadLaneUnavailable: the queue is unavailable, and nothing was moved yet.
         """
         began = self.monotonic()
         scan = self._scan(SLICE_HOLD, began + SLICE_SECONDS)
@@ -119,7 +115,6 @@ class DeadLetters:
 
         Raises:
             InvalidRequest: ``confirm`` is another number; the message names theirs.
-            DeadLaneUnavailable: the queue is unavailable.
         """
         found, scan = self._find(wanted, SLICE_HOLD, discard_limit(rate))
         count = len(found.letters)

@@ -25,26 +25,18 @@ class Credentials:
 
 
 class Secrets:
-    """The strings of secrets in AWS Secrets Manager, by ARN or name."""
+    """The strings of secrets in AWS Secrets Manager, by ARN or name. Every method may raise SecretsUnavailable."""
 
     def __init__(self, make_client: Callable[[], AwsClient] = lambda: client("secretsmanager")) -> None:
         self._make_client = make_client
         self._provider: Any = None
 
     def text(self, arn: str, *, fresh: bool = False) -> str:
-        """The secret's string, as it was read first; ``fresh`` reads it again.
-
-        Raises:
-            SecretsUnavailable: it could not be read.
-        """
+        """The secret's string, as it was read first; ``fresh`` reads it again."""
         return self._read(arn, FOREVER, fresh=fresh)
 
     def versions(self, arn: str) -> list[str]:
-        """The secret's string as it is now and, after a rotation, the one before; both are read again.
-
-        Raises:
-            SecretsUnavailable: one of them could not be read.
-        """
+        """The secret's string as it is now and, after a rotation, the one before; both are read again."""
         found = [self.text(arn, fresh=True)]
         with suppress(_NoSuchVersion):
             found.append(self._read(arn, 0, fresh=True, VersionStage="AWSPREVIOUS"))

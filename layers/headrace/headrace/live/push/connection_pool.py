@@ -182,10 +182,8 @@ class ConnectionPool:
 class HttpConnection:
     """A connection to the host of ``url``, whose certificate is verified.
 
-    Its socket must be ready for the event ``waits_for`` before the next :meth:`step`.
-
-    Raises:
-        OSError: the host has no address.
+    Its socket must be ready for the event ``waits_for`` before the next :meth:`step`. Every method may raise OSError:
+    the host has no address, the connection is closed, or a response is not HTTP.
     """
 
     def __init__(self, url: str) -> None:
@@ -215,22 +213,14 @@ class HttpConnection:
         return self._socket.fileno()
 
     def send(self, request: bytes) -> None:
-        """Send as much of ``request`` as the socket accepts; :meth:`step` sends the rest.
-
-        Raises:
-            OSError: the connection is closed.
-        """
+        """Send as much of ``request`` as the socket accepts; :meth:`step` sends the rest."""
         self._out = memoryview(request)
         self._in.clear()
         if self._is_open:
             self.step(readable=False)
 
     def step(self, *, readable: bool) -> int | None:
-        """Send and receive without waiting; returns the status once the whole response is received.
-
-        Raises:
-            OSError: the connection is closed, or the response is not HTTP.
-        """
+        """Send and receive without waiting; returns the status once the whole response is received."""
         try:
             if not self._is_open and isinstance(self._socket, ssl.SSLSocket):
                 self._socket.do_handshake()

@@ -44,19 +44,17 @@ class RequeueResult:
 
 @dataclass(frozen=True)
 class ParkingQueue:
-    """The queue ``parked`` of one broker."""
+    """The queue ``parked`` of one broker.
+
+    Every method may raise BrokerUnavailable, also when the broker has no such queue, and SecretsUnavailable.
+    """
 
     settings: BrokerSettings
     secrets: Secrets
     retry_lane: RetryLane
 
     def depth(self) -> int:
-        """How many messages are parked.
-
-        Raises:
-            BrokerUnavailable: the broker is unavailable, or has no such queue.
-            SecretsUnavailable: the credentials could not be read.
-        """
+        """How many messages are parked."""
         with self._channel() as channel:
             return _depth(channel)
 
@@ -65,10 +63,6 @@ class ParkingQueue:
 
         To ``main``, each message goes to the persist queue that it came from, or to one of its stream if that is gone.
         The ``retry`` lane isolates records that crash the function.
-
-        Raises:
-            BrokerUnavailable: the broker is unavailable, or has no such queue.
-            SecretsUnavailable: the credentials could not be read.
         """
         deadline = time.monotonic() + seconds
         deliver = self._publish if lane == "main" else self._send_to_retry_lane
