@@ -1,21 +1,21 @@
 """Compares analytics with a plain scatter-gather over all items: ``python -m bench.analytics``.
 
-Starts its own dynalite (data in memory) and Redis. It counts messages over 60 minutes (once per ``--sizes``) and over
-24 hours (``--day``), evenly from 17,000 users in 20 rooms. Headrace's side is the whole function, from the event to the
-answer. The clock is set by the benchmark, so it needs no waiting for the next minute. The scatter-gather is boto3's
-``client.query`` on all time shards in parallel, with all pages, as its documentation shows it, and Python's
-``Counter``.
+Starts its own dynalite (data in memory) and Redis. It counts messages over 60 minutes (once per ``--sizes``), over one
+minute (once per ``--minutes``) and over 24 hours (``--day``), evenly from 17,000 users in 20 rooms. Headrace's side is
+the whole function, from the event to the answer. The clock is set by the benchmark, so it needs no waiting for the next
+minute. The scatter-gather is boto3's ``client.query`` on all time shards in parallel, with all pages, as its
+documentation shows it, and Python's ``Counter``.
 """
 
 from __future__ import annotations
 
 import os
 import statistics
-import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from bench.analytics.busy_minutes import busy_minutes
 from bench.analytics.world import (
     HOUR_START,
     MINUTE,
@@ -73,7 +73,11 @@ def hour_round(world: BenchWorld, count: int, calls: int) -> tuple[Environment, 
 def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list[Series]:
     """Print the table of one hour; returns its numbers."""
     start, end = HOUR_START, HOUR_START + 60 * MINUTE
-    world.clock.micros = end + (SETTLE + 1) * 1_000_000
+    world.clock.micros = end + (SETTLE + 3) * 1_000_000
+    # Also messages of the minutes by which the window moves, and of two more.
+    more = LATER_WINDOWS + 2
+    fill(TABLE, CHAT_KEY, messages(start, 60 * MINUTE, count, 0))
+    fill(TABLE, CHAT_KEY, messages(end, more * MINUTE, count * more // 60, 1))
     print(f"\n{count:,} messages over 60 minutes, {USERS:,} users, {ROOMS} rooms\n")
     head("one window over all 60 minutes", "p50", "read units", "aim")
     world.environment().ask(start, start + 1_000_000)  # warms up the emulator and this process
@@ -107,8 +111,9 @@ def measure_hour(world: BenchWorld, count: int, calls: int, rounds: int) -> list
     ]
 
 
-def measure_day(world: BenchWorld, count: int, calls: int) -> None:
+def measure_day(world: BenchWorld, count: int, calls: int) -> list[Series]:
     start, end = DAY_START, DAY_START + 1440 * MINUTE
+    fill(TABLE, CHAT_KEY, messages(start, 1440 * MINUTE, count, 2))
     print(f"\n{count:,} messages over 24 hours\n")
     head("one window over all 24 hours", "p50", "read units", "aim")
     empty_cache(world.cache_port)
@@ -121,34 +126,26 @@ def measure_day(world: BenchWorld, count: int, calls: int) -> None:
     show("warm", again, units, "≤ 250 ms")
     other, units, _ = repeat(lambda: world.environment().ask(start, end), max(3, calls // 10))
     show("warm, in a new environment", other, units, "≤ 250 ms")
+    return []
 
 
-def main(rounds: int, sizes: str, day: int, calls: int) -> list[Series]:
+def main(rounds: int, sizes: str, minutes: str, day: int, calls: int) -> list[Series]:
     # Millions of rows in the emulator's memory.
     os.environ.setdefault("NODE_OPTIONS", "--max-old-space-size=12000")
     import headrace.analytics.windows  # noqa: F401 - early: the code may be edited during a long run
 
+    measures: list[Callable[[BenchWorld], list[Series]]] = [
+        partial(measure_hour, count=int(size), calls=calls, rounds=rounds) for size in sizes.split(",")
+    ]
+    measures.append(partial(busy_minutes, counts=[int(size) for size in minutes.split(",")], rounds=min(rounds, 3)))
+    measures += [partial(measure_day, count=day, calls=calls)] if day else []
     found: list[Series] = []
-    counts: list[int | None] = [int(size) for size in sizes.split(",")]
-    for case in [*counts, None] if day else counts:
+    for measure in measures:
         with database(CACHE_ENDPOINT="127.0.0.1:1", POWERTOOLS_METRICS_DISABLED="true") as services:
-            world = BenchWorld(services.cache_port)
             create_table(services.client(), TABLE, indexes=("TimeIndex",))  # the only one that is read here
-            began = time.monotonic()
-            if case is None:
-                fill(TABLE, CHAT_KEY, messages(DAY_START, 1440 * MINUTE, day, 2))
-            else:
-                # Also messages of the minutes by which the window moves, and of two more.
-                more = LATER_WINDOWS + 2
-                fill(TABLE, CHAT_KEY, messages(HOUR_START, 60 * MINUTE, case, 0))
-                fill(TABLE, CHAT_KEY, messages(HOUR_START + 60 * MINUTE, more * MINUTE, case * more // 60, 1))
-            print(f"\n(written in {time.monotonic() - began:.0f} s)", file=sys.stderr)
-            if case is None:
-                measure_day(world, day, calls)
-            else:
-                found += measure_hour(world, case, calls, rounds)
+            found += measure(BenchWorld(services.cache_port))
     return found
 
 
 if __name__ == "__main__":
-    command(__doc__, main, 5, sizes="200000,1000000", day=1_000_000, calls=40)
+    command(__doc__, main, 5, sizes="200000,1000000", minutes="50000,200000", day=1_000_000, calls=40)

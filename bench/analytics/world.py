@@ -13,24 +13,27 @@ import boto3
 from botocore.config import Config
 
 from bench.requests import answer_of, http_event
-from bench.rows import Row, chat_row
+from bench.rows import CHAT_KEY, Row, chat_row
 
 TABLE, SHARDS, SETTLE = "ChatMessages", 8, 10
 ROOMS, USERS = 20, 17_000
 MINUTE = 60_000_000
+INDEXED = (*CHAT_KEY, "bucketId", "userId", "expiresAt")
+"""The attributes in the index: the others are not read, and would only take time to write."""
 HOUR_START = 1_763_716_020_000_000
 """09:07 instead of a whole hour, so that a window consists of slots of several lengths."""
 
 
 def messages(start: int, micros: int, count: int, seed: int) -> Iterator[Row]:
-    """``count`` messages, evenly spread over ``micros`` microseconds from ``start``."""
+    """The indexed attributes of ``count`` messages, evenly spread over ``micros`` microseconds from ``start``."""
     chance = random.Random(seed)
     for number in range(count):
         room, user, message_id = (
             f"room-{chance.randrange(ROOMS)}", chance.randrange(USERS), f"0199{chance.getrandbits(112):028x}"
         )  # fmt: skip
         at = start + number * micros // count
-        yield chat_row(room, number, at, user=user, message_id=message_id, shards=SHARDS)
+        message = chat_row(room, number, at, user=user, message_id=message_id, shards=SHARDS)
+        yield {name: message[name] for name in INDEXED}
 
 
 class Environment:
