@@ -207,7 +207,7 @@ class OpenRun(Run):
         assert {row["userId"] for row in self.world.fitting(query, self.world.stored_by(as_of))} <= counted.keys()
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(OFTEN), min_size=40, max_size=40), st.data())
 def test_p9_questions_about_the_open_minute_count_each_message_once_as_of_the_named_time(
     steps: list[str], data: st.DataObject

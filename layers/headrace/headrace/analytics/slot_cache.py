@@ -45,7 +45,8 @@ class SlotState:
 
     A slot that is cut by the window is kept in memory alone: other windows cut it elsewhere.
     An aggregate from the cache stays ``packed`` until it is needed: many decoded ones would not fit into memory.
-    A missing aggregate is merged from the ``parts``, and is kept if the slot has a ``token``.
+    A missing aggregate is merged from the ``parts``, and is kept if the slot has a ``token``. The aggregate that was
+    found or kept is of the generation ``kept``.
     """
 
     slot: Slot
@@ -55,6 +56,7 @@ class SlotState:
     aggregate: Aggregate | None = None
     packed: bytes | None = None
     token: bytes | None = None
+    kept: bytes | None = None
     parts: list[SlotState] = field(default_factory=list)
 
     @property
@@ -145,6 +147,7 @@ class SlotCache:
     def keep(self, made: SlotState, token: bytes, aggregate: Aggregate) -> None:
         """Keep ``aggregate`` for ``token``'s generation, in memory now and in the cache after :meth:`flush`."""
         data = token + encode(aggregate, self._shards)
+        made.kept = token
         self._local.put(made.key, token, aggregate, len(data))
         if made.is_cut:
             return
@@ -198,6 +201,8 @@ class SlotCache:
         for each, value in zip([*unheld, *again], values, strict=True):
             if value is not None and self._is_valid(each, value):
                 each.packed = value
+        for each in known:
+            each.kept = each.generation if each.found else None
 
     def _is_valid(self, known: SlotState, value: bytes) -> bool:
         """Whether ``value`` is an aggregate of the slot's generation, and none of its rows has expired."""

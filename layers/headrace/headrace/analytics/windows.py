@@ -83,21 +83,20 @@ class Analytics:
         # Its short slots change with every move, so they are merged into the whole directly.
         runs = [] if whole is not None else [list(run) for _, run in groupby(known, lambda each: each.slot.step)]
         held = [self._held(request, run) for run in runs]
-        *keys, key = [_key(request, run) for run in [*runs, known]]
         missing = [each for run, found in zip(runs, held, strict=True) if found is None for each in run]
         with Builder(self.scanner, window, missing, deadline, self.sleep) as builder:
             parts = (part for _, part in builder.slots())
             merged: list[Aggregate] = []
-            for run, found, run_key in zip(runs, held, keys, strict=True):
+            for run, found in zip(runs, held, strict=True):
                 if found is not None:
                     merged.append(found)
                 elif run[0].slot.step <= MINUTE:
                     merged.extend(islice(parts, len(run)))
                 else:
-                    merged.append(self._remember(run_key, _merge(request, islice(parts, len(run)))))
+                    merged.append(self._remember(request, run, _merge(request, islice(parts, len(run)))))
             if whole is None:
                 ordered = sorted(merged, key=lambda each: -each.total)
-                whole = self._remember(key, _merge(request, ordered))
+                whole = self._remember(request, known, _merge(request, ordered))
             tail = [part for _, part in builder.tail()]
         frame = responses.frame(request, window.tail.now, self.settle)
         return frame, _merge(request, [whole, *tail]) if tail else whole
@@ -110,8 +109,8 @@ class Analytics:
         self._merged.move_to_end(key)
         return self._merged[key]
 
-    def _remember(self, key: Key | None, merged: Aggregate) -> Aggregate:
-        if key is not None:
+    def _remember(self, request: WindowRequest, known: list[SlotState], merged: Aggregate) -> Aggregate:
+        if (key := _key(request, known)) is not None:
             self._merged[key] = merged
         return merged
 
@@ -166,10 +165,10 @@ def _measured(analytics: Analytics, request: Request[Any, Any, Any]) -> Iterator
 
 
 def _key(request: WindowRequest, known: list[SlotState]) -> Key | None:
-    """The slots and generations that their merged aggregate depends on; ``None`` if some are missing."""
-    if len(known) < 2 or not all(each.found for each in known):
+    """The slots and generations that their merged aggregate depends on; ``None`` if some are neither found nor kept."""
+    if len(known) < 2 or not all(each.kept for each in known):
         return None
-    return request.scope, tuple((each.key, each.generation) for each in known)
+    return request.scope, tuple((each.key, each.kept) for each in known)
 
 
 def _merge(request: WindowRequest, parts: Iterable[Aggregate]) -> Aggregate:
