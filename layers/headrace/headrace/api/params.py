@@ -216,15 +216,15 @@ def event_list(content: Mapping[str, Any], limit: int, beside: Collection[str] =
     """
     unknown = [name for name in content if name != "events" and name not in beside]
     if unknown:
-        details = [
-            FieldError(str(echo(name)), "is not a field of a batch", echo(content[name]), "events") for name in unknown
-        ]
-        raise InvalidRequest(f"{details[0].field} {details[0].message}", details=details)
+        message = "is not a field of a batch"
+        raise InvalidRequest(
+            details=[FieldError(str(echo(name)), message, echo(content[name]), "events") for name in unknown]
+        )
     events = content.get("events")
     allowed = f"an array of 1 to {limit} events"
     if not isinstance(events, list) or not events:
         message = "is missing" if events is None else "is not an array of events"
-        raise InvalidRequest(f"events {message}", details=[FieldError("events", message, echo(events), allowed)])
+        raise InvalidRequest(details=[FieldError("events", message, echo(events), allowed)])
     if len(events) > limit:
         detail = FieldError("events", "has too many events", len(events), allowed)
         raise TooLarge(f"at most {limit} events are accepted at once", details=[detail])

@@ -121,4 +121,4 @@ def request_id_of(frame_body: Mapping[str, Any]) -> RequestId | None:
     if isinstance(value, float) and math.isfinite(value):
         return value
     detail = errors.FieldError("requestId", "is not usable", errors.echo(value), REQUEST_ID_FORM)
-    raise errors.InvalidRequest("requestId is not usable", details=[detail])
+    raise errors.InvalidRequest(details=[detail])

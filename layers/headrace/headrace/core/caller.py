@@ -215,7 +215,7 @@ def _check_bounds(sender: SenderContext, field_name: str, timestamp: str) -> Non
 def _outside(field_name: str, timestamp: str, message: str, sender: SenderContext) -> InvalidEvent:
     age = "any age" if sender.trusted else "at most 24 hours old"
     allowed = f"at most 5 minutes ahead and {age}; the server's time is {times.iso(sender.now)}"
-    return InvalidEvent(f"{field_name} {message}", details=[FieldError(field_name, message, timestamp, allowed)])
+    return InvalidEvent(details=[FieldError(field_name, message, timestamp, allowed)])
 
 
 def choose_user(sender: SenderContext, user_id: str | None, username: str | None) -> tuple[str, str]:
@@ -231,6 +231,5 @@ def choose_user(sender: SenderContext, user_id: str | None, username: str | None
     allowed = "the token's own, unless it has the scope events:write"
     for name, given, own in (("userId", user_id, sender.subject), ("username", username, sender.username)):
         if given is not None and given != own:
-            detail = FieldError(name, "is not the token's", echo(given), allowed)
-            raise InvalidEvent(f"{name} is not the token's", details=[detail])
+            raise InvalidEvent(details=[FieldError(name, "is not the token's", echo(given), allowed)])
     return sender.subject, sender.username

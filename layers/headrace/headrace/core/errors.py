@@ -31,15 +31,15 @@ class FieldError:
 
 
 class HeadraceError(Exception):
-    """Base of all; ``message`` is one sentence that may be shown to the caller."""
+    """Base of all; ``message`` is one sentence that may be shown to the caller, by default the first of ``details``."""
 
     retry_after = 0
     """Seconds after which the same request may succeed; 0: it cannot."""
 
     def __init__(self, message: str = "", *, details: Iterable[FieldError] = (), retry_after: int = 0) -> None:
-        super().__init__(message)
-        self.message = message
         self.details = tuple(details)[:DETAILS_LIMIT]
+        self.message = message or " ".join(f"{each.field} {each.message}" for each in self.details[:1])
+        super().__init__(self.message)
         if retry_after:
             self.retry_after = retry_after
 

@@ -160,8 +160,7 @@ def _reader(
 
 def invalid_event(model: type[BaseModel], error: ValidationError) -> InvalidEvent:
     """``error`` as an InvalidEvent that names each field, its value and its accepted form."""
-    details = field_errors(model, error)
-    return InvalidEvent(f"{details[0].field} {details[0].message}", details=details)
+    return InvalidEvent(details=field_errors(model, error))
 
 
 def poison(model: type[BaseModel], error: ValidationError) -> PoisonRecord:

@@ -56,7 +56,7 @@ def single(stream: Stream, *path: str, status: int = 202, errors: Errors = ()) -
         for name in path:
             if str(event.setdefault(name, given[name])) != given[name]:
                 detail = FieldError(name, "is not the path's", echo(event[name]), str(echo(given[name])))
-                raise InvalidEvent(f"{name} is not the path's", details=[detail])
+                raise InvalidEvent(details=[detail])
         return _answer(acceptor, stream, [event], request, status)
 
     return _route(stream, post, status, errors)

@@ -86,7 +86,7 @@ class RedriveBody(Filter):
     def _is_alone(cls, given: dict[str, Any]) -> dict[str, Any]:
         if "continuation" in given and len(given) > 1:
             detail = FieldError("continuation", "is not usable", echo(given["continuation"]), CONTINUATION_FORM)
-            raise InvalidRequest("continuation is not usable", details=[detail])
+            raise InvalidRequest(details=[detail])
         return given
 
 

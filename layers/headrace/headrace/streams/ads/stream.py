@@ -150,16 +150,14 @@ def _event_id(click_id: str, sender_tag: str) -> str:
 def _user_id(click: IncomingClick, sender: SenderContext) -> str:
     """The user who clicked: a trusted producer names the user, every other sender is the user."""
     if sender.trusted and click.user_id is None:
-        detail = FieldError("userId", "is missing", None, f"{keys.ID_FORM}: who clicked")
-        raise InvalidEvent("userId is missing", details=[detail])
+        raise InvalidEvent(details=[FieldError("userId", "is missing", None, f"{keys.ID_FORM}: who clicked")])
     return choose_user(sender, click.user_id, None)[0]
 
 
 def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
     """The hash of the client's address: the connection's, or from a trusted producer the one in the event."""
     if click.address is not None and not sender.trusted:
-        detail = FieldError("address", "needs the scope events:write", None, ADDRESS_FORM)
-        raise InvalidEvent("address needs the scope events:write", details=[detail])
+        raise InvalidEvent(details=[FieldError("address", "needs the scope events:write", None, ADDRESS_FORM)])
     address = click.address if sender.trusted else sender.address
     return sender.hash_address(address) if address else None
 

@@ -89,10 +89,11 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     message = _incoming(raw)
     if message.message_type != TEXT and not sender.trusted:
         detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
-        raise InvalidEvent("messageType is not one that clients send", details=[detail])
+        raise InvalidEvent(details=[detail])
     if message.message_type == TEXT and (message.member_id or message.member_name):
-        detail = FieldError("memberId", "is only for JOIN and LEAVE", message.member_id, "left out")
-        raise InvalidEvent("memberId is only for JOIN and LEAVE", details=[detail])
+        raise InvalidEvent(
+            details=[FieldError("memberId", "is only for JOIN and LEAVE", message.member_id, "left out")]
+        )
     timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
     message_id = message.message_id or times.new_message_id(sender.now)
     user_id, username = choose_user(sender, message.user_id, message.username)

@@ -60,8 +60,7 @@ def unknown_season(season: int, *asked: Resort, field: str = "seasonID") -> NotF
     what = ", ".join(map(str, known[-10:])) or "none yet"
     where = f"resort {asked[0].resort_id}" if len(asked) == 1 else "any resort asked for"
     allowed = f"a season of {where}: {what}; POST /resorts/{{resortID}}/seasons adds one"
-    message = f"is not a season of {where}"
-    return NotFound(f"{field} {message}", details=[FieldError(field, message, season, allowed)])
+    return NotFound(details=[FieldError(field, f"is not a season of {where}", season, allowed)])
 
 
 class SeasonGate:

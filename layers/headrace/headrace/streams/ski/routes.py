@@ -129,8 +129,7 @@ def seasons(services: SkiServices, request: Request[ResortPath, None, None]) -> 
     found = services.resorts.get(resort).seasons
     if not found:
         allowed = "one of GET /resorts; POST /resorts/{resortID}/seasons adds one"
-        detail = FieldError("resortID", "is not a resort that has a season", resort, allowed)
-        raise NotFound("resortID is not a resort that has a season", details=[detail])
+        raise NotFound(details=[FieldError("resortID", "is not a resort that has a season", resort, allowed)])
     return {"seasons": [str(season) for season in sorted(found)]}
 
 

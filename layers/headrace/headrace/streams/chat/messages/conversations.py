@@ -171,8 +171,7 @@ def mark_read(chat: ChatReading, request: Request[RoomPath, None, ReadMarkBody])
     mark = request.body.up_to
     if time_of(mark) > times.iso(now + AHEAD_LIMIT):
         allowed = f"at most 5 minutes ahead; the server's time is {times.iso(now)}"
-        detail = FieldError("upTo", "is too far ahead", shown_read_mark(mark), allowed)
-        raise InvalidRequest("upTo is too far ahead", details=[detail])
+        raise InvalidRequest(details=[FieldError("upTo", "is too far ahead", shown_read_mark(mark), allowed)])
     position = min(mark, after_time(times.iso(now)))
     membership = chat.memberships.get(user_id, room_id)
     if not membership.intervals:

@@ -131,8 +131,8 @@ def refusal(intervals: Intervals | None, event: Mapping[str, Any]) -> UserError 
         return not_in_room(event["roomId"])
     if is_outside(intervals, event["timestamp"]):
         allowed = "a time at which you were in this room"
-        detail = FieldError("timestamp", "is of a time at which you were not in this room", event["timestamp"], allowed)
-        return Forbidden("timestamp is of a time at which you were not in this room", details=[detail])
+        message = "is of a time at which you were not in this room"
+        return Forbidden(details=[FieldError("timestamp", message, event["timestamp"], allowed)])
     return None
 
 

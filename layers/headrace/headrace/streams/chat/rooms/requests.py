@@ -271,7 +271,7 @@ def check(request: Request[Any, Any, Any]) -> None:
     elif body.id is not None and body.at is None:
         wrong.append(FieldError("id", "needs a time beside it", body.id, "joinedAt or leftAt in the same body"))
     if wrong:
-        raise InvalidRequest(f"{wrong[0].field} {wrong[0].message}", details=wrong)
+        raise InvalidRequest(details=wrong)
 
 
 def _refuse_trusted(model: type[Params], content: Mapping[str, Any]) -> None:
@@ -283,4 +283,4 @@ def _refuse_trusted(model: type[Params], content: Mapping[str, Any]) -> None:
         if name in names_of(model)[0] and content.get(name) is not None
     ]
     if details:
-        raise Forbidden(f"{details[0].field} needs the scope {EVENTS_WRITE}", details=details)
+        raise Forbidden(details=details)
