@@ -326,7 +326,7 @@ def test_rows_that_cannot_be_deleted_expire() -> None:
 
 def test_the_event_in_events_is_pushed() -> None:
     push = PushWorld()
-    push.listen("c-1")
+    push.listen("c-1", room="general")
 
     push.pusher.push(read("push_live.json"))
 
