@@ -39,7 +39,6 @@ PUSH_SECONDS = 0.0005
 CHECK_CALL_SECONDS = 0.015
 USUAL_SECONDS, USUAL_GIGABYTES = 0.010, 0.5
 LOG_BYTES, LOG_EVENT_BYTES = 700, 41
-PERSIST_QUEUES = 4
 CACHE_UNITS = 4
 CHECK_WRITES, CHECK_READS = 1, 2.5
 OPEN_WRITES, CLOSE_WRITES, CONNECTED_SECONDS = 3, 3, 7200
@@ -47,8 +46,9 @@ OPEN_WRITES, CLOSE_WRITES, CONNECTED_SECONDS = 3, 3, 7200
 CUSTOM_METRICS = 55
 POLLS_PER_MINUTE = 15
 SCHEDULED_CALLS = HOURS * 12 + MINUTES
-PROBES = PERSIST_QUEUES * MINUTES
-"""At rest: the topology every 5 minutes, the prober every minute, and a probe through each persist queue."""
+"""At rest: the topology every 5 minutes, and the prober every minute."""
+WINDOW_SECONDS = 0.5
+"""How long Lambda lets a batch of rides or clicks fill."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,8 @@ def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
     observed = stage.alarm_metrics * price("alarm_metric") + CUSTOM_METRICS * price("custom_metric")
     yield Position("alarms and metrics, the dashboard", observed + price("dashboard"))
     yield Position("Cognito clients of machines", stage.machine_clients * price("cognito_client"))
-    calls = (SCHEDULED_CALLS + PROBES) * _call(price, 0.05, GIGABYTES) + PROBES * price("dynamodb_write")
+    probes = stage.persist_queues * MINUTES
+    calls = (SCHEDULED_CALLS + probes) * _call(price, 0.05, GIGABYTES) + probes * price("dynamodb_write")
     yield Position("scheduled calls and polling", calls + POLLS_PER_MINUTE * MINUTES * price("sqs_request"))
 
 
@@ -163,12 +164,11 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     receive = _call(price, RECEIVE_SECONDS + RECEIVE_EVENT_SECONDS * load.batch, GIGABYTES)
     usual_call = _call(price, USUAL_SECONDS, USUAL_GIGABYTES)
     yield Position("Lambda, receiving", load=frames * receive, usual=events * usual_call)
-    invocations = events / events_per_invocation(load)
-    persist = _call(price, PERSIST_SECONDS + PERSIST_EVENT_SECONDS * events_per_invocation(load), GIGABYTES)
-    yield Position("Lambda, persisting", load=invocations * persist)
+    invocations = events / events_per_invocation(load, stage.chat_queues)
+    yield Position("Lambda, persisting", load=persisting(load, stage.chat_queues, price))
     units = events * row.units * price("dynamodb_write")
     yield Position(f"DynamoDB, {row.units} write units an event", load=units, usual=units, is_dynamodb=True)
-    activity = min(frames, load.rooms * PERSIST_QUEUES * SECONDS)
+    activity = min(frames, load.rooms * stage.chat_queues * SECONDS)
     yield Position("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
     # As many events as arrive in this time are stored from then on, when the first ones expire.
     stored = load.rate * stage.retention_days * 86_400 * row.stored(price)
@@ -218,14 +218,21 @@ def write_units(stream: Stream, event: dict[str, Any], **more: str) -> int:
     return 1 + sum(row.keys() >= {index.partition_key, index.sort_key} for index in stream.indexes)
 
 
-def events_per_invocation(load: Load) -> float:
-    """Events that one call of persist_events stores: the messages that arrive in its queue during the call before.
+def events_per_invocation(load: Load, queues: int, window: float = 0.0) -> float:
+    """Events that one call of persist_events stores: those that came into its queue during the last call, or a window.
 
-    With few events each message is a call. A queue is at its limit where its calls take as long as its events.
+    With few events and no window, each request is a call. A queue is at its limit where its calls take as long as its
+    events.
     """
-    arriving = load.rate / PERSIST_QUEUES
+    arriving = load.rate / queues
     waiting = arriving * PERSIST_SECONDS / max(1e-9, 1 - arriving * PERSIST_EVENT_SECONDS)
-    return min(max(float(load.batch), waiting), 200.0 * load.batch)
+    return min(max(float(load.batch), waiting, arriving * window), 200.0 * load.batch)
+
+
+def persisting(load: Load, queues: int, price: Prices, window: float = 0.0) -> float:
+    """Dollars a month for the calls of persist_events that a load in so many queues takes."""
+    together = events_per_invocation(load, queues, window)
+    return load.events / together * _call(price, PERSIST_SECONDS + PERSIST_EVENT_SECONDS * together, GIGABYTES)
 
 
 def _metered(size: float, unit: int) -> int:

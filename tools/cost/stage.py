@@ -26,8 +26,9 @@ _NOWHERE = Live("", "", 0, "", "", "", "", "")
 class Stage:
     """Counts of what is paid per month or hour: ``endpoints`` counts each zone.
 
-    Chat messages are kept for ``retention_days``. ``warm_units`` are the write units a second, over all tables and
-    indexes, that are warmed once beyond those that every table has.
+    ``chat_queues`` of the ``persist_queues`` are for chat messages, which are kept for ``retention_days``.
+    ``warm_units`` are the write units a second, over all tables and indexes, that are warmed once beyond those that
+    every table has.
     """
 
     name: str
@@ -40,6 +41,8 @@ class Stage:
     machine_clients: int
     retention_days: int
     warm_units: int
+    chat_queues: int
+    persist_queues: int
 
 
 def read(name: str) -> Stage:
@@ -77,6 +80,8 @@ def read(name: str) -> Stage:
         sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
         int(values["ChatRetentionDays"]),
         warmed * max(0, int(values["WarmWriteUnits"]) - ON_DEMAND_UNITS),
+        int(values["ChatQueues"]),
+        sum(int(values[name]) for name in values if name.endswith("Queues")),
     )
 
 

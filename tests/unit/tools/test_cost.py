@@ -11,7 +11,7 @@ from tools.cost.stage import Stage
 from tools.cost.summary import Summary
 from tools.stack_reference.costs import event_units
 
-DEV = Stage("dev", "mq.m7g.medium", 1, 200, 8, 3, 31, 1, 30, 0)
+DEV = Stage("dev", "mq.m7g.medium", 1, 200, 8, 3, 31, 1, 30, 0, 4, 6)
 
 
 def cost(load: Load, name: str, at: Stage = DEV, listed: Prices | None = None) -> Position:
@@ -133,10 +133,11 @@ def test_an_http_request_has_no_acknowledgement_to_pay() -> None:
 
 
 def test_few_events_cost_a_call_per_message_and_many_share_calls() -> None:
-    assert events_per_invocation(Load(rate=1, batch=1)) == 1
-    assert events_per_invocation(Load(rate=1, batch=25)) == 25
-    assert events_per_invocation(Load(rate=4_000, batch=1)) == pytest.approx(1_000 * 0.02 / (1 - 1_000 * 0.0002))
-    assert events_per_invocation(Load(rate=100_000, batch=1)) == 200
+    assert events_per_invocation(Load(rate=1, batch=1), 4) == 1
+    assert events_per_invocation(Load(rate=1, batch=25), 4) == 25
+    assert events_per_invocation(Load(rate=4_000, batch=1), 4) == pytest.approx(1_000 * 0.02 / (1 - 1_000 * 0.0002))
+    assert events_per_invocation(Load(rate=100_000, batch=1), 4) == 200
+    assert events_per_invocation(Load(rate=100, batch=1), 1, 0.5) == 50
 
 
 def test_a_connection_costs_minutes_and_a_check_frame_every_seven_minutes() -> None:
