@@ -50,14 +50,14 @@ CHANGED = b"!"
 """The generation of a slot while a late event may not be visible to every read."""
 TOKEN_BYTES = 12
 SETTLE_SECONDS = 10.0
-"""The age from which every analytics answer counts an event.
+"""The age from which an event is counted, when the tail of a window is read.
 
 It is more than the lag of an index behind its table, and more than the longest write (9 s).
 """
 SKEW_SECONDS = 1
 """How far the clocks of two environments may be apart."""
 GRACE_SECONDS = 2
-"""An event is late if it is stored so long after the end of its slot: usually, events need no mark."""
+"""How long after its end a slot takes events without a mark, which most events therefore do not need."""
 KEPT_SECONDS = {TEN_SECONDS: TEN_MINUTES, MINUTE: 6 * HOUR, TEN_MINUTES: DAY, HOUR: 7 * DAY, DAY: 31 * DAY}
 """How long a slot is kept, by its step. It also bounds how long a wrong aggregate lasts if the cache loses a change."""
 _SINCE_SECONDS = 365 * DAY
