@@ -30,6 +30,10 @@ logging.getLogger("pika").setLevel(logging.CRITICAL)
 class ConfirmChannel:
     """A connection with one channel. Create it by :meth:`open`, and :meth:`drop` it when it is not ``trusted``."""
 
+    exchange = PERSIST_EXCHANGE
+    mandatory = True
+    delivery_mode = DeliveryMode.Persistent
+
     def __init__(self) -> None:
         self._connection: Any = None
         self._channel: Any = None
@@ -130,14 +134,11 @@ class ConfirmChannel:
 
     def _send(self, message: Outgoing) -> None:
         self._tag += 1
-        properties = BasicProperties(
-            content_type="application/json",
-            delivery_mode=DeliveryMode.Persistent.value,
-            correlation_id=message.correlation_id,
-            message_id=str(self._tag),
-        )
-        method = _publish_method(self._channel.channel_number, message.routing_key)
-        self._connection.write(self._channel.channel_number, method, properties, message.body)
+        channel = self._channel.channel_number
+        # pika's encoder would build all of it for each message, which takes longer than the rest of a publish.
+        method = _publish_method(channel, self.exchange, message.routing_key, self.mandatory)
+        properties = _first_properties(self.delivery_mode) + _short(message.correlation_id) + _short(str(self._tag))
+        self._connection.write(channel, method, properties, message.body)
 
     def _on_returned(self, _channel: Any, _method: Any, properties: Any, _body: bytes) -> None:
         index = int(properties.message_id) - self._first_tag
@@ -177,9 +178,21 @@ class ConfirmChannel:
 
 
 @functools.lru_cache(maxsize=1024)
-def _publish_method(channel: int, routing_key: str) -> bytes:
-    """The frame that publishes a message. ``basic_publish`` would build it again for each."""
-    return Method(channel, Basic.Publish(exchange=PERSIST_EXCHANGE, routing_key=routing_key, mandatory=True)).marshal()
+def _publish_method(channel: int, exchange: str, routing_key: str, mandatory: bool) -> bytes:
+    return Method(channel, Basic.Publish(exchange=exchange, routing_key=routing_key, mandatory=mandatory)).marshal()
+
+
+@functools.cache
+def _first_properties(delivery_mode: DeliveryMode) -> bytes:
+    """The properties of every message: all but the correlation id and the message id, which are the last two."""
+    empty = BasicProperties("application/json", delivery_mode=delivery_mode.value, correlation_id="", message_id="")
+    return b"".join(empty.encode())[:-2]
+
+
+def _short(text: str) -> bytes:
+    """A short string in AMQP's encoding."""
+    encoded = text.encode()
+    return b"%c%b" % (len(encoded), encoded)
 
 
 def _blocked() -> PublisherBlocked:

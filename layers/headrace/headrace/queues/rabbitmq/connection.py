@@ -11,20 +11,28 @@ import math
 import select
 import socket
 import ssl
+import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from pika import BasicProperties
 from pika.connection import Connection, Parameters
 from pika.exceptions import StreamLostError
-from pika.frame import Body, Header, Method
-from pika.spec import Basic
+from pika.frame import Method
+from pika.spec import FRAME_BODY, FRAME_END, FRAME_HEADER, Basic
 
 CHUNK = 65_536
 _BUSY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+_FRAME = struct.Struct(">BHI")
+_HEADER = struct.Struct(">HxxQ")
+
+
+def _frame(kind: int, channel: int, payload: bytes) -> bytes:
+    return b"%b%b%c" % (_FRAME.pack(kind, channel, len(payload)), payload, FRAME_END)
 
 
 class Timer(NamedTuple):
@@ -69,11 +77,16 @@ class BlockingSocketConnection(Connection):
         """How many written bytes the socket has not accepted yet."""
         return len(self._out)
 
-    def write(self, channel: int, method: bytes, properties: BasicProperties, body: bytes) -> None:
-        """Write a message of ``channel``: the frame ``method``, which publishes it, its header and its body."""
+    def write(self, channel: int, method: bytes, properties: bytes, body: bytes) -> None:
+        """Write a message of ``channel``: the frame ``method``, which publishes it, its header and its body.
+
+        ``properties`` are the flags and the values of its ``BasicProperties``, encoded.
+        """
+        self._out += method
+        self._out += _frame(FRAME_HEADER, channel, _HEADER.pack(Basic.INDEX, len(body)) + properties)
         size = self._body_max_length  # type: ignore[attr-defined]
-        bodies = [Body(channel, body[at : at + size]).marshal() for at in range(0, len(body), size)]
-        self._output_marshaled_frames([method, Header(channel, len(body), properties).marshal(), *bodies])
+        for at in range(0, len(body), size):
+            self._out += _frame(FRAME_BODY, channel, body[at : at + size])
 
     def send(self) -> None:
         """Send written bytes, as many as the socket accepts without blocking."""
@@ -152,10 +165,6 @@ class BlockingSocketConnection(Connection):
             self._on_settled(frame_value.method)
         else:
             super()._process_frame(frame_value)  # type: ignore[misc]
-
-    def _output_marshaled_frames(self, marshaled_frames: Sequence[bytes]) -> None:
-        """Write a message's frames (method, header, body) in one go."""
-        super()._output_marshaled_frames([b"".join(marshaled_frames)])  # type: ignore[misc]
 
     def _adapter_emit_data(self, data: bytes) -> None:
         self._out += data

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from pika import BasicProperties, DeliveryMode
+from pika import DeliveryMode
 
 from headrace.core.errors import (
     BrokerUnavailable,
@@ -195,6 +195,10 @@ class RabbitLivePublisher:
 class LiveChannel(ConfirmChannel):
     """A channel without confirms: the broker drops a message whose queue does not exist."""
 
+    exchange = LIVE_EXCHANGE
+    mandatory = False
+    delivery_mode = DeliveryMode.Transient
+
     def _on_channel(self, channel: Any) -> None:
         channel.add_on_close_callback(self._on_closed)
         self._ready = True
@@ -210,17 +214,9 @@ class LiveChannel(ConfirmChannel):
             raise PublisherBlocked("the broker takes no messages now")
         try:
             for message in messages:
-                self._channel.basic_publish(LIVE_EXCHANGE, message.routing_key, message.body, _properties(message))
+                self._send(message)
             self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
         except PIKA_ERRORS as error:
             raise broker_error(error) from error
         if self._error is not None or self._connection.unsent:
             raise ConnectionLost("the broker does not take live copies")
-
-
-def _properties(message: Outgoing) -> BasicProperties:
-    return BasicProperties(
-        content_type="application/json",
-        delivery_mode=DeliveryMode.Transient.value,
-        correlation_id=message.correlation_id,
-    )
