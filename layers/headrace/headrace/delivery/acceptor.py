@@ -18,7 +18,6 @@ from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller, HashAddress, SenderContext, without_hash
 from headrace.core.envelope import EncodedEnvelope, Envelope, pack
 from headrace.core.errors import (
-    HeadraceError,
     InvalidEvent,
     Lane,
     RetryLaneUnavailable,
@@ -34,7 +33,6 @@ from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord, c
 from headrace.runtime.observability import Meter, report
 
 Key = tuple[str, str]
-Outcome = tuple[Lane | None, HeadraceError | None]
 
 
 class Gate(Protocol):
@@ -76,92 +74,73 @@ class Acceptor:
         now = self.clock.now()
         is_trusted = caller.has(EVENTS_WRITE)
         sender = SenderContext(caller.subject, caller.username, is_trusted, now, caller.address, self.hash_address)
-        stamped, results = _validate(stream, sender, raws[:passed])
+        results: list[Result] = []
         # Events with equal keys are one event: it is published once, and all of them have its result.
-        unique = {each.key: each for each in stamped if each is not None}
-        outcomes = self._refused(stream, caller, unique, now)
-        admitted = [each for key, each in unique.items() if key not in outcomes]
-        if admitted:
-            envelope = Envelope(stream.name, correlation_id, times.iso(now), [each.event for each in admitted])
-            carried = self._carry(envelope, admitted, meter)
-            outcomes.update((each.key, outcome) for each, outcome in zip(admitted, carried, strict=True))
-        for index, each in enumerate(stamped):
-            if each is not None:
-                lane, error = outcomes[each.key]
-                results[index] = Result(each.receipt, lane, error)
+        unique: dict[Key, tuple[ValidatedEvent, Result]] = {}
+        for raw in raws[:passed]:
+            try:
+                event = stream.accept(raw, sender)
+            except InvalidEvent as invalid:
+                results.append(Result(_sent_id(stream, raw), error=invalid))
+            else:
+                known = unique.get(event.key)
+                result = Result(event.receipt) if known is None else known[1]
+                unique[event.key] = event, result
+                results.append(result)
+        events = list(unique.values())
+        gate = self.gates.get(stream.name)
+        if gate is not None and events:
+            errors = gate.admit(caller, [event for event, _ in events], now)
+            for (_, result), error in zip(events, errors, strict=True):
+                result.error = error
+            events = [each for each in events if each[1].error is None]
+        if events:
+            envelope = Envelope(stream.name, correlation_id, times.iso(now), [event.event for event, _ in events])
+            self._carry(envelope, events, meter)
         results += [Result(_sent_id(stream, raw), error=too_many) for raw in raws[passed:]]
         _measure(stream, results, meter)
         return results
 
-    def _refused(
-        self, stream: Stream, caller: Caller, events: Mapping[Key, ValidatedEvent], now: int
-    ) -> dict[Key, Outcome]:
-        """The events that the stream's gate refuses, each with its error."""
-        gate = self.gates.get(stream.name)
-        if gate is None or not events:
-            return {}
-        errors = gate.admit(caller, list(events.values()), now)
-        return {key: (None, error) for key, error in zip(events, errors, strict=True) if error is not None}
-
-    def _carry(self, envelope: Envelope, events: Sequence[ValidatedEvent], meter: Meter) -> list[Outcome]:
-        """Publish the envelope's events, or send them to the retry lane: the lane or the error of each, in order."""
-        packed = pack(envelope)
-        outgoing = [
-            Outgoing(
-                names.queue_name(envelope.stream, events[part.indexes[0]].id, self.queues),
-                part.body,
-                envelope.correlation_id,
-            )
-            for part in packed
-        ]
+    def _carry(self, envelope: Envelope, events: Sequence[tuple[ValidatedEvent, Result]], meter: Meter) -> None:
+        """Publish the envelope's events, or send them to the retry lane; sets the lane or the error of each."""
+        parts = pack(envelope)
+        outgoing = []
+        for part in parts:
+            queue = names.queue_name(envelope.stream, events[part.indexes[0]][0].id, self.queues)
+            outgoing.append(Outgoing(queue, part.body, envelope.correlation_id))
         began, confirms_before = time.perf_counter(), self.publisher.confirm_seconds
-        published = list(zip(packed, self.publisher.publish(outgoing), strict=True))
+        failures = self.publisher.publish(outgoing)
         taken = round(time.perf_counter() - began, 6)
         waited = round(self.publisher.confirm_seconds - confirms_before, 6)
         meter.measure("PublishSeconds", taken, MetricUnit.Seconds, stream=envelope.stream, lane="main")
         meter.measure("ConfirmSeconds", waited, MetricUnit.Seconds, stream=envelope.stream, lane="main")
-        unpublished = [(part, failure) for part, failure in published if failure is not None]
-        retried = iter(self._hand_over(unpublished, envelope.correlation_id))
-        outcomes: list[Outcome] = []
-        for part, failure in published:
-            outcome: Outcome = ("main", None) if failure is None else next(retried)
-            outcomes.extend([outcome] * len(part.indexes))
-        return outcomes
+        unpublished: list[tuple[EncodedEnvelope, Unavailable]] = []
+        for part, failure in zip(parts, failures, strict=True):
+            if failure is not None:
+                unpublished.append((part, failure))
+                continue
+            for index in part.indexes:
+                events[index][1].lane = "main"
+        if unpublished:
+            self._hand_over(unpublished, envelope.correlation_id, [result for _, result in events])
 
-    def _hand_over(self, parts: Sequence[tuple[EncodedEnvelope, Unavailable]], correlation_id: str) -> list[Outcome]:
-        """Send unpublished parts to the retry lane: the lane or the error of each, in order."""
-        if not parts:
-            return []
-        for _, failure in parts:
-            report(type(failure).__name__, f"events go to the retry lane: {failure.message}")
-        outcomes: list[Outcome] = []
-        records = [
-            RetryRecord(part.body, {"reason": type(failure).__name__, **correlation_attribute(correlation_id)})
-            for part, failure in parts
-        ]
-        for refusal in self.retry_lane.send(records):
-            if refusal is None:
-                outcomes.append(("retry", None))
-            else:
+    def _hand_over(
+        self, parts: Sequence[tuple[EncodedEnvelope, Unavailable]], correlation_id: str, results: Sequence[Result]
+    ) -> None:
+        """Send unpublished parts to the retry lane; sets the lane or the error in the results of their events."""
+        records = []
+        for part, failure in parts:
+            reason = type(failure).__name__
+            report(reason, f"events go to the retry lane: {failure.message}")
+            records.append(RetryRecord(part.body, {"reason": reason, **correlation_attribute(correlation_id)}))
+        for (part, _), refusal in zip(parts, self.retry_lane.send(records), strict=True):
+            if refusal is not None:
                 report("RetryLaneUnavailable", f"events are refused: {refusal.message}", level="error")
-                lost = RetryLaneUnavailable("the event could not be kept; send it again as it is")
-                outcomes.append((None, lost))
-        return outcomes
-
-
-def _validate(
-    stream: Stream, sender: SenderContext, raws: Sequence[object]
-) -> tuple[list[ValidatedEvent | None], list[Result]]:
-    stamped: list[ValidatedEvent | None] = []
-    results: list[Result] = []
-    for raw in raws:
-        try:
-            stamped.append(stream.accept(raw, sender))
-            results.append(Result({}))
-        except InvalidEvent as error:
-            stamped.append(None)
-            results.append(Result(_sent_id(stream, raw), error=error))
-    return stamped, results
+            for index in part.indexes:
+                if refusal is None:
+                    results[index].lane = "retry"
+                else:
+                    results[index].error = RetryLaneUnavailable("the event could not be kept; send it again as it is")
 
 
 def _sent_id(stream: Stream, raw: object) -> dict[str, str]:
