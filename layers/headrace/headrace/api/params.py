@@ -174,9 +174,9 @@ def frame_fields(
     frame: Mapping[str, Any], body: type[Params] | None, query: type[Params] | None
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The fields of a frame's action: those of the ``body``, and all others as the ``query``'s, if it has a model."""
-    own = own_fields(frame)
     if query is None:
-        return own, None
+        return own_fields(frame) if body else {}, None
+    own = own_fields(frame)
     names = names_of(body)[0] if body else []
     others = {name: value for name, value in own.items() if name not in names}
     return {name: own[name] for name in names if name in own}, others

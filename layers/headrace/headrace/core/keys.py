@@ -9,7 +9,6 @@ earlier one. No sort key equals it, so BETWEEN two times includes the first and 
 
 from __future__ import annotations
 
-import base64
 import functools
 import unicodedata
 from hashlib import blake2b, sha256
@@ -242,5 +241,5 @@ def is_reserved_room(room_id: str) -> bool:
 
 def derived_id(*parts: object) -> str:
     """The id of an event that was sent without one: equal for equal ``parts``, of which none contains ``#``."""
-    digest = sha256(SEPARATOR.join(map(str, parts)).encode()).digest()
-    return base64.b32encode(digest).decode()[:DERIVED_ID_LENGTH].lower()
+    bits = int.from_bytes(sha256(SEPARATOR.join(map(str, parts)).encode()).digest(), "big")
+    return "".join([_PAIRS[bits >> shift & 1023] for shift in range(246, 246 - 5 * DERIVED_ID_LENGTH, -10)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import sys
 import time
@@ -11,15 +10,17 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from json.encoder import encode_basestring_ascii
-from typing import Any
+from typing import Any, cast
 
 from aws_lambda_powertools import Logger
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
+from headrace.core.json import encode_ascii
 from headrace.runtime.settings import ObserveSettings
 
 NAMESPACE = "Headrace"
@@ -42,6 +43,7 @@ logger = Logger(service=_settings.powertools_service_name)
 # Powertools would take the level of Lambda's ApplicationLogLevel, which is never above INFO: Lambda counts the lines of
 # metrics as INFO, and drops them above it.
 logging.getLogger(logger.name).setLevel(_settings.powertools_log_level)
+_formatter = cast(LambdaPowertoolsFormatter, logger.registered_formatter)
 _emf = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=_settings.powertools_service_name)
 
 
@@ -175,13 +177,12 @@ class Meter:
         if _is_disabled():
             return
         before, after = _declaration(dimensions, tuple(metrics))
-        correlation_id = logger.get_correlation_id()
+        correlation_id = _formatter.log_format.get("correlation_id")
         properties = {"correlation_id": correlation_id, **traced} if correlation_id else traced
-        values = _encode({**properties, **metrics})[1:]
+        values = encode_ascii({**properties, **metrics})[1:]
         sys.stdout.write(f"{before}{time.time_ns() // 1_000_000}{after}{values}\n")
 
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 _is_disabled = functools.cache(is_metrics_disabled)
 _units: dict[str, MetricUnit] = {}
 """The units of measured metrics: a metric has the same one everywhere. Other metrics are counts."""
@@ -196,7 +197,7 @@ def _declaration(dimensions: _Dimensions, names: Sequence[str]) -> tuple[str, st
     metrics = {name: {"Unit": _units.get(name, MetricUnit.Count).value} for name in names}
     line = _emf.serialize_metric_set(metrics, dict(dimensions, service=_settings.powertools_service_name), {})
     line["_aws"]["Timestamp"] = 0
-    text = _encode({name: value for name, value in line.items() if name not in metrics})
+    text = encode_ascii({name: value for name, value in line.items() if name not in metrics})
     before, after = text.split('"Timestamp":0', 1)
     return f'{before}"Timestamp":', f"{after[:-1]},"
 
