@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.caller import Caller
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
+    NONE,
     SubscriberHints,
     Subscription,
     closed,
@@ -16,18 +19,66 @@ from headrace.live.connections import (
     connection_row,
     is_open,
     needs_renewal,
+    room_key,
     subscription_row,
     unexpired,
 )
 from headrace.live.push_service import Push, PushResult
-from headrace.storage.ports import Cache
 from headrace.streams.chat.messages.hooks import LiveHook
+from headrace.streams.chat.messages.positions import new_tag
+from headrace.streams.chat.messages.redis import LOG_MILLISECONDS, TAG_MILLISECONDS
+from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, Since
 from tests.fakes.queues import MemoryLivePublisher
+from tests.fakes.storage import MemoryCache
 
 
-def live_hook(cache: Cache, clock: Clock) -> LiveHook:
+def live_hook(cache: MemoryCache, clock: Clock) -> LiveHook:
     """A hook of rooms without subscribers."""
-    return LiveHook(cache, SubscriberHints(cache, MemoryConnections(clock)), MemoryLivePublisher, clock)
+    log, hints = MemoryRoomLog(cache), SubscriberHints(cache, MemoryConnections(clock))
+    return LiveHook(log, hints, MemoryLivePublisher, clock)
+
+
+class MemoryRoomLog:
+    """:class:`~headrace.streams.chat.messages.room_log.RoomLog` in a cache in memory."""
+
+    def __init__(self, cache: MemoryCache) -> None:
+        self._cache = cache
+
+    def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
+        with self._cache.one_call():
+            return {room_id: self._append(room_id, batch) for room_id, batch in batches.items()}
+
+    def _append(self, room_id: str, batch: Batch) -> Appended:
+        tag_key, log_key, marker = (room_key(kind, room_id) for kind in ("tag", "log", "live"))
+        follows, log, mark = self._cache.get_many([tag_key, log_key, marker])
+        self._cache.delete_many([newest_page(room_id)])
+        self._cache.set_many({tag_key: (batch.tag.encode(), TAG_MILLISECONDS / 1000)})
+        if mark == NONE or not batch.frames:
+            self._cache.delete_many([log_key])
+        else:
+            kept: list[LoggedFrame] = pickle.loads(log) if log and follows else []
+            kept = kept or [LoggedFrame((follows or b"").decode(), 0, "[]")]
+            kept += batch.frames
+            self._cache.set_many({log_key: (pickle.dumps(kept), LOG_MILLISECONDS / 1000)})
+        return Appended((follows or b"").decode(), mark)
+
+    def since(self, tags: Mapping[str, str]) -> dict[str, Since]:
+        with self._cache.one_call():
+            return {room_id: self._since(room_id, tag) for room_id, tag in tags.items()}
+
+    def _since(self, room_id: str, tag: str) -> Since:
+        tag_key, log_key = (room_key(kind, room_id) for kind in ("tag", "log"))
+        newest, log = self._cache.get_many([tag_key, log_key])
+        if newest is None:
+            made = new_tag()
+            self._cache.delete_many([log_key])
+            self._cache.set_many({tag_key: (made.encode(), TAG_MILLISECONDS / 1000)})
+            return Since(made)
+        if newest.decode() == tag:
+            return Since(tag, [])
+        kept: list[LoggedFrame] = pickle.loads(log) if log else []
+        found = [at for at, frame in enumerate(kept) if frame.tag == tag]
+        return Since(newest.decode(), kept[found[0] + 1 :] if found else None)
 
 
 class MemoryConnections:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from headrace.core.errors import CacheUnavailable, PoisonRecord, StoreThrottled, StoreUnavailable
@@ -143,10 +144,8 @@ class MemoryCache:
         self._clock = clock or SystemClock()
         self._entries: dict[str, tuple[bytes, int]] = {}
 
-    def get_many(self, keys: Sequence[str], deleting: Sequence[str] = ()) -> list[bytes | None]:
+    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         self._call()
-        for key in deleting:
-            self._entries.pop(key, None)
         return [self._get(key) for key in keys]
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
@@ -171,6 +170,14 @@ class MemoryCache:
     def clear(self) -> None:
         """Delete all entries, as a restarted cache does."""
         self._entries.clear()
+
+    @contextmanager
+    def one_call(self) -> Iterator[None]:
+        """Count all that is done within as one round trip, as a script is."""
+        self._call()
+        calls = self.calls
+        yield
+        self.calls = calls
 
     def _call(self) -> None:
         if self.down:

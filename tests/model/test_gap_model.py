@@ -89,7 +89,7 @@ class Follower:
         self.seen: set[str] = set()
 
     def close_gap(self, limit: int) -> None:
-        since, first, place = parse_position(self._position), None, None
+        since, first, place = parse_position(self._position).time, None, None
         while True:
             page = body(self._history.room(BOB, "kitchen", PageRequest(limit=limit, before=place), since))
             self.seen |= {item["key"] for item in page["items"]}

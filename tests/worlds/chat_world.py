@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
@@ -24,7 +25,7 @@ from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import CHAT
-from tests.fakes.live import MemoryPusher
+from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
@@ -34,6 +35,7 @@ from tests.worlds.room_world import RoomWorld, caller
 from tests.worlds.senders import TABLE
 from tests.worlds.write_path import QUEUES, frame_event
 
+TAGS = re.compile(r'(?<="follows":")[0-9a-f]{12}|(?<=p[0-9]{16}-)[0-9a-f]{12}')
 MESSAGES = Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key))
 
 
@@ -47,12 +49,13 @@ class ChatWorld(RoomWorld):
         self.sending = Acceptor(broker, retry, QUEUES, self.clock, gates)
         self.live, self.pusher = MemoryLivePublisher(), MemoryPusher()
         cache = MemoryCache(self.clock)
+        log = MemoryRoomLog(cache)
         hints = SubscriberHints(cache, self.connections)
         activity = ActivityHook(self.rooms, self.rooms, self.clock, lambda: 0.0)
-        self.hooks = [activity, LiveHook(cache, hints, lambda: self.live, self.clock)]
+        self.hooks = [activity, LiveHook(log, hints, lambda: self.live, self.clock)]
         self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
-        self.history = History(reader, cursors, TABLE.table, self.clock, self.access)
+        self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log)
         self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
         walks = Walks(MemoryCache(self.clock))
         self.chat = ChatReading(self.history, self.memberships, self.rooms, reader, cursors, TABLE.table, walks)
@@ -128,8 +131,13 @@ class ChatWorld(RoomWorld):
             place = page["next"]
 
     def pushed(self, connection: str) -> list[dict[str, Any]]:
-        """The frames that a connection received."""
-        return [json.loads(frame) for frame in self.pusher.sent.get(connection, [])]
+        """The frames that a connection received, with their random tags replaced by numbers."""
+        numbers: dict[str, str] = {}
+
+        def numbered(tag: re.Match[str]) -> str:
+            return numbers.setdefault(tag[0], f"tag {len(numbers)}")
+
+        return [json.loads(TAGS.sub(numbered, frame.decode())) for frame in self.pusher.sent.get(connection, [])]
 
     def wait(self, seconds: float) -> None:
         """Let time pass, also for caches of what exists."""

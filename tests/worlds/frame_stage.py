@@ -17,6 +17,7 @@ from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import STORED_AT
 from headrace.streams.chat.rooms.rooms import RoomAccess
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.room_world import RoomWorld
@@ -37,7 +38,9 @@ class Stage:
 
     def environment(self, access: RoomAccess, limiter: RateLimiter | None = None) -> Handler:
         reader = MemoryReader(self.world.write_path.store.rows)
-        history = History(reader, CursorSigner(b"k" * 32), TABLE.table, self.world.clock, access)
+        history = History(
+            reader, CursorSigner(b"k" * 32), TABLE.table, self.world.clock, access, log=MemoryRoomLog(self.cache)
+        )
         audience = SubscriberHints(self.cache, self.connections)
         found = Subscriptions(self.connections, audience, access, history, limiter)
         return frame_handler(Api(routes_of("read_frame"), lambda: found, self.world.clock), actions=ACTIONS)

@@ -55,13 +55,6 @@ def test_deleted_values_are_gone_and_a_second_delete_succeeds(subject: Subject) 
     assert subject.cache.get_many(["a"]) == [None]
 
 
-def test_values_are_read_and_others_deleted_in_one_call(subject: Subject) -> None:
-    subject.cache.set_many({key: (key.encode(), 60) for key in "abc"})
-
-    assert subject.cache.get_many(["a", "b", "x"], deleting=["b", "c"]) == [b"a", None, None]
-    assert subject.cache.get_many(["a", "b", "c"]) == [b"a", None, None]
-
-
 def test_a_value_expires_after_its_time_to_live(subject: Subject) -> None:
     subject.cache.set_many({"short": (b"1", 0.05)})
     subject.cache.set_many({"long": (b"1", 60)})

@@ -42,6 +42,34 @@ def test_an_item_over_the_size_of_a_frame_is_reported_as_missed() -> None:
     assert [(len(each["items"]), each.get("missed")) for each in made] == [(1, True)]
 
 
+def test_the_last_frame_of_a_batch_follows_the_frame_before_it() -> None:
+    items = [{"key": f"k{at}", "timestamp": NOW, "message": "x" * 4000} for at in range(20)]
+
+    made = [json.loads(each) for each in frames.frames("r", items, "p9", links=[("a", "p1-b"), ("c", "p2-d")])]
+
+    assert [(each.get("follows"), each["position"], len(each["items"])) for each in made] == [
+        (None, "p9", 8),
+        (None, "p9", 8),
+        ("a", "p1-b", 4),
+        ("c", "p2-d", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("links", "chains"),
+    [
+        ({}, []),
+        ({"a": "p1-b"}, [("a", "p1-b")]),
+        ({"b": "p2-c", "a": "p1-b"}, [("a", "p2-c")]),
+        ({"": "p1-b", "c": "p3-d", "b": "p2-c"}, [("", "p3-d")]),
+        ({"a": "p1-b", "c": "p3-d"}, [("a", "p1-b"), ("c", "p3-d")]),
+        ({"x": "p1-a", "a": "p1-b", "b": "p2-a"}, [("x", "p2-a")]),
+    ],
+)
+def test_frames_that_follow_each_other_are_one_step(links: dict[str, str], chains: list[frames.Link]) -> None:
+    assert frames.LiveCopy("r", links=links).chains() == chains
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -55,6 +83,7 @@ def test_an_item_over_the_size_of_a_frame_is_reported_as_missed() -> None:
         b'{"roomId":"r","items":[1]}',
         b'{"roomId":"r","items":[{"key":"k"}]}',
         b'{"roomId":"r","items":[],"position":1}',
+        b'{"roomId":"r","items":[],"follows":1}',
         b"[" * 100_000,
     ],
 )

@@ -81,6 +81,24 @@ def test_a_frame_has_the_latest_position_of_its_copies() -> None:
     assert [json.loads(frame)["position"] for frame in push.api.sent["c-1"]] == ["p3"]
 
 
+def test_copies_of_a_batch_are_one_step_and_a_missing_one_shows() -> None:
+    """A member who may read none of the messages takes the step too."""
+    push = PushWorld()
+    push.listen("c-1")
+    push.listen("new", since=LATE)
+
+    def copy(text: str, follows: str, position: str) -> bytes:
+        return live_frames.frames("kitchen", [item(text)], links=[(follows, position)])[0]
+
+    push.push_bodies(copy("two", "b", "p2-c"), copy("one", "a", "p1-b"), copy("four", "d", "p4-e"))
+
+    steps = [("a", "p2-c", 3), ("d", "p4-e", 0)]
+    for connection, counts in (("c-1", [3, 0]), ("new", [0, 0])):
+        sent = [json.loads(frame) for frame in push.api.sent[connection]]
+        assert [(each["follows"], each["position"]) for each in sent] == [step[:2] for step in steps]
+        assert [len(each["items"]) for each in sent] == counts
+
+
 def test_what_the_publisher_missed_is_missed_by_every_subscriber() -> None:
     push = PushWorld()
     push.listen("c-1", "c-2")

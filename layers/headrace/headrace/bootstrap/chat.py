@@ -59,10 +59,12 @@ def access() -> RoomAccess:
 def history() -> History:
     """The history of rooms and users, with the newest pages of rooms in the cache."""
     from headrace.streams.chat.messages.history import History
+    from headrace.streams.chat.messages.redis import RedisRoomLog
     from headrace.streams.chat.stream import CHAT
 
     newest = NewestPageCache(cache(), clock())
-    return History(range_reader(), cursors(), table_settings(CHAT).table, clock(), access(), newest)
+    log = RedisRoomLog(cache())
+    return History(range_reader(), cursors(), table_settings(CHAT).table, clock(), access(), newest, log)
 
 
 @functools.cache

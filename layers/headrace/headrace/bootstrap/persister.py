@@ -24,6 +24,7 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook
+from headrace.streams.chat.messages.redis import RedisRoomLog
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.registry import STREAMS, StreamHooks
@@ -64,10 +65,10 @@ def persister() -> Persister:
 
 
 def live_hook() -> LiveHook:
-    """Deletes cached pages of rooms with new messages, and publishes live copies."""
+    """Appends to the logs of rooms, and publishes live copies."""
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
     hints = SubscriberHints(cache(), DynamoConnections(impatient, ConnectionSettings.read().connections_table))
-    return LiveHook(cache(), hints, live_publisher, clock())
+    return LiveHook(RedisRoomLog(cache()), hints, live_publisher, clock())
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
@@ -175,9 +176,14 @@ def closed() -> NotFound:
     return NotFound("the connection is closed")
 
 
+def room_key(kind: str, room_id: str) -> str:
+    """A cache key of a room. All of them have one hash tag, so that one script may use several in a cluster."""
+    return f"{kind}:{{{quote(room_id, safe='')}}}"
+
+
 def live_marker(room_id: str) -> str:
     """The cache key of whether a room has subscribers."""
-    return f"live:{room_id}"
+    return room_key("live", room_id)
 
 
 class SubscriberHints:

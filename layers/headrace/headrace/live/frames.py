@@ -1,6 +1,7 @@
-"""Builds and parses frames with new messages, ``{"type": "messages", "roomId", "position", "items"}``.
+"""Builds and parses frames with new messages, ``{"type": "messages", "roomId", "position", "follows", "items"}``.
 
 Live copies on the broker are such frames too. Positions are those of :mod:`headrace.streams.chat.messages.positions`.
+``follows`` is the tag of the frame before: a client whose position has this tag has all messages up to ``position``.
 """
 
 from __future__ import annotations
@@ -16,24 +17,29 @@ from headrace.core.json import encode, encode_object, encoded_list
 FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
 
+Link = tuple[str, str]
+"""The tag of a frame, and the position of the frame that follows it."""
+
 
 @dataclass(slots=True)
 class LiveCopy:
     """What is new in a room: its items by key, the latest position, and whether earlier messages are missing.
 
-    ``position`` is "" in a frame of older code.
+    ``position`` is "" in a frame of older code. ``links`` has the position of each frame by the tag that it follows.
     """
 
     room_id: str
     items: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     position: str = ""
     missed: bool = False
+    links: dict[str, str] = field(default_factory=dict)
 
     def add(self, later: LiveCopy) -> None:
         """Add what came after this."""
         self.items.update(later.items)
         self.position = max(self.position, later.position)
         self.missed = self.missed or later.missed
+        self.links.update(later.links)
 
     def keep(self, number: int) -> None:
         """Keep the newest items; the subscribers miss older ones."""
@@ -41,12 +47,25 @@ class LiveCopy:
             del self.items[next(iter(self.items))]
             self.missed = True
 
+    def chains(self) -> list[Link]:
+        """The links, with those that continue each other as one. There are several where a frame is missing."""
+        links, found = dict(self.links), list[Link]()
+        continued = {_tag(position) for position in links.values()}
+        for first in [tag for tag in links if tag not in continued]:
+            tag = first
+            while tag in links:
+                position = links.pop(tag)
+                tag = _tag(position)
+            found.append((first, position))
+        return found
+
 
 def frames(
     room_id: str,
     items: Iterable[Mapping[str, Any]],
     position: str = "",
     *,
+    links: Sequence[Link] = (),
     missed: bool = False,
     is_expiring: bool = False,
 ) -> list[bytes]:
@@ -54,24 +73,50 @@ def frames(
 
     ``missed`` marks the first frame: the subscriber did not get all earlier messages. It is marked too if an item is
     too long for a frame and left out, because only history has that item. With ``is_expiring``, all frames say that the
-    connection's token expires soon.
+    connection's token expires soon. The last frame has the first of ``links``; each other link has a frame of its own.
     """
-    head: dict[str, Any] = {"type": "messages", "roomId": room_id}
-    if position:
-        head["position"] = position
-    if is_expiring:
-        head["tokenExpiring"] = True
-    room = FRAME_BYTES - len(_frame(head, [], missed=True)) + len(",")
+    parts, is_complete = split(room_id, items)
+    missed = missed or not is_complete
+    if not parts and (missed or links):
+        parts = [[]]
+    heads: list[tuple[str, str | None]] = [(position, None)] * (len(parts) - 1)
+    heads += [(at, follows) for follows, at in links] or [(position, None)]
+    parts += [[]] * (len(links) - 1)
+    return [
+        frame(room_id, part, *head, missed=missed and number == 0, is_expiring=is_expiring)
+        for number, (part, head) in enumerate(zip(parts, heads, strict=False))
+    ]
+
+
+def split(room_id: str, items: Iterable[Mapping[str, Any]]) -> tuple[list[list[str]], bool]:
+    """``items`` as JSON, in the parts that fit into one frame each; false if one is too long and left out."""
+    longest = frame(room_id, [], "p" * 30, "t" * 12, missed=True, is_expiring=True)
+    room = FRAME_BYTES - len(longest) + len(",")
     sized = [(part, len(part.encode()) + len(",")) for part in map(encode, items)]
     fitting = [each for each in sized if each[1] <= room]
-    missed = missed or len(fitting) < len(sized)
-    parts = groups(fitting, len(fitting), room) or ([[]] if missed else [])
-    return [_frame(head, each, missed=missed and at == 0) for at, each in enumerate(parts)]
+    return groups(fitting, len(fitting), room), len(fitting) == len(sized)
 
 
-def _frame(head: Mapping[str, Any], parts: Sequence[str], *, missed: bool) -> bytes:
-    mark = {"missed": True} if missed else {}
-    return encode_object({**head, **mark, "items": encoded_list(parts)}).encode()
+def frame(
+    room_id: str,
+    items: Sequence[str],
+    position: str = "",
+    follows: str | None = None,
+    *,
+    missed: bool = False,
+    is_expiring: bool = False,
+) -> bytes:
+    """One frame with ``items``, which are JSON already."""
+    content: dict[str, Any] = {"type": "messages", "roomId": room_id}
+    if position:
+        content["position"] = position
+    if follows is not None:
+        content["follows"] = follows
+    if is_expiring:
+        content["tokenExpiring"] = True
+    if missed:
+        content["missed"] = True
+    return encode_object({**content, "items": encoded_list(items)}).encode()
 
 
 def parse(body: bytes) -> LiveCopy:
@@ -83,10 +128,17 @@ def parse(body: bytes) -> LiveCopy:
     try:
         content = json.loads(body)
         items = {item["key"]: item for item in content["items"]}
-        found = LiveCopy(content["roomId"], items, content.get("position", ""), content.get("missed") is True)
-        texts = [found.room_id, found.position, *items, *(item["timestamp"] for item in items.values())]
+        position, follows = content.get("position", ""), content.get("follows", "")
+        found = LiveCopy(content["roomId"], items, position, content.get("missed") is True)
+        texts = [found.room_id, position, follows, *items, *(item["timestamp"] for item in items.values())]
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a frame of messages") from error
     if not isinstance(content["items"], list) or not all(isinstance(text, str) for text in texts):
         raise ValueError("not a frame of messages")
+    if "follows" in content:
+        found.links[follows] = position
     return found
+
+
+def _tag(position: str) -> str:
+    return position.partition("-")[2]

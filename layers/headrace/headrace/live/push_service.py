@@ -161,6 +161,7 @@ class PushService:
         now = self._clock()
         items = news.items.values()
         earliest = min((item["timestamp"] for item in items), default="")
+        links = news.chains()
         made: dict[tuple[str | None, bool, bool], list[bytes]] = {}
         for subscription in subscriptions:
             subscriber = (news.room_id, subscription.connection_id)
@@ -173,7 +174,9 @@ class PushService:
             key = (since, missed, is_expiring)
             if key not in made:
                 readable = [item for item in items if since is None or item["timestamp"] >= since]
-                made[key] = frames(news.room_id, readable, news.position, missed=missed, is_expiring=is_expiring)
+                made[key] = frames(
+                    news.room_id, readable, news.position, links=links, missed=missed, is_expiring=is_expiring
+                )
             if made[key]:
                 yield subscription, made[key]
 

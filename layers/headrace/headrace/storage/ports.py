@@ -182,8 +182,8 @@ Command = tuple[Any, ...]
 class Cache(Protocol):
     """Bytes by key. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
 
-    def get_many(self, keys: Sequence[str], deleting: Sequence[str] = ()) -> list[bytes | None]:
-        """One value per key, in order; ``None`` where there is none. Deletes the values of ``deleting`` before."""
+    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """One value per key, in order; ``None`` where there is none."""
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         """Store each value for its seconds."""

@@ -46,9 +46,8 @@ class RedisCache:
         """The cache of ``settings``. It connects, and imports the client library, on first use."""
         return cls(lambda: connect(settings, CALL_SECONDS), lambda: connect_cluster(settings, CALL_SECONDS))
 
-    def get_many(self, keys: Sequence[str], deleting: Sequence[str] = ()) -> list[bytes | None]:
-        deletes = [("DEL", key) for key in deleting]
-        return self.run([*deletes, *(("GET", key) for key in keys)])[len(deletes) :]
+    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        return self.run([("GET", key) for key in keys])
 
     def set_many(self, entries: Mapping[str, tuple[bytes, float]]) -> None:
         self.run([("SET", key, value, "PX", milliseconds(seconds)) for key, (value, seconds) in entries.items()])

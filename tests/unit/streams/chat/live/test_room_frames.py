@@ -12,7 +12,9 @@ from headrace.core.caller import Caller
 from headrace.live.connections import CONNECTION_SECONDS, SOME, Subscription, live_marker
 from headrace.live.routes import CONNECTIONS_PER_ROOM
 from headrace.streams.chat.messages.positions import position
+from headrace.streams.chat.messages.room_log import newest_tag
 from headrace.streams.chat.rooms.rooms import ReadScope, Room
+from tests.fakes.live import MemoryRoomLog
 from tests.worlds.frame_stage import TICKS, Stage
 from tests.worlds.room_world import GROUP, OPEN
 from tests.worlds.room_world import caller as user
@@ -30,7 +32,7 @@ def test_subscribing_returns_a_position_that_finds_later_messages(stage: Stage) 
         "type": "subscribed",
         "requestId": "r-1",
         "roomId": "kitchen",
-        "position": position(CLOCK.now()),
+        "position": position(CLOCK.now(), newest_tag(MemoryRoomLog(stage.cache), "kitchen")),
         "tokenExpiresAt": "2100-01-01T00:00:00.000000Z",
         "correlationId": "r-1",
     }

@@ -21,15 +21,16 @@ from headrace.live.connections import (
     Subscription,
     live_marker,
 )
+from headrace.live.frames import LiveCopy
 from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.messages.hooks import LiveHook
-from headrace.streams.chat.messages.positions import position
+from headrace.streams.chat.messages.positions import parse_position, position
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
-from tests.fakes.live import MemoryConnections
+from tests.fakes.live import MemoryConnections, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
@@ -45,7 +46,8 @@ class Live:
         self.connections = CountedConnections(self.clock)
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
-        self.hook = LiveHook(self.cache, self.audience, lambda: self.publisher, self.clock)
+        self.log = MemoryRoomLog(self.cache)
+        self.hook = LiveHook(self.log, self.audience, lambda: self.publisher, self.clock)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
@@ -56,6 +58,9 @@ class Live:
 
     def mark(self, room: str) -> bytes | None:
         return self.cache.get_many([live_marker(room)])[0]
+
+    def copies(self) -> list[LiveCopy]:
+        return [frames.parse(each.body) for each in self.publisher.sent]
 
     def pushed(self) -> list[tuple[str, list[str]]]:
         """Rooms and texts, in the order in which they were published."""
@@ -99,7 +104,7 @@ def test_messages_of_a_subscribed_room_are_sent_together_as_in_history() -> None
 
     assert live.pushed() == [("kitchen", ["one", "two"])]
     (frame,) = [json.loads(each.body) for each in live.publisher.sent]
-    assert (frame["type"], frame["position"]) == ("messages", position(live.clock.now()))
+    assert (frame["type"], parse_position(frame["position"]).time) == ("messages", live.clock.now())
     assert frame["items"][0] == {
         "key": row(text="one")["timestampSk"],
         "roomId": "kitchen",
@@ -253,12 +258,62 @@ def test_a_copy_has_the_position_of_its_time_of_storing() -> None:
 
     live.store(row())
 
-    assert [frames.parse(each.body).position for each in live.publisher.sent] == [position(live.clock.now())]
+    assert [parse_position(each.position).time for each in live.copies()] == [live.clock.now()]
+
+
+def test_each_copy_follows_the_one_before_it_and_a_position_of_the_log() -> None:
+    """A batch beyond the size of a frame has several copies."""
+    live = Live()
+    live.subscribe("kitchen")
+    at_first = live.log.since({"kitchen": ""})["kitchen"].tag
+
+    live.store(row())
+    live.store(*(row(text=f"{n}" + "x" * 4000, id=f"m-{n}") for n in range(20)))
+
+    copies = live.copies()
+    (chain,) = LiveCopy("kitchen", links={key: at for each in copies for key, at in each.links.items()}).chains()
+    assert len(copies) > 3
+    assert chain == (at_first, copies[-1].position)
+    assert live.log.since({"kitchen": ""})["kitchen"].tag == parse_position(copies[-1].position).tag
+    frames_since = live.log.since({"kitchen": at_first})["kitchen"].frames or []
+    logged = [json.loads(each.items) for each in frames_since]
+    assert logged == [list(each.items.values()) for each in copies]
+
+
+@pytest.mark.parametrize("first", ["quiet", "followed"])
+def test_a_log_is_read_only_from_where_it_is_complete(first: str) -> None:
+    """The items of a room without subscribers are not logged."""
+    live = Live()
+    if first == "followed":
+        live.subscribe("kitchen")
+    tags = []
+    for _ in range(2):
+        live.store(row())
+        tags.append(live.log.since({"kitchen": ""})["kitchen"].tag)
+    live.subscribe("kitchen")
+    live.store(row())
+
+    live.store(row())
+
+    since_first, newest = (live.log.since({"kitchen": tag})["kitchen"].frames for tag in (tags[0], tags[1]))
+    assert (since_first is None) == (first == "quiet")
+    assert len(newest or []) == 2 * (first == "followed")
+    assert len({parse_position(each.position).tag for each in live.copies()}) == len(live.copies())
+
+
+def test_copies_of_messages_that_the_log_does_not_have_follow_nothing() -> None:
+    live = Live()
+    live.subscribe("kitchen")
+    live.cache.down = True
+
+    live.store(row())
+
+    assert [(each.links, each.position) for each in live.copies()] == [({}, position(live.clock.now()))]
 
 
 def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
     live = Live()
-    live.hook = LiveHook(live.cache, live.audience, lambda: None, live.clock)  # type: ignore[arg-type]
+    live.hook = LiveHook(MemoryRoomLog(live.cache), live.audience, lambda: None, live.clock)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())

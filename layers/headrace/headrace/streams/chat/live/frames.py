@@ -52,15 +52,18 @@ class Pong(Answer):
 
 
 class Messages(TypedDict):
-    """New messages of a room, pushed after ``subscribe``. Their ``position`` is good for a read mark.
+    """New messages of a room, pushed after ``subscribe``.
 
-    With ``missed``, earlier messages were not pushed: read the history since your own position. With ``tokenExpiring``,
-    the connection's token expires within 5 minutes: send `authenticate`.
+    ``follows`` is the part after the ``-`` of the position before. If your position ends with it, go on to
+    ``position``. Otherwise a frame is late or lost. Without ``follows``, keep your position. With ``missed``, earlier
+    messages were not pushed: read the history since your own position. With ``tokenExpiring``, the connection's token
+    expires within 5 minutes: send `authenticate`.
     """
 
     type: Literal["messages"]
     roomId: str
     position: NotRequired[str]
+    follows: NotRequired[str]
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]
     items: list[MessageItem]

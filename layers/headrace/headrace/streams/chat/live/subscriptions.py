@@ -22,6 +22,7 @@ from headrace.live.routes import check_subscribe, connections_of
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History, Position, RoomPageRequest
 from headrace.streams.chat.messages.positions import POSITION_FORM, position
+from headrace.streams.chat.messages.room_log import newest_tag
 from headrace.streams.chat.rooms.rooms import RoomAccess
 from headrace.streams.chat.stream import RoomMessagePage
 
@@ -125,7 +126,8 @@ def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) 
     return {
         "type": "subscribed",
         "roomId": room_id,
-        "position": position(request.now),
+        # Read after the subscription is stored and marked: every later frame is pushed to it.
+        "position": position(request.now, newest_tag(services.history.log, room_id)),
         "tokenExpiresAt": responses.expiry(request.caller.expires_at),
     }
 

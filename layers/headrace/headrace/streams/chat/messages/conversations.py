@@ -92,7 +92,7 @@ class ConversationPage(TypedDict):
 def _mark(value: object) -> str:
     try:
         if isinstance(value, str) and value.startswith("p"):
-            return after_time(times.iso(parse_position(value)))
+            return after_time(times.iso(parse_position(value).time))
         return parse_read_mark(value)
     except ValueError:
         raise PydanticCustomError("mark", "is neither a message key, a time nor a position") from None

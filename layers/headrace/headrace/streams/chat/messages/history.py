@@ -28,6 +28,7 @@ from headrace.core.json import encode
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.messages import positions
+from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
@@ -48,12 +49,12 @@ IN_INDEX = "-"
 
 def _since(value: object) -> int:
     try:
-        return positions.parse_position(str(value))
+        return positions.parse_position(str(value)).time
     except ValueError:
         raise PydanticCustomError("position", "is not a position", {"allowed": positions.POSITION_FORM}) from None
 
 
-Position = Annotated[int, BeforeValidator(_since), accepts(type="string", pattern="^p[0-9]{16}$")]
+Position = Annotated[int, BeforeValidator(_since), accepts(type="string", pattern=f"^{positions.POSITION_PATTERN}$")]
 """The time of a position, in microseconds."""
 
 
@@ -102,7 +103,8 @@ def read_user(chat: ChatReading, request: Request[UserPath, PageRequest, None]) 
 class History:
     """Reads pages of history. Rows whose ``expiresAt`` has passed are never shown.
 
-    ``table`` is the table of messages. Without ``newest``, every page comes from the table.
+    ``table`` is the table of messages. Without ``newest``, every page comes from the table. With ``log``, the positions
+    of pages with ``since`` have the tag of the room's newest frame.
     """
 
     reader: RangeReader
@@ -111,6 +113,7 @@ class History:
     clock: times.Clock
     access: RoomAccess
     newest: NewestPageCache | None = None
+    log: RoomLog | None = None
 
     def room(self, caller: Caller, room_id: str, request: PageRequest, since: int | None = None) -> Page:
         """A page of one room, within the caller's intervals; of the messages stored after ``since``, if it is given.
@@ -169,8 +172,11 @@ class History:
         """
         seconds = now // times.SECOND
         query = Query("since", room_id, caller.subject, first)
-        begun, key, stored_at = positions.position(now), "", ""
-        if request.before is not None:
+        begun, key, stored_at = "", "", ""
+        if request.before is None:
+            # Read before the table: then the table has all messages of this frame and of earlier ones.
+            begun = positions.position(now, newest_tag(self.log, room_id) if scope.exists else "")
+        else:
             begun, key, stored_at = self.cursors.verify(request.before, query, BEFORE, parts=3)
         rows: list[dict[str, Any]] = []
         more: tuple[str, str] | None = ("", IN_INDEX) if not stored_at else (key, stored_at)

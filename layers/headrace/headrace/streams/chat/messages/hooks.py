@@ -1,30 +1,32 @@
-"""Hooks after messages are stored: the deletion of cached pages, live copies, and the last activity of rooms.
+"""Hooks after messages are stored: the logs of rooms, live copies, and the last activity of rooms.
 
 Live copies are published to the exchange ``headrace.live``, for push_live. They are best effort: only history is
 complete. The messages of a room in a batch are one live copy (several beyond 32 KB). All live copies of a room go
-through one queue, so that their order is preserved.
+through one queue, so that their order is preserved. Each names the one before, so that clients see if one is missing.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
+from headrace.core.json import encoded_list
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
-from headrace.live.connections import SOME, SubscriberHints, live_marker
-from headrace.live.frames import frames
+from headrace.live.connections import SOME, SubscriberHints
+from headrace.live.frames import frame, split
 from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.runtime.threads import Parallel
-from headrace.storage.ports import Cache, Failure
-from headrace.streams.chat.messages.positions import position
+from headrace.storage.ports import Failure
+from headrace.streams.chat.messages.positions import new_tag, position
+from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog
 from headrace.streams.chat.rooms.rooms import Rooms, RoomTable, first_room
 from headrace.streams.chat.stream import item_of
 
@@ -36,20 +38,22 @@ SECOND = len("2025-11-21T10:00:58")
 
 
 class LiveHook:
-    """Deletes the cached pages of rooms with new messages, and publishes live copies. A failure fails no event.
+    """Appends messages to the logs of their rooms, and publishes live copies. A failure fails no event.
 
     ``publisher`` is called for the first copies, so that its library is imported only then.
     """
 
     def __init__(
-        self, cache: Cache, hints: SubscriberHints, publisher: Callable[[], LivePublisher], clock: Clock
+        self, log: RoomLog, hints: SubscriberHints, publisher: Callable[[], LivePublisher], clock: Clock
     ) -> None:
-        self._cache = cache
+        self._log = log
         self._hints = hints
         self._publisher = publisher
         self._clock = clock
         self._missed: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms whose last live copies were not published. Their next ones say so."""
+        self._quiet: BoundedDict[str, None] = BoundedDict(REMEMBERED)
+        """Rooms that had no subscribers at their last messages. Their next ones are appended without their items."""
 
     def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
         try:
@@ -59,34 +63,81 @@ class LiveHook:
         return [None] * len(items)
 
     def _publish(self, items: Sequence[Item]) -> None:
+        now = self._clock.now()
         rooms: dict[str, dict[str, Item]] = {}
         for item in items:
             rooms.setdefault(item["roomId"], {})[item["timestampSk"]] = item
-        followed = self._hints.rooms_with_subscribers(self._marks(list(rooms)))
-        at = position(self._clock.now())
+        news = {
+            room_id: _News.of(room_id, rows.values(), is_quiet=room_id in self._quiet)
+            for room_id, rows in rooms.items()
+        }
+        appended = self._append(news, now)
+        followed = self._hints.rooms_with_subscribers(
+            {room_id: appended[room_id].mark if appended else SOME for room_id in rooms}
+        )
+        for room_id in rooms.keys() - followed:
+            self._quiet[room_id] = None
         messages = [
             Outgoing(live_queue(room_id), body, logger.get_correlation_id() or "")
             for room_id in followed
-            for body in frames(room_id, map(item_of, rooms[room_id].values()), at, missed=room_id in self._missed)
+            for body in self._copies(room_id, news[room_id], now, appended.get(room_id))
         ]
         failure = self._publisher().publish(messages) if messages else None
         if failure is not None:
             report("live copies", f"stored messages are not pushed: {failure.message}")
         for room_id in followed:
+            self._quiet.pop(room_id, None)
             if failure is not None:
                 self._missed[room_id] = None
             else:
                 self._missed.pop(room_id, None)
 
-    def _marks(self, room_ids: Sequence[str]) -> dict[str, bytes | None]:
-        """Delete the newest pages of rooms; the marks that say whether they have subscribers, from the same call."""
+    def _append(self, news: Mapping[str, _News], now: int) -> dict[str, Appended]:
+        """Append to the logs; the result is empty if the cache is unavailable."""
         try:
-            pages, markers = map(newest_page, room_ids), map(live_marker, room_ids)
-            marks = self._cache.get_many(list(markers), deleting=list(pages))
+            return self._log.append({room_id: each.batch(now) for room_id, each in news.items()})
         except CacheUnavailable as error:
-            report("newest pages", f"pages of rooms with new messages may be 2 s old: {error.message}")
-            marks = [SOME] * len(room_ids)
-        return dict(zip(room_ids, marks, strict=True))
+            report("room logs", f"pages of rooms with new messages may be 2 s old: {error.message}")
+            return {}
+
+    def _copies(self, room_id: str, news: _News, now: int, appended: Appended | None) -> Iterable[bytes]:
+        """The live copies; without ``appended``, they say nothing about what comes before them."""
+        tagged = news.tagged()
+        missed = room_id in self._missed or not news.is_complete
+        follows = None if appended is None else appended.follows
+        for tag, part in tagged:
+            at = position(now, "" if appended is None else tag)
+            yield frame(room_id, part, at, follows, missed=missed)
+            missed, follows = False, None if appended is None else tag
+
+
+@dataclass(slots=True)
+class _News:
+    """The new items of a room as JSON, in parts of one frame each, with the tags of these frames."""
+
+    room_id: str
+    rows: Iterable[Item]
+    parts: list[list[str]]
+    is_complete: bool
+    tags: list[str]
+
+    @classmethod
+    def of(cls, room_id: str, rows: Iterable[Item], *, is_quiet: bool) -> _News:
+        """The items of ``rows``; those of a quiet room are made when they are needed."""
+        parts, is_complete = ([], True) if is_quiet else split(room_id, map(item_of, rows))
+        return cls(room_id, rows, parts, is_complete, [new_tag() for _ in parts or [[]]])
+
+    def batch(self, now: int) -> Batch:
+        """What is appended to the log. Nobody reads a part of a batch, so one with a missing item has no frames."""
+        frames = [LoggedFrame(tag, now, encoded_list(part)) for tag, part in zip(self.tags, self.parts, strict=False)]
+        return Batch(self.tags[-1], frames if self.is_complete else [])
+
+    def tagged(self) -> Iterable[tuple[str, list[str]]]:
+        """Each part with its tag. The last tag is the one of the batch."""
+        if not self.parts:
+            self.parts, self.is_complete = split(self.room_id, map(item_of, self.rows))
+        parts = self.parts or [[]]
+        return zip([*(new_tag() for _ in parts[len(self.tags) :]), *self.tags], parts, strict=True)
 
 
 class ActivityHook:

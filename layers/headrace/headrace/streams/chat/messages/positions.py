@@ -1,8 +1,12 @@
 """Positions: how a client asks for what was stored since an earlier answer, and the mark of messages stored late.
 
-    {"items": […], "position": "p1763719258722861"}   →   GET /rooms/{roomId}/messages?since=p1763719258722861
+    {"items": […], "position": "p1763719258722861-4be1f0c2a97d"}   →   history since p1763719258722861-4be1f0c2a97d
 
-A position is the server's time of an answer. Most messages are stored at most ``LATE`` after the time that they have.
+A position is the server's time of an answer or of a frame with new messages. Its ``tag`` names the newest frame of the
+room (:mod:`headrace.streams.chat.messages.room_log`): whoever has all frames up to it has all messages stored until
+then. Without a tag, a position is a time only.
+
+Most messages are stored at most ``LATE`` after the time that they have.
 The table is ordered by that time, so they are read from it, beginning ``OVERLAP`` before the position: pages repeat
 some messages. A message that is stored later (by the retry lane, a redrive, an import) also has the attribute
 ``storedAt``, the key of the sparse index ``LateIndex``.
@@ -11,7 +15,9 @@ some messages. A message that is stored later (by the retry lane, a redrive, an 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from headrace.core.items import Item
 from headrace.core.times import SECOND, iso
@@ -25,16 +31,30 @@ OVERLAP = 40 * SECOND
 2 s for the age of a cached page, and 8 s for clocks that differ and for the lag of the index."""
 POSITION_FORM = "a position from an earlier answer or frame"
 
-_FORM = re.compile(r"p([0-9]{16})", re.ASCII)
+POSITION_PATTERN = "p([0-9]{16})(?:-([0-9a-f]{12}))?"
+
+_FORM = re.compile(POSITION_PATTERN, re.ASCII)
 
 
-def position(now: int) -> str:
-    """The position of an answer that was begun at ``now`` (microseconds)."""
-    return f"p{now:016d}"
+class Position(NamedTuple):
+    """A time in microseconds, and the tag of the room's newest frame at that time; "" if it is unknown."""
+
+    time: int
+    tag: str
 
 
-def parse_position(text: str) -> int:
-    """The time of a position in microseconds.
+def position(now: int, tag: str = "") -> str:
+    """The position of an answer that was begun, or a frame that was made, at ``now`` (microseconds)."""
+    return f"p{now:016d}-{tag}" if tag else f"p{now:016d}"
+
+
+def new_tag() -> str:
+    """A tag that no other frame has."""
+    return secrets.token_hex(6)
+
+
+def parse_position(text: str) -> Position:
+    """The parts of a position.
 
     Raises:
         ValueError: not a position.
@@ -42,7 +62,7 @@ def parse_position(text: str) -> int:
     match = _FORM.fullmatch(text)
     if match is None:
         raise ValueError(f"must be {POSITION_FORM}")
-    return int(match[1])
+    return Position(int(match[1]), match[2] or "")
 
 
 def first_time(since: int) -> str:

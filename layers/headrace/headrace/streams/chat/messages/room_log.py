@@ -1,0 +1,76 @@
+"""The log of a room's newest frames: which frame follows which, and what came after a position.
+
+Whoever stores messages of a room appends them to its log after that, and then publishes them as frames. Each frame has
+a tag, and names the tag of the frame before. So a client sees whether a frame is missing between two others, and a
+reader with the tag of a position gets exactly what was stored after it. The log has the frames of the last two minutes,
+for rooms with subscribers. It is in the cache: where it is lost, the table tells what was stored, as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headrace.core.errors import CacheUnavailable
+from headrace.runtime.observability import report
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedFrame:
+    """A frame: its tag, when its messages were stored (microseconds), and its items as a JSON array."""
+
+    tag: str
+    time: int
+    items: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What was stored in a room at once: the ``tag`` of its last frame, and all frames.
+
+    Without ``frames``, the log begins anew behind this batch, and readers of earlier positions read the table.
+    """
+
+    tag: str
+    frames: Sequence[LoggedFrame] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The tag of the frame before a batch, "" if it is unknown, and the mark whether the room has subscribers."""
+
+    follows: str
+    mark: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The ``tag`` of a room's newest frame, and the ``frames`` after another tag; ``None``: they are not known."""
+
+    tag: str
+    frames: Sequence[LoggedFrame] | None = field(default=None)
+
+
+class RoomLog(Protocol):
+    """The logs of rooms. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
+
+    def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
+        """Append a batch to each room, and delete the cached newest pages of these rooms.
+
+        After an error it is unknown whether they were appended.
+        """
+
+    def since(self, tags: Mapping[str, str]) -> dict[str, Since]:
+        """What is known of each room since a tag. A room without frames gets a tag, which its next frame follows."""
+
+
+def newest_tag(log: RoomLog | None, room_id: str) -> str:
+    """The tag of a room's newest frame; "" without a log."""
+    if log is None:
+        return ""
+    try:
+        return log.since({room_id: ""})[room_id].tag
+    except CacheUnavailable as error:
+        report("room logs", f"positions have no tags: {error.message}")
+        return ""

@@ -1,0 +1,103 @@
+"""One suite for every log of rooms: in memory, and in Redis on a cluster node."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.api.paging.newest_page_cache import newest_page
+from headrace.live.connections import NONE, SOME, live_marker
+from headrace.storage.ports import Cache
+from headrace.storage.redis import RedisCache, connect
+from headrace.streams.chat.messages import redis
+from headrace.streams.chat.messages.positions import new_tag
+from headrace.streams.chat.messages.redis import LOG_BYTES, RedisRoomLog
+from headrace.streams.chat.messages.room_log import Batch, LoggedFrame, RoomLog, Since
+from tests.contract.redis_node import RedisNode
+from tests.fakes.live import MemoryRoomLog
+from tests.fakes.storage import MemoryCache
+
+ROOM = "{caf\u00e9} }{ \u2615"
+
+
+class Subject:
+    """A log and its cache."""
+
+    def __init__(self, cache: Cache, log: RoomLog) -> None:
+        self.cache = cache
+        self.log = log
+
+    def append(self, *items: str, room: str = ROOM, is_logged: bool = True) -> str:
+        """The tag of an appended batch with one frame for each of ``items``."""
+        frames = [LoggedFrame(new_tag(), 7, each) for each in items]
+        self.log.append({room: Batch(frames[-1].tag, frames if is_logged else [])})
+        return frames[-1].tag
+
+    def since(self, tag: str, room: str = ROOM) -> list[str] | None:
+        frames = self.log.since({room: tag})[room].frames
+        return None if frames is None else [each.items for each in frames]
+
+
+@pytest.fixture(params=["memory", "redis"])
+def subject(request: pytest.FixtureRequest) -> Subject:
+    if request.param == "memory":
+        memory = MemoryCache()
+        return Subject(memory, MemoryRoomLog(memory))
+    node: RedisNode = request.getfixturevalue("redis_node")
+    node.start()
+    connect(node.settings, 1.0).flushall()
+    cache = RedisCache.of(node.settings)
+    return Subject(cache, RedisRoomLog(cache))
+
+
+def test_what_was_appended_after_a_tag_is_read_in_order(subject: Subject) -> None:
+    first = subject.log.since({ROOM: "", "hall": ""})
+    one, two = subject.append('["one"]'), subject.append('["two"]', '["\u2615 three"]')
+    subject.append('["elsewhere"]', room="hall")
+
+    assert subject.since(first[ROOM].tag) == ['["one"]', '["two"]', '["\u2615 three"]']
+    assert subject.since(one) == ['["two"]', '["\u2615 three"]']
+    assert subject.since(two) == []
+    assert subject.since(new_tag()) is None
+    assert subject.log.since({ROOM: ""})[ROOM] == Since(two)
+    assert subject.since(first["hall"].tag, "hall") == ['["elsewhere"]']
+
+
+def test_each_batch_follows_the_one_before_it_and_returns_the_mark(subject: Subject) -> None:
+    subject.cache.set_many({live_marker("hall"): (SOME, 60), newest_page("hall"): (b"page", 60)})
+    batches = [{room: Batch(f"{number}{room}") for room in (ROOM, "hall")} for number in range(2)]
+
+    found = [subject.log.append(each) for each in batches]
+
+    assert [[(each.follows, each.mark) for each in rooms.values()] for rooms in found] == [
+        [("", None), ("", SOME)],
+        [(f"0{ROOM}", None), ("0hall", SOME)],
+    ]
+    assert subject.cache.get_many([newest_page("hall")]) == [None]
+
+
+@pytest.mark.parametrize("reason", ["without subscribers", "not logged", "lost"])
+def test_a_log_with_a_missing_frame_is_read_only_behind_it(subject: Subject, reason: str) -> None:
+    before = subject.append('["before"]')
+    if reason == "without subscribers":
+        subject.cache.set_many({live_marker(ROOM): (NONE, 60)})
+    if reason == "lost":
+        subject.cache.delete_many([redis.room_key("tag", ROOM)])
+    missing = subject.append('["missing"]', is_logged=reason != "not logged")
+    subject.cache.delete_many([live_marker(ROOM)])
+    subject.append('["after"]')
+
+    assert subject.since(before) is None
+    assert subject.since(missing) == ['["after"]']
+
+
+def test_a_long_log_drops_its_older_half(redis_node: RedisNode) -> None:
+    redis_node.start()
+    connect(redis_node.settings, 1.0).flushall()
+    cache = RedisCache.of(redis_node.settings)
+    subject, items = Subject(cache, RedisRoomLog(cache)), f'["{"x" * 10_000}"]'
+    tags = [subject.append(items) for _ in range(LOG_BYTES // len(items) + 1)]
+
+    found = [subject.since(tag) for tag in tags]
+
+    assert found[0] is None
+    assert found[-10:] == [[items] * number for number in reversed(range(10))]
