@@ -106,10 +106,7 @@ class _Direct:
         except BaseException:
             connection.close()
             raise
-        if b"\r\nconnection: close\r\n" in head.lower():
-            connection.close()
-        else:
-            self._idle.append((connection, time.time()))
+        self._idle.append((connection, time.time()))
         return head, body
 
     def _connection(self) -> socket.socket:
@@ -121,12 +118,11 @@ class _Direct:
                     return connection
                 connection.close()
         parts = urlsplit(self._url)
-        is_secure = parts.scheme == "https"
-        address = parts.hostname, parts.port or (443 if is_secure else 80)
+        address = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
         connection = socket.create_connection(address, self._config.connect_timeout)
         # Without it, the end of a long request waits up to 40 ms for an acknowledgement.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if is_secure:
+        if parts.scheme == "https":
             connection = tls_context().wrap_socket(connection, server_hostname=parts.hostname)
         connection.settimeout(self._config.read_timeout)
         return connection
