@@ -35,7 +35,7 @@ from tests.fakes.storage import MemoryCache
 def live_hook(cache: MemoryCache, clock: Clock) -> LiveHook:
     """A hook of rooms without subscribers."""
     log, hints = MemoryRoomLog(cache), SubscriberHints(cache, MemoryConnections(clock))
-    return LiveHook(log, hints, MemoryLivePublisher, clock)
+    return LiveHook(log, hints, MemoryLivePublisher, clock, lambda rows: [None] * len(rows))
 
 
 class MemoryRoomLog:
@@ -43,6 +43,10 @@ class MemoryRoomLog:
 
     def __init__(self, cache: MemoryCache) -> None:
         self._cache = cache
+
+    @property
+    def is_unavailable(self) -> bool:
+        return self._cache.down
 
     def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
         with self._cache.one_call():

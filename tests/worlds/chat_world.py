@@ -52,7 +52,7 @@ class ChatWorld(RoomWorld):
         log = MemoryRoomLog(cache)
         hints = SubscriberHints(cache, self.connections)
         activity = ActivityHook(self.rooms, self.rooms, self.clock, lambda: 0.0)
-        self.hooks = [activity, LiveHook(log, hints, lambda: self.live, self.clock)]
+        self.hooks = [activity, LiveHook(log, hints, lambda: self.live, self.clock, lambda rows: [None] * len(rows))]
         self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.api.paging.newest_page_cache import newest_page
+from headrace.core.errors import CacheUnavailable
 from headrace.live.connections import NONE, SOME, live_marker
 from headrace.storage.ports import Cache
 from headrace.storage.redis import RedisCache, connect
@@ -101,3 +102,17 @@ def test_a_long_log_drops_its_older_half(redis_node: RedisNode) -> None:
 
     assert found[0] is None
     assert found[-10:] == [[items] * number for number in reversed(range(10))]
+
+
+def test_a_log_says_whether_it_failed_a_moment_ago(redis_node: RedisNode) -> None:
+    redis_node.start()
+    cache = RedisCache.of(redis_node.settings)
+    subject = Subject(cache, RedisRoomLog(cache))
+    subject.append("[]")
+    before = subject.log.is_unavailable
+    redis_node.kill()
+
+    with pytest.raises(CacheUnavailable):
+        subject.append("[]")
+
+    assert (before, subject.log.is_unavailable) == (False, True)

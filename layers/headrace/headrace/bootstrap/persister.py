@@ -21,12 +21,14 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.storage.ports import GuardedStore
+from headrace.storage.ports import GuardedStore, Store, Table
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook
 from headrace.streams.chat.messages.redis import RedisRoomLog
+from headrace.streams.chat.messages.room_log import RoomLog
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.registry import STREAMS, StreamHooks
 from headrace.streams.ski.day_counts import RideHook
 from headrace.streams.ski.dynamodb import DynamoResorts
@@ -46,7 +48,8 @@ def persister() -> Persister:
     store = DynamoStore(writing_client(parallel), parallel)
     guarded = GuardedStore(store, BreakerRule(), breaker_status().seen)
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
-    check = MessageCheck(rooms, memberships, clock(), by_first_message=room_settings.rooms_by_first_message)
+    log, by_first_message = RedisRoomLog(cache()), room_settings.rooms_by_first_message
+    check = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     return Persister(
         guarded,
@@ -56,7 +59,7 @@ def persister() -> Persister:
         settings.retry_first_pause_seconds,
         # The activity hook is the last: its failures are retried, and live copies must not wait for that.
         after=(
-            StreamHooks({"chat": live_hook, "ski": ride_hook}),
+            StreamHooks({"chat": lambda: live_hook(log, guarded), "ski": ride_hook}),
             LateEvents(cache(), clock(), SETTLE_SECONDS),
             StreamHooks({"chat": lambda: ActivityHook(activity, rooms, clock())}),
         ),
@@ -64,11 +67,12 @@ def persister() -> Persister:
     )
 
 
-def live_hook() -> LiveHook:
+def live_hook(log: RoomLog, store: Store) -> LiveHook:
     """Appends to the logs of rooms, and publishes live copies."""
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
     hints = SubscriberHints(cache(), DynamoConnections(impatient, ConnectionSettings.read().connections_table))
-    return LiveHook(RedisRoomLog(cache()), hints, live_publisher, clock())
+    messages = Table(table_settings(CHAT).table, (CHAT.partition_key, CHAT.sort_key))
+    return LiveHook(log, hints, live_publisher, clock(), functools.partial(store.put_many, messages))
 
 
 @functools.cache

@@ -14,12 +14,15 @@ from headrace.delivery.acceptor import Acceptor
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Table
 from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.messages.positions import STORED_AT, UNLOGGED
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room
 from headrace.streams.chat.stream import CHAT, UNCHECKED, item
 from tests.fakes.chat import MemoryRooms
+from tests.fakes.live import MemoryRoomLog
+from tests.fakes.storage import MemoryCache
 from tests.worlds.room_world import GROUP, OPEN, RoomWorld, caller
-from tests.worlds.senders import NOW, TABLE, message
+from tests.worlds.senders import NOW, TABLE, message, sender
 from tests.worlds.write_path import QUEUES
 
 WHO = (("bob", "kitchen"), ("carol", "kitchen"), ("dora", "hall"), ("eve", "new"))
@@ -128,6 +131,20 @@ def test_an_unchecked_message_creates_only_the_rooms_that_it_may(
 
     assert persisted(world, "m-1") == [expected]
     assert (room in world.rooms.rows) == (expected is None)
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+def test_a_message_is_marked_before_storing_while_the_logs_are_unavailable(world: RoomWorld, is_down: bool) -> None:
+    """So it is not stored twice."""
+    cache = MemoryCache(world.clock)
+    cache.down = is_down
+    check = MessageCheck(world.rooms, world.memberships, world.clock, MemoryRoomLog(cache))
+    fresh = CHAT.item(CHAT.accept(message(), sender()).event, world.clock.now(), TABLE)
+
+    ((row,), _) = check.before_store([fresh])
+
+    assert row is fresh
+    assert row.get(STORED_AT) == (iso(world.clock.now() + UNLOGGED) if is_down else None)
 
 
 def test_an_open_room_costs_one_read_and_a_members_room_one_per_request(world: RoomWorld) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.times import SECOND
+from headrace.core.times import SECOND, iso
 from headrace.delivery.persister import Persister
 from headrace.live import frames
 from headrace.live.connections import (
@@ -26,8 +27,8 @@ from headrace.queues.names import live_queue, live_queues
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.messages.hooks import LiveHook
-from headrace.streams.chat.messages.positions import parse_position, position
+from headrace.streams.chat.messages.hooks import NOTICES, LiveHook
+from headrace.streams.chat.messages.positions import UNLOGGED, parse_position, position
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryRoomLog
@@ -47,7 +48,10 @@ class Live:
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
         self.log = MemoryRoomLog(self.cache)
-        self.hook = LiveHook(self.log, self.audience, lambda: self.publisher, self.clock)
+        self.again: list[Item] = []
+        """Rows that the hook has stored again."""
+        self.failure: StoreUnavailable | None = None
+        self.hook = LiveHook(self.log, self.audience, lambda: self.publisher, self.clock, self.store_again)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
@@ -55,6 +59,10 @@ class Live:
 
     def store(self, *items: Item) -> None:
         assert self.hook.after_store(CHAT, items) == [None] * len(items)
+
+    def store_again(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
+        self.again += items
+        return [self.failure] * len(items)
 
     def mark(self, room: str) -> bytes | None:
         return self.cache.get_many([live_marker(room)])[0]
@@ -252,6 +260,53 @@ def test_the_copies_after_a_failed_publish_say_that_some_were_missed() -> None:
     assert [frames.parse(each.body).missed for each in live.publisher.sent] == [True, False]
 
 
+def test_after_an_outage_each_room_is_told_once_that_messages_were_missed() -> None:
+    """Also a room that is silent since. Rooms beyond the first are told with later batches."""
+    live = Live()
+    rooms = [f"room-{number}" for number in range(NOTICES + 5)]
+    for room in [*rooms, "kitchen"]:
+        live.subscribe(room)
+    live.publisher.down = True
+    for room in rooms:
+        live.store(row(room))
+    live.store(row("kitchen"))
+    live.publisher.down = False
+
+    for _ in range(3):
+        live.store(row("kitchen", "after"))
+
+    told = [each.room_id for each in live.copies() if each.missed]
+    assert sorted(told) == sorted([*rooms, "kitchen"])
+    assert [len(each.items) for each in live.copies() if each.room_id == "kitchen"] == [1, 1, 1]
+
+
+def test_a_room_without_new_messages_in_the_batch_is_told_too() -> None:
+    """The batch has only a room without subscribers."""
+    live = Live()
+    live.subscribe("kitchen")
+    live.publisher.down = True
+    live.store(row())
+    live.publisher.down = False
+
+    live.store(row("hall"))
+
+    assert [(each.room_id, each.missed) for each in live.copies()] == [("kitchen", True)]
+
+
+def test_messages_that_no_log_has_are_stored_again_with_a_mark_that_later_checks_find() -> None:
+    live = Live()
+    live.cache.down = True
+
+    live.store(row(), row(id="m-2"))
+    live.store(*live.again)
+
+    assert [(each["messageId"], each["storedAt"]) for each in live.again] == [
+        (name, iso(live.clock.now() + UNLOGGED)) for name in ("m-1", "m-2")
+    ]
+    live.failure = StoreUnavailable("down")
+    assert live.hook.after_store(CHAT, [row(), live.again[0]]) == [live.failure, None]
+
+
 def test_a_copy_has_the_position_of_its_time_of_storing() -> None:
     live = Live()
     live.subscribe("kitchen")
@@ -313,7 +368,7 @@ def test_copies_of_messages_that_the_log_does_not_have_follow_nothing() -> None:
 
 def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
     live = Live()
-    live.hook = LiveHook(MemoryRoomLog(live.cache), live.audience, lambda: None, live.clock)  # type: ignore[arg-type]
+    live.hook = LiveHook(live.log, live.audience, lambda: None, live.clock, live.store_again)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())

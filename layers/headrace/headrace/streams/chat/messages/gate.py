@@ -15,7 +15,8 @@ from headrace.core.times import SECOND, Clock, Interval, micros_of
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
-from headrace.streams.chat.messages.positions import mark_late
+from headrace.streams.chat.messages.positions import mark_late, mark_unlogged
+from headrace.streams.chat.messages.room_log import RoomLog
 from headrace.streams.chat.rooms.memberships import Memberships, Pair
 from headrace.streams.chat.rooms.rooms import (
     GROUP,
@@ -139,10 +140,19 @@ def refusal(intervals: Intervals | None, event: Mapping[str, Any]) -> UserError 
 class MessageCheck:
     """Chat's hook before rows are stored: stores those marked with UNCHECKED only if their sender may write.
 
-    It also marks messages that are stored late.
+    It also marks messages that are stored late, or while the ``log`` of their rooms is unavailable.
     """
 
-    def __init__(self, rooms: Rooms, memberships: Memberships, clock: Clock, *, by_first_message: bool = True) -> None:
+    def __init__(
+        self,
+        rooms: Rooms,
+        memberships: Memberships,
+        clock: Clock,
+        log: RoomLog | None = None,
+        *,
+        by_first_message: bool = True,
+    ) -> None:
+        self._log = log
         self._by_first_message = by_first_message
         self._rooms = rooms
         self._memberships = memberships
@@ -153,7 +163,10 @@ class MessageCheck:
         marked = [(index, item, item.pop(UNCHECKED)) for index, item in enumerate(items) if UNCHECKED in item]
         refused = self._refused(marked) if marked else {}
         allowed = [item for index, item in enumerate(items) if index not in refused]
-        mark_late(allowed, self._clock.now())
+        now = self._clock.now()
+        mark_late(allowed, now)
+        if self._log is not None and self._log.is_unavailable:
+            mark_unlogged(allowed, now)
         return allowed, refused
 
     def _refused(self, marked: Sequence[tuple[int, Item, str]]) -> dict[int, Failure]:

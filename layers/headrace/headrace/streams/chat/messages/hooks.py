@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable, StoreThrottled, StoreUnavailable
@@ -25,44 +26,59 @@ from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Failure
-from headrace.streams.chat.messages.positions import new_tag, position
+from headrace.streams.chat.messages.positions import mark_unlogged, new_tag, position
 from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog
 from headrace.streams.chat.rooms.rooms import Rooms, RoomTable, first_room
 from headrace.streams.chat.stream import item_of
 
 REMEMBERED = 10_000
 """Rooms of which a hook remembers that live copies were missed, or the last stored second: about 1 MB."""
+NOTICES = 100
+"""Rooms whose listeners are told with one batch that they missed messages, after the broker was unavailable."""
 UPDATES_AT_ONCE = 8
 SECOND = len("2025-11-21T10:00:58")
 """Characters of a time that is cut to its second."""
 
 
 class LiveHook:
-    """Appends messages to the logs of their rooms, and publishes live copies. A failure fails no event.
+    """Appends messages to the logs of their rooms, and publishes live copies. A failure of both fails no event.
 
+    Messages that cannot be appended get the mark of messages in no log, and are stored again by ``store``.
     ``publisher`` is called for the first copies, so that its library is imported only then.
     """
 
     def __init__(
-        self, log: RoomLog, hints: SubscriberHints, publisher: Callable[[], LivePublisher], clock: Clock
+        self,
+        log: RoomLog,
+        hints: SubscriberHints,
+        publisher: Callable[[], LivePublisher],
+        clock: Clock,
+        store: Callable[[Sequence[Item]], Sequence[Failure | None]],
     ) -> None:
         self._log = log
         self._hints = hints
         self._publisher = publisher
         self._clock = clock
+        self._store = store
         self._missed: BoundedDict[str, None] = BoundedDict(REMEMBERED)
-        """Rooms whose last live copies were not published. Their next ones say so."""
+        """Rooms whose last live copies were not published. Their next ones say so, or a frame of its own."""
         self._quiet: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms that had no subscribers at their last messages. Their next ones are appended without their items."""
 
     def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+        is_logged = False
         try:
-            self._publish(items)
+            is_logged = self._publish(items)
         except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
             report_unexpected(error)
-        return [None] * len(items)
+        if is_logged:
+            return [None] * len(items)
+        marked = mark_unlogged(items, self._clock.now())
+        outcomes = dict(zip(map(id, marked), self._store(marked), strict=True))
+        return [outcomes.get(id(item)) for item in items]
 
-    def _publish(self, items: Sequence[Item]) -> None:
+    def _publish(self, items: Sequence[Item]) -> bool:
+        """Append and publish; returns whether the messages are in the logs."""
         now = self._clock.now()
         rooms: dict[str, dict[str, Item]] = {}
         for item in items:
@@ -82,15 +98,19 @@ class LiveHook:
             for room_id in followed
             for body in self._copies(room_id, news[room_id], now, appended.get(room_id))
         ]
+        untold = [room_id for room_id in islice(self._missed, NOTICES) if room_id not in followed]
+        messages += [Outgoing(live_queue(room_id), frame(room_id, [], missed=True), "") for room_id in untold]
         failure = self._publisher().publish(messages) if messages else None
         if failure is not None:
             report("live copies", f"stored messages are not pushed: {failure.message}")
         for room_id in followed:
             self._quiet.pop(room_id, None)
+        for room_id in [*followed, *untold]:
             if failure is not None:
                 self._missed[room_id] = None
             else:
                 self._missed.pop(room_id, None)
+        return bool(appended)
 
     def _append(self, news: Mapping[str, _News], now: int) -> dict[str, Appended]:
         """Append to the logs; the result is empty if the cache is unavailable."""

@@ -9,7 +9,8 @@ then. Without a tag, a position is a time only.
 Most messages are stored at most ``LATE`` after the time that they have.
 The table is ordered by that time, so they are read from it, beginning ``OVERLAP`` before the position: pages repeat
 some messages. A message that is stored later (by the retry lane, a redrive, an import) also has the attribute
-``storedAt``, the key of the sparse index ``LateIndex``.
+``storedAt``, the key of the sparse index ``LateIndex``. So has a message that could not be appended to the log of its
+room: its ``storedAt`` is ``UNLOGGED`` ahead.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ LATE = 10 * SECOND
 OVERLAP = 40 * SECOND
 """How far before a position its reader starts: ``LATE``, 10 s for the write itself, 10 s for the push of a live copy,
 2 s for the age of a cached page, and 8 s for clocks that differ and for the lag of the index."""
+UNLOGGED = 600 * SECOND
+"""How long positions find a message that is in no log of its room. So the next check of each client finds it, which is
+at most 9 minutes later: positions may have moved on with frames that say nothing about this message."""
 POSITION_FORM = "a position from an earlier answer or frame"
 
 POSITION_PATTERN = "p([0-9]{16})(?:-([0-9a-f]{12}))?"
@@ -76,3 +80,11 @@ def mark_late(items: Sequence[Item], now: int) -> None:
     for item in items:
         if item["timestamp"] < bound:
             item[STORED_AT] = stored_at
+
+
+def mark_unlogged(items: Sequence[Item], now: int) -> list[Item]:
+    """Mark messages that are in no log of their rooms at ``now`` (microseconds); returns those without the mark."""
+    found = [item for item in items if item.get(STORED_AT, "") <= iso(now)]
+    for item in found:
+        item[STORED_AT] = iso(now + UNLOGGED)
+    return found

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.api.paging.newest_page_cache import newest_page
+from headrace.core.errors import CacheUnavailable
 from headrace.live.connections import live_marker, room_key
+from headrace.runtime.breaker import Cooldown
 from headrace.storage.ports import Command, Commands
 from headrace.streams.chat.messages.positions import new_tag
 from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, Since
@@ -62,10 +64,19 @@ class RedisRoomLog:
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
+        self._cooldown = Cooldown()
+
+    @property
+    def is_unavailable(self) -> bool:
+        return self._cooldown.is_active
 
     def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
         pages: list[Command] = [("DEL", newest_page(room_id)) for room_id in batches]
-        answers = self._commands.run([*pages, *(_append(room_id, batch) for room_id, batch in batches.items())])
+        try:
+            answers = self._commands.run([*pages, *(_append(room_id, batch) for room_id, batch in batches.items())])
+        except CacheUnavailable:
+            self._cooldown.start()
+            raise
         return {
             room_id: Appended(follows.decode() if follows else "", mark)
             for room_id, (follows, mark) in zip(batches, answers[len(pages) :], strict=True)

@@ -55,6 +55,10 @@ class Since:
 class RoomLog(Protocol):
     """The logs of rooms. Every method may raise :class:`~headrace.core.errors.CacheUnavailable`."""
 
+    @property
+    def is_unavailable(self) -> bool:
+        """Whether :meth:`append` failed a moment ago, so that the next one may fail too."""
+
     def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
         """Append a batch to each room, and delete the cached newest pages of these rooms.
 
