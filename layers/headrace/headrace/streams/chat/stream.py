@@ -140,6 +140,15 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     return row
 
 
+def set_time(row: Item, timestamp: str) -> None:
+    """Give a row the canonical time ``timestamp``, as if it had been sent with it."""
+    seconds = times.micros_of(timestamp) // times.SECOND - times.micros_of(row["timestamp"]) // times.SECOND
+    row["timestampSk"] = timestamp + row["timestampSk"].removeprefix(row["timestamp"])
+    row["timestamp"] = timestamp
+    if "expiresAt" in row:
+        row["expiresAt"] += seconds
+
+
 class MessageItem(TypedDict):
     """A stored message; ``key`` is its place in the room.
 

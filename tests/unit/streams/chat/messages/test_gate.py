@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from headrace.core.caller import expires_at
 from headrace.core.errors import Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
 from headrace.core.keys import direct_room
 from headrace.core.stream import Result
@@ -307,21 +308,22 @@ def test_only_joining_and_leaving_writes_joins_and_leaves_into_a_history(world: 
 
 
 @pytest.mark.parametrize(
-    ("timestamp", "allowed"),
+    ("timestamp", "expected"),
     [
-        ("2025-11-21T09:56:00.000000Z", True),  # within the allowed clock skew
-        ("2025-11-21T09:55:00.000000Z", False),  # before the first join
-        ("2025-11-21T10:30:00.000000Z", True),  # sent late from an outbox
-        ("2025-11-21T11:04:00.000000Z", True),
-        ("2025-11-21T12:00:00.000000Z", False),  # between two intervals
-        ("2025-11-21T13:00:58.000000Z", True),
+        ("2025-11-21T09:56:00.000000Z", NOW),  # before the first join, by a clock behind
+        ("2025-11-21T09:55:00.000000Z", None),  # long before it
+        ("2025-11-21T10:30:00.000000Z", "2025-11-21T10:30:00.000000Z"),  # sent late from an outbox
+        ("2025-11-21T11:04:00.000000Z", None),  # after the leave, as a clock ahead may have sent before it
+        ("2025-11-21T12:00:00.000000Z", None),  # between two intervals
+        ("2025-11-21T12:56:00.000000Z", "2025-11-21T13:00:58.722861Z"),  # before the second join, by a clock behind
+        ("2025-11-21T13:00:59.000000Z", "2025-11-21T13:00:59.000000Z"),
     ],
 )
 @pytest.mark.parametrize("tables_are_down", [False, True])
-def test_members_cannot_backdate_messages_before_their_membership(
-    world: RoomWorld, timestamp: str, allowed: bool, tables_are_down: bool
+def test_a_message_has_a_time_at_which_its_sender_was_in_the_room(
+    world: RoomWorld, timestamp: str, expected: str | None, tables_are_down: bool
 ) -> None:
-    """P12: neither before the first join nor between two intervals."""
+    """P12, and P1: the sender and everyone who was there at that time can read it."""
     world.clock.advance(3600)
     world.ok("alice", "DELETE", "kitchen/members/alice")
     world.clock.advance(7200)
@@ -331,10 +333,14 @@ def test_members_cannot_backdate_messages_before_their_membership(
     (result,) = send(world, "alice", message(timestamp=timestamp))
     set_tables(world, down=False)
 
-    if tables_are_down:
-        assert persisted(world, "m-1") == [None if allowed else "not_allowed"]
-    elif allowed:
-        assert fate(result) == "main"
+    if expected is not None:
+        assert result.receipt["timestamp"] == (timestamp if tables_are_down else expected)
+        assert persisted(world, "m-1") == [None]
+        (row,) = world.write_path.rows()
+        times = row["timestamp"], row["timestampSk"][:27], row["expiresAt"]
+        assert times == (expected, expected, expires_at(expected, 0, TABLE.retention_days))
+    elif tables_are_down:
+        assert persisted(world, "m-1") == ["not_allowed"]
     else:
         assert isinstance(result.error, Forbidden)
         assert [detail.field for detail in result.error.details] == ["timestamp"]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrottled, StoreUnavailable, UserError
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
-from headrace.core.times import SECOND, Clock, Interval, micros_of
+from headrace.core.times import MINUTE, SECOND, Clock, Interval, micros_of
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
@@ -25,17 +24,18 @@ from headrace.streams.chat.rooms.rooms import (
     CachedRooms,
     Room,
     Rooms,
-    is_outside,
     no_room,
     not_in_room,
 )
-from headrace.streams.chat.stream import UNCHECKED
+from headrace.streams.chat.stream import UNCHECKED, set_time
 
 CHECK_SECONDS = 0.5
 """Seconds after which a request reads no further rows. Rights that are unknown by then are checked before storing."""
 
 CLOCK_SKEW = SECOND
 """Microseconds that the clock of a join may be ahead of the clock of an acceptance."""
+CLOCK_TOLERANCE = 5 * MINUTE
+"""Microseconds that the clock of a sender may be behind the clock of a join."""
 
 Intervals = tuple[Interval, ...]
 
@@ -67,7 +67,10 @@ class RoomGate:
         self._cooldown = Cooldown(monotonic)
 
     def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
-        """Why each event is refused, or ``None``, in order. Unchecked events are marked with UNCHECKED."""
+        """Why each event is refused, or ``None``, in order. Unchecked events are marked with UNCHECKED.
+
+        The others get their ``time_in_room``.
+        """
         trusted = caller.has(EVENTS_WRITE)
         room_ids = dict.fromkeys(each.event["roomId"] for each in events)
         asked = [room_id for room_id in room_ids if self._needs_check(room_id, trusted)]
@@ -78,7 +81,7 @@ class RoomGate:
         for each in events:
             if rights.get(each.event["roomId"], ALWAYS) is None:
                 each.event[UNCHECKED] = at
-        return [refusal(rights.get(each.event["roomId"], ALWAYS), each.event) for each in events]
+        return [refusal(rights.get(each.event["roomId"], ALWAYS), each) for each in events]
 
     def _needs_check(self, room_id: str, trusted: bool) -> bool:
         room = self._rooms.cached(room_id)
@@ -119,22 +122,44 @@ def may_create(room_id: str, by_first_message: bool) -> bool:
     return by_first_message and not keys.is_reserved_room(room_id)
 
 
-def refusal(intervals: Intervals | None, event: Mapping[str, Any]) -> UserError | None:
-    """Why a user with these membership ``intervals`` may not write ``event`` to its room now, or ``None``.
+def refusal(intervals: Intervals | None, message: ValidatedEvent) -> UserError | None:
+    """Why a user with these membership ``intervals`` may not write ``message`` to its room now, or ``None``.
 
-    Intervals that could not be read (``None``) refuse nothing: the right is checked before the event is stored.
+    A message that may be written gets its ``time_in_room``, also in its receipt. Intervals that could not be read
+    (``None``) refuse nothing: the right is checked before the message is stored.
     """
     if intervals is None or intervals is ALWAYS:
         return None
+    room_id, sent = message.event["roomId"], message.event["timestamp"]
     if intervals is MISSING:
-        return no_room(event["roomId"])
+        return no_room(room_id)
     if not intervals or intervals[-1].left_at is not None:
-        return not_in_room(event["roomId"])
-    if is_outside(intervals, event["timestamp"]):
+        return not_in_room(room_id)
+    timestamp = time_in_room(intervals, sent)
+    if timestamp is None:
         allowed = "a time at which you were in this room"
-        message = "is of a time at which you were not in this room"
-        return Forbidden(details=[FieldError("timestamp", message, event["timestamp"], allowed)])
+        text = "is of a time at which you were not in this room"
+        return Forbidden(details=[FieldError("timestamp", text, sent, allowed)])
+    message.event["timestamp"] = message.receipt["timestamp"] = timestamp
     return None
+
+
+def time_in_room(intervals: Sequence[Interval], timestamp: str) -> str | None:
+    """The time that a message of ``timestamp`` gets, or ``None``: it may not be written.
+
+        joined 10:00, left 11:00, joined 12:00:   09:59 → 10:00   10:30 → 10:30   11:59 → 12:00   11:01 → refused
+
+    ``intervals`` are those of its sender, who is in the room. A time up to ``CLOCK_TOLERANCE`` before a join becomes
+    the time of the join, so that everyone who was in the room then can read the message. The same message gets the
+    same time whenever it is sent. So a time shortly after a leave is refused: a message of a clock ahead may have been
+    stored at that time, before the leave.
+    """
+    if any(each.covers(timestamp) for each in intervals):
+        return timestamp
+    at = micros_of(timestamp)
+    joined_at = next(each.joined_at for each in intervals if timestamp < each.joined_at)
+    is_after_leave = any(0 <= at - micros_of(each.left_at) < AHEAD_LIMIT for each in intervals if each.left_at)
+    return None if is_after_leave or micros_of(joined_at) - at > CLOCK_TOLERANCE else joined_at
 
 
 class MessageCheck:
@@ -180,10 +205,13 @@ class MessageCheck:
             return {index: error for index, _, _ in marked}
         refused: dict[int, Failure] = {}
         for index, item, at in marked:
-            room, membership = rooms[item["roomId"]], memberships.get(_pair(item))
-            may = membership is None or may_store(membership.intervals, at, item["timestamp"])
-            if room is None or not may:
+            membership = memberships.get(_pair(item))
+            intervals = ALWAYS if membership is None else as_of(membership.intervals, at)
+            timestamp = time_in_room(intervals, item["timestamp"]) if intervals else None
+            if rooms[item["roomId"]] is None or timestamp is None:
                 refused[index] = PoisonRecord("not_allowed")
+            else:
+                set_time(item, timestamp)
         return refused
 
     def _rooms_of(self, marked: Sequence[tuple[int, Item, str]]) -> dict[str, Room | None]:
@@ -200,15 +228,13 @@ def _pair(item: Item) -> Pair:
     return item["userId"], item["roomId"]
 
 
-def may_store(intervals: Sequence[Interval], at: str, timestamp: str) -> bool:
-    """Whether a message that was accepted at ``at`` and carries ``timestamp`` may be stored.
+def as_of(intervals: Sequence[Interval], at: str) -> Intervals:
+    """The ``intervals`` of a user who was in the room at the time ``at``, as they were then; none if they were not.
 
-    An interval must cover ``at`` or begin within ``CLOCK_SKEW`` after it. ``timestamp`` must be within an interval,
-    give or take ``CLOCK_TOLERANCE``.
+    The last one covers ``at``, or begins within ``CLOCK_SKEW`` after it.
     """
     latest = micros_of(at) + CLOCK_SKEW
-    was_in = any(
-        interval.covers(at) or (at <= interval.joined_at and micros_of(interval.joined_at) <= latest)
-        for interval in intervals
-    )
-    return was_in and not is_outside(intervals, timestamp)
+    known = [each for each in intervals if micros_of(each.joined_at) <= latest]
+    if not known or (known[-1].left_at is not None and known[-1].left_at <= at):
+        return ()
+    return (*known[:-1], Interval(known[-1].joined_at, None))

@@ -15,7 +15,7 @@ from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, echo
 from headrace.core.keys import is_reserved_room
-from headrace.core.times import MINUTE, Interval, micros_of
+from headrace.core.times import Interval
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
 
 RoomKind = Literal["open", "members"]
@@ -26,8 +26,6 @@ MEMBERS: RoomKind = "members"
 DIRECT: Form = "direct"
 GROUP: Form = "group"
 DIRECT_SEATS = 2
-CLOCK_TOLERANCE = 5 * MINUTE
-"""Microseconds that a client's clock may differ, in both directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +240,3 @@ def not_in_room(room_id: str) -> Forbidden:
     """The error for a caller who is not in a ``members`` room."""
     detail = FieldError("roomId", "is a room that you are not in", echo(room_id), "a room that you are a member of")
     return Forbidden("you are not in this room", details=[detail])
-
-
-def is_outside(intervals: Sequence[Interval], timestamp: str) -> bool:
-    """Whether ``timestamp`` is outside all ``intervals`` by more than ``CLOCK_TOLERANCE``."""
-    at = micros_of(timestamp)
-    return not any(
-        micros_of(interval.joined_at) <= at + CLOCK_TOLERANCE
-        and (interval.left_at is None or at - CLOCK_TOLERANCE < micros_of(interval.left_at))
-        for interval in reversed(intervals)
-    )
