@@ -113,7 +113,6 @@ class LeaveRequest(_Body):
 
     is_optional = True
 
-    role: Literal[None] = None
     at: Time | None = Field(default=None, alias="leftAt", description=_TIME)
     id: EventId | None = Field(default=None, description=EVENT_ID_FORM)
     username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
