@@ -1,12 +1,14 @@
-"""Frames that send messages, and ping; also every frame of an unknown action."""
+"""Frames that send messages and signals, and ping; also every frame of an unknown action."""
 
 from headrace.api.params import NoFields
+from headrace.api.rates.rate_limiter import SIGNALS
 from headrace.api.router import Route
-from headrace.bootstrap.acceptor import frame_acceptor
+from headrace.bootstrap.acceptor import frame_sending
 from headrace.bootstrap.api import frame_api
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
-from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge
+from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge, Unavailable
 from headrace.streams.chat.live.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
+from headrace.streams.chat.live.signals import SignalFrame, SignalSent, send_signal
 from headrace.streams.chat.stream import CHAT
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
@@ -17,7 +19,10 @@ ROUTES = {
     "sendBatch": Route(
         send_batch, scopes=WRITE, answer=Acks, errors=(*ERRORS, TooLarge), stream=CHAT, batch=BATCH_LIMIT
     ),
+    "sendSignal": Route(
+        send_signal, scopes=WRITE, body=SignalFrame, answer=SignalSent, errors=(NotFound, Unavailable), limit=SIGNALS
+    ),
     "ping": Route(ping, body=NoFields, answer=Pong),
 }
 
-handler = frame_api(ROUTES, frame_acceptor)
+handler = frame_api(ROUTES, frame_sending)

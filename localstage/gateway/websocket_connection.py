@@ -91,8 +91,8 @@ class Connection:
         self._closed_by_client = (1006, REASONS[1006])
         self._timers: list[asyncio.TimerHandle] = []
         self._active = time.monotonic()
-        # permessage-deflate is off because API Gateway does not negotiate it. The guard in front of the parser
-        # keeps the size limits; aiohttp's own is only a backstop.
+        # permessage-deflate is off because AWS documents no such extension of API Gateway. The guard in front of the
+        # parser keeps the size limits; aiohttp's own is only a backstop.
         self._socket = web.WebSocketResponse(
             compress=False, autoping=False, autoclose=True, timeout=CLOSE_TIMEOUT, max_msg_size=2 * MAX_MESSAGE
         )

@@ -98,6 +98,8 @@ class Stage:
             found = {room_id: self.check(socket, room_id, int(since)) for room_id, since in frame["rooms"].items()}
             return {**number, "type": "checked", "rooms": found, "tokenExpiresAt": self.expiry(self.tokens[-1])}
         room = self.rooms[frame["roomId"]]
+        if action == "sendSignal":
+            return {**number, "type": "signalSent"}
         if action == "subscribe":
             room.subscribers.add(socket)
             expiry = self.expiry(self.tokens[-1])
@@ -123,6 +125,11 @@ class Stage:
 
     async def push(self, *messages: Message, room: str = "kitchen", missed: bool = False) -> None:
         frame = {"type": "messages", "roomId": room, "items": messages, **({"missed": True} if missed else {})}
+        await self.push_frame(frame)
+
+    async def push_frame(self, frame: dict[str, Any]) -> None:
+        """Push a frame to the subscribers of its room."""
+        room = frame["roomId"]
         for socket in list(self.rooms[room].subscribers):
             try:
                 await socket.send_str(json.dumps(frame))

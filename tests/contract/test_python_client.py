@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -145,6 +146,23 @@ async def test_a_forbidden_room_is_an_error_at_once_and_later(stage: Stage) -> N
         await until(lambda: not rooms.rooms)
 
         assert lost == [("kitchen", "forbidden"), ("hall", "forbidden")]
+
+
+async def test_signals_are_sent_and_reach_the_callback_and_no_messages(stage: Stage) -> None:
+    signals: list[Any] = []
+    async with Rooms(stage.url, lambda: "t", settings=FAST, signal=signals.append) as rooms:
+        await rooms.follow("kitchen")
+        await rooms.signal("kitchen", "typing", "…")
+        await stage.push_frame({"type": "signal", "roomId": "kitchen", "userId": "bob", "name": "typing", "data": ""})
+        await stage.push_frame({"type": "a later type", "roomId": "kitchen"})
+        said = stage.rooms["kitchen"].store(1)
+        await stage.push(said)
+
+        assert await take(rooms, 1) == [said["message"]]
+
+    sent = next(frame for frame in stage.frames if frame["action"] == "sendSignal")
+    assert [sent[name] for name in ("roomId", "name", "data")] == ["kitchen", "typing", "…"]
+    assert [frame["name"] for frame in signals] == ["typing"]
 
 
 async def test_all_followed_rooms_are_checked_with_one_frame(stage: Stage) -> None:

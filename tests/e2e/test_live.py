@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,6 +46,13 @@ class Subscriber:
         """The answer to a frame; pushed messages before it are skipped."""
         return self.socket.request({"action": action, "requestId": unique("r"), "roomId": room, **more})
 
+    def frames_until(self, kind: str, text: str = "") -> list[dict[str, Any]]:
+        """Receive until a frame of this type comes, which has ``text``; all frames up to it."""
+        found: list[dict[str, Any]] = []
+        while not found or found[-1]["type"] != kind or text not in str(found[-1]):
+            found.append(self.socket.receive())
+        return found
+
     def wait_for(self, *texts: str) -> dict[str, dict[str, Any]]:
         """Receive until all of ``texts`` were pushed; the pushed items by text."""
         found: dict[str, dict[str, Any]] = {}
@@ -53,6 +61,30 @@ class Subscriber:
             assert frame["type"] == "messages", frame
             found |= {item["message"]: item for item in frame["items"]}
         return found
+
+
+def test_a_signal_reaches_those_who_may_read_now_and_no_history(platform: RunningStage) -> None:
+    alice, bob, carol, room = Subscriber(platform), Subscriber(platform), Subscriber(platform), unique("room")
+    assert alice.client.http("PUT", f"/rooms/{room}", {"kind": "members"})[0] == 200
+    for user in (bob, carol):
+        alice.client.http("PUT", f"/rooms/{room}/members/{user.user}")
+        user.client.http("PUT", f"/rooms/{room}/members/{user.user}")
+    for user in (alice, bob, carol):
+        assert user.request("subscribe", room)["type"] == "subscribed"
+    assert carol.client.http("DELETE", f"/rooms/{room}/members/{carol.user}")[0] == 200
+
+    assert alice.request("sendSignal", room, name="typing", data="…")["type"] == "signalSent"
+    assert carol.request("sendSignal", room, name="typing")["error"]["code"] == "forbidden"
+
+    (frame,) = [each for each in bob.frames_until("signal") if each["type"] == "signal"]
+    assert [frame[name] for name in ("roomId", "userId", "name", "data")] == [room, alice.user, "typing", "…"]
+    bob.request("sendMessage", room, message="after")
+    assert "signal" not in [each["type"] for each in alice.frames_until("messages", "after")]
+    carol.socket.send(json.dumps({"action": "ping", "requestId": "last"}))
+    assert "signal" not in [each["type"] for each in carol.frames_until("pong")]
+    texts = [item["message"] for item in alice.request("history", room)["items"]]
+    assert "after" in texts
+    assert "…" not in texts
 
 
 def test_a_subscriber_gets_each_message_as_history_shows_it(platform: RunningStage) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from tools.api_reference.asyncapi import asyncapi
+from tools.api_reference.asyncapi import PUSHED, asyncapi
 from tools.api_reference.examples import Example
 from tools.api_reference.openapi import openapi
 
@@ -43,7 +43,7 @@ def operation_of(example: Example) -> dict[str, Any]:
 
 def _answer_schema(example: Example) -> Any:
     messages = WEBSOCKET["components"]["messages"]
-    if is_error(example) or example.key == "messages":
-        return messages["error" if is_error(example) else "messages"]["payload"]
+    if is_error(example) or example.key in PUSHED:
+        return messages["error" if is_error(example) else example.key]["payload"]
     replies = WEBSOCKET["operations"][example.key]["reply"]["messages"]
     return messages[replies[0]["$ref"].rpartition("/")[2]]["payload"]

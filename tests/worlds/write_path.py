@@ -17,7 +17,11 @@ from headrace.delivery.persister import Persister
 from headrace.queues import names
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import to_text
-from tests.fakes.queues import MemoryPublisher, MemoryRetryLane, Message
+from headrace.streams.chat.live.frames import Sending
+from headrace.streams.chat.messages.gate import RoomGate
+from headrace.streams.chat.rooms.rooms import CachedRooms
+from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.queues import MemoryLivePublisher, MemoryPublisher, MemoryRetryLane, Message
 from tests.fakes.storage import MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import CLOCK, TABLE
@@ -37,6 +41,8 @@ class WritePath:
         self.waits: list[float] = []
         self.limiter = limiter
         self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK, rate_limiter=limiter)
+        self.live = MemoryLivePublisher()
+        self.gate = RoomGate(CachedRooms(MemoryRooms()), MemoryMemberships())
         self.persister = Persister(
             self.store, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, sleep=self.waits.append
         )
@@ -44,7 +50,8 @@ class WritePath:
     def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
         """The answer of receive_frame to a frame of ``action``."""
         event["requestContext"]["routeKey"] = action
-        parts = (lambda: self.acceptor, CLOCK, lambda: scope_prefix, lambda: self.limiter)
+        services = Sending(self.acceptor, self.gate, self.live)
+        parts = (lambda: services, CLOCK, lambda: scope_prefix, lambda: self.limiter)
         return frame_handler(Api(routes_of("receive_frame"), *parts), actions=ACTIONS)(event)
 
     def post(self, route: str, event: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from headrace.api.params import names_of
 from headrace.api.responses import REQUEST_ID_FORM, REQUEST_ID_LIMIT, SUBPROTOCOL
 from headrace.streams.chat.live.frames import Acks, Messages
+from headrace.streams.chat.live.signals import Signal
 from tools.api_reference.examples import event_of, examples_of, receipt_of
 from tools.api_reference.openapi import VERSION, batch_schema, error_schema, own_error, write_schemas
 from tools.api_reference.routes import Declared, actions, mapping
@@ -18,7 +19,11 @@ REQUEST_ID = {
     "maxLength": REQUEST_ID_LIMIT,
     "description": f"The client's id of the frame, {REQUEST_ID_FORM}; the answer has the same.",
 }
-PUSHED = "messages"
+PUSHED: dict[str, tuple[Any, str]] = {
+    "messages": (Messages, "New messages of a room that the connection subscribed to"),
+    "signal": (Signal, "A signal in a room that the connection subscribed to"),
+}
+"""The frames that no request asks for: the type of each, and its summary."""
 
 
 def asyncapi() -> dict[str, Any]:
@@ -32,19 +37,22 @@ def asyncapi() -> dict[str, Any]:
         messages[each.key] = _frame(each, models)
         messages[answer] = _answer(each, models)
         operations[each.key] = _operation(each, answer)
-    schemas, pushed = schema_of(Messages)
-    messages[PUSHED] = {
-        "summary": first_line(PUSHED),
-        "payload": pushed,
-        "examples": [{"name": each.name, "payload": each.answer} for each in examples_of(PUSHED)],
-    }
-    operations["pushMessages"] = {
-        "action": "send",
-        "channel": {"$ref": "#/channels/connection"},
-        "summary": "New messages of a room that the connection subscribed to",
-        "description": text(PUSHED),
-        "messages": [{"$ref": f"#/channels/connection/messages/{PUSHED}"}],
-    }
+    schemas: dict[str, Any] = {}
+    for name, (kind, summary) in PUSHED.items():
+        more, pushed = schema_of(kind)
+        schemas |= more
+        messages[name] = {
+            "summary": first_line(name),
+            "payload": pushed,
+            "examples": [{"name": each.name, "payload": each.answer} for each in examples_of(name)],
+        }
+        operations[f"push{name[0].upper()}{name[1:]}"] = {
+            "action": "send",
+            "channel": {"$ref": "#/channels/connection"},
+            "summary": summary,
+            "description": text(name),
+            "messages": [{"$ref": f"#/channels/connection/messages/{name}"}],
+        }
     schemas |= {**models.used_by([messages, operations]), "Error": error_schema()}
     for each in found:
         schemas |= {name: schema for name, schema in write_schemas(each).items() if name.endswith("Result")}

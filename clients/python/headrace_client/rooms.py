@@ -19,7 +19,9 @@ class Rooms:
     """Follows rooms; iterate over it to get their messages.
 
     ``token`` returns the access token of each connection. ``refused`` is called with the room id and the error when a
-    followed room may no longer be read. Iteration ends when a token is refused; ``connection.refusal`` has the error.
+    followed room may no longer be read, and ``signal`` with each signal, such as "is typing": a frame with its
+    ``roomId``, ``userId``, ``name`` and ``data``. Iteration ends when a token is refused; ``connection.refusal`` has
+    the error.
     """
 
     def __init__(
@@ -29,9 +31,11 @@ class Rooms:
         *,
         settings: ConnectionSettings | None = None,
         refused: Callable[[str, Refused], object] | None = None,
+        signal: Callable[[Frame], object] | None = None,
     ) -> None:
         self._settings = settings or ConnectionSettings()
         self._refused = refused
+        self._signal = signal
         self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self.rooms: dict[str, Room] = {}
@@ -90,6 +94,14 @@ class Rooms:
             Refused, Unavailable: see :meth:`Connection.request`.
         """
         return await self.connection.request("sendMessage", roomId=room_id, message=message, **fields)
+
+    async def signal(self, room_id: str, name: str, data: str = "") -> None:
+        """Send a signal, such as "typing". It is never stored, and may reach nobody; do not send it again.
+
+        Raises:
+            Refused, Unavailable: see :meth:`Connection.request`.
+        """
+        await self.connection.request("sendSignal", roomId=room_id, name=name, data=data)
 
     async def _run(self) -> None:
         try:
@@ -159,6 +171,8 @@ class Rooms:
 
     def _receive(self, frame: Frame) -> None:
         room = self.rooms.get(frame.get("roomId", ""))
+        if frame.get("type") == "signal" and room is not None and self._signal is not None:
+            self._signal(frame)
         if frame.get("type") == "messages" and room is not None and room.receive(frame):
             self._start(self._close_gap(room))
 

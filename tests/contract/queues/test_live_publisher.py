@@ -12,9 +12,15 @@ from pika import BlockingConnection, URLParameters
 
 from headrace.core.errors import BrokerUnavailable, ConnectionLost
 from headrace.core.times import SECOND
-from headrace.queues.names import LIVE_EXCHANGE, live_queues
+from headrace.queues.names import LIVE_EXCHANGE, SIGNAL_QUEUE, live_queues
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.publisher import CONNECT_SECONDS, RabbitLivePublisher
+from headrace.queues.rabbitmq.publisher import (
+    CONNECT_SECONDS,
+    ChannelKeeper,
+    LiveChannel,
+    RabbitLivePublisher,
+    RabbitPublisher,
+)
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from localstage.tcp_proxy import TcpProxy
@@ -31,13 +37,19 @@ from tests.worlds.ports import free_port
 QUEUE = live_queues()[0]
 
 
+def publisher_of(url: str, secrets: MemorySecrets, clock: FixedClock) -> RabbitLivePublisher:
+    return RabbitLivePublisher(ChannelKeeper(LiveChannel, settings(url), secrets), lambda: clock.now() / SECOND)
+
+
 class Live:
     """A publisher whose cool-downs end when the test advances the clock."""
 
     def __init__(self, url: str, secrets: MemorySecrets | None = None) -> None:
         self.clock = FixedClock(0)
         self.secrets = secrets or MemorySecrets({"arn": GUEST})
-        self.publisher = RabbitLivePublisher(settings(url), self.secrets, lambda: self.clock.now() / SECOND)
+        self.publisher = RabbitLivePublisher(
+            ChannelKeeper(LiveChannel, settings(url), self.secrets), lambda: self.clock.now() / SECOND
+        )
 
     def publish(self, *bodies: str) -> BrokerUnavailable | None:
         return self.publisher.publish([Outgoing(QUEUE, body.encode(), "c") for body in bodies])
@@ -50,13 +62,13 @@ def live(broker: Rabbit) -> Iterator[Live]:
     made.publisher.close()
 
 
-def taken(broker: Rabbit, count: int) -> list[str]:
+def taken(broker: Rabbit, count: int, queue: str = QUEUE) -> list[str]:
     """Wait until the live queue has ``count`` messages, and take them out."""
     connection = BlockingConnection(URLParameters(broker.url))
     channel = connection.channel()
     found: list[str] = []
     for _ in range(300):
-        while (got := channel.basic_get(QUEUE, auto_ack=True))[0] is not None:
+        while (got := channel.basic_get(queue, auto_ack=True))[0] is not None:
             found.append(got[2].decode())
         if len(found) >= count:
             break
@@ -128,7 +140,9 @@ def test_an_unavailable_broker_is_tried_once_per_cooldown(broker: Rabbit) -> Non
     assert live.secrets.reads == reads
     assert live.publisher._keeper.channel is None
     live.clock.advance(COOLDOWN_SECONDS)
-    live.publisher = RabbitLivePublisher(settings(broker.url), live.secrets, lambda: live.clock.now() / SECOND)
+    live.publisher = RabbitLivePublisher(
+        ChannelKeeper(LiveChannel, settings(broker.url), live.secrets), lambda: live.clock.now() / SECOND
+    )
     assert live.publish("2") is None
     assert taken(broker, 1) == ["2"]
     live.publisher.close()
@@ -204,3 +218,19 @@ def test_reading_the_secret_does_not_count_as_connection_time(broker: Rabbit) ->
 
 def test_an_unreadable_secret_is_a_failed_publish_without_an_exception(broker: Rabbit) -> None:
     assert isinstance(Live(broker.url, MemorySecrets({})).publish("1"), ConnectionLost)
+
+
+def test_signals_use_the_connection_of_events_and_their_confirms_settle_nothing(broker: Rabbit) -> None:
+    events = RabbitPublisher(settings(broker.url), MemorySecrets({"arn": GUEST}))
+    signals = events.live_publisher()
+    event = Outgoing("persist.chat.0", b"event", "c")
+
+    assert signals.publish([Outgoing(SIGNAL_QUEUE, b"1", "c"), Outgoing("live.99", b"no queue", "c")]) is None
+    link = events._keeper.channel
+    assert events.publish([event, event]) == [None, None]
+    assert signals.publish([Outgoing(SIGNAL_QUEUE, b"2", "c")]) is None
+    assert events.publish([event, Outgoing("persist.chat.99", b"no queue", "c")])[0] is None
+
+    assert taken(broker, 2, SIGNAL_QUEUE) == ["1", "2"]
+    assert events._keeper.channel is link
+    events.close()

@@ -64,6 +64,7 @@ def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, 
         "exchange headrace.live",
         "queue live.0",
         "queue live.1",
+        "queue live.signals",
     ]
     assert channel.basic_get("persist.chat.1")[2] == b"kept"
 
@@ -127,8 +128,8 @@ def test_queues_that_no_mapping_reads_are_named(vhost: str, channel: BlockingCha
     channel.basic_consume("persist.chat.1", lambda *_: None)
     channel.basic_consume("live.0", lambda *_: None)
 
-    assert first.unread == ["persist.chat.0", "persist.chat.1", "live.0", "live.1"]
-    assert declare(settings(vhost), SECRETS).unread == ["persist.chat.0", "live.1"]
+    assert first.unread == ["persist.chat.0", "persist.chat.1", "live.0", "live.1", "live.signals"]
+    assert declare(settings(vhost), SECRETS).unread == ["persist.chat.0", "live.1", "live.signals"]
 
 
 def test_a_queue_without_at_least_once_dead_lettering_is_reported(vhost: str, channel: BlockingChannel) -> None:

@@ -15,10 +15,10 @@ from headrace.bootstrap import operations
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.queues.names import LIVE_EXCHANGE, PARKED_EXCHANGE, PARKED_QUEUE, PERSIST_EXCHANGE
 from headrace.queues.ports import Outgoing
-from headrace.queues.rabbitmq.publisher import RabbitLivePublisher, RabbitPublisher
+from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import queue_depths
 from headrace.queues.rabbitmq.users import ensure_users
-from headrace.runtime.settings import BrokerSettings, BrokerUsersSettings
+from headrace.runtime.settings import BrokerUsersSettings
 from tests.contract.rabbit import GUEST, QUEUES, Rabbit, drain, outgoing
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
@@ -92,19 +92,17 @@ def accepts(rabbit: Rabbit, username: str, password: str = PASSWORD) -> bool:
 
 def test_the_publisher_publishes_events_and_live_copies(rabbit: Rabbit, secrets: MemorySecrets) -> None:
     publisher = publisher_of(rabbit, secrets)
-    live = RabbitLivePublisher(
-        BrokerSettings(broker_endpoints=(rabbit.url,), broker_secret_arn="publisher", persist_queues=QUEUES),
-        MemorySecrets(secrets.values),
-    )
+    live = publisher.live_publisher()
 
     assert publisher.publish([outgoing("1"), outgoing("2", queue=3)]) == [None, None]
-    assert live.publish([Outgoing("live.0", b"copy", "c-1")]) is None
+    assert live.publish([Outgoing("live.0", b"copy", "c-1"), Outgoing("live.signals", b"signal", "c-1")]) is None
 
     assert drain(rabbit.url) == [b"1", b"2"]
     with connected(rabbit, CONSUMER) as channel:
-        assert next(body for _, _, body in channel.consume("live.0", auto_ack=True, inactivity_timeout=4)) == b"copy"
+        for queue, sent in (("live.0", b"copy"), ("live.signals", b"signal")):
+            assert next(body for _, _, body in channel.consume(queue, auto_ack=True, inactivity_timeout=4)) == sent
+            channel.cancel()
     publisher.close()
-    live.close()
 
 
 ANYTHING_ELSE: dict[str, Callable[[BlockingChannel], object]] = {

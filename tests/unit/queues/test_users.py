@@ -200,6 +200,8 @@ OTHERS = [
     "my.persist.0",
     "persist.0.parked",
     "live-0",
+    "live.x",
+    "live.signals.0",
 ]
 
 

@@ -96,7 +96,7 @@ def test_functions_and_mappings_log_in_to_the_broker_as_their_user(template_stac
         for function in functions:
             assert template_stack.value_of(function, "BROKER_SECRET_ARN") == {"Ref": secret}
     mappings = [one for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values() if "Queues" in one]
-    assert len(mappings) == 8
+    assert len(mappings) == 9
     for mapping in mappings:
         assert mapping["SourceAccessConfigurations"][0] == {
             "Type": "BASIC_AUTH",

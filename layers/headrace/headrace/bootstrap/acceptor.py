@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import breaker_status, clock, impatient, rate_limiter, retry_lane, secrets
@@ -19,11 +20,18 @@ from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.resorts import SeasonGate
 
+if TYPE_CHECKING:
+    from headrace.streams.chat.live.frames import Sending
+
 
 @functools.cache
-def frame_acceptor() -> Acceptor:
-    """Accepts the events of WebSocket frames, which are messages."""
-    return acceptor({"chat": room_gate()}, rate_limiter())
+def frame_sending() -> Sending:
+    """Accepts the messages of WebSocket frames, and passes signals on."""
+    # Imported here: functions of the HTTP API need none of it.
+    from headrace.streams.chat.live.frames import Sending
+
+    gate = room_gate()
+    return Sending(acceptor({"chat": gate}, rate_limiter()), gate, publisher().live_publisher())
 
 
 @functools.cache
@@ -51,6 +59,11 @@ def acceptor(
     gates: Mapping[str, Gate], limiter: RateLimiter | None = None, hash_address: HashAddress = without_hash
 ) -> Acceptor:
     """Accepts events; ``gates``, by stream name, refuse events that their sender may not write."""
-    settings = BrokerSettings.read()
-    publisher = GuardedPublisher(RabbitPublisher(settings, secrets()), BreakerRule(), breaker_status().seen)
-    return Acceptor(publisher, retry_lane(), settings.persist_queues, clock(), gates, limiter, hash_address)
+    guarded, queues = GuardedPublisher(publisher(), BreakerRule(), breaker_status().seen), BrokerSettings.read()
+    return Acceptor(guarded, retry_lane(), queues.persist_queues, clock(), gates, limiter, hash_address)
+
+
+@functools.cache
+def publisher() -> RabbitPublisher:
+    """Has the environment's one connection to the broker."""
+    return RabbitPublisher(BrokerSettings.read(), secrets())

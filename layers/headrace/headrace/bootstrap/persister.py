@@ -79,9 +79,9 @@ def live_hook(log: RoomLog, store: Store) -> LiveHook:
 def live_publisher() -> LivePublisher:
     """Publishes to the live queues."""
     # Imported here: pika takes 10 ms of CPU, and only environments that publish live copies need it.
-    from headrace.queues.rabbitmq.publisher import RabbitLivePublisher
+    from headrace.queues.rabbitmq.publisher import ChannelKeeper, LiveChannel, RabbitLivePublisher
 
-    return RabbitLivePublisher(BrokerSettings.read(), secrets())
+    return RabbitLivePublisher(ChannelKeeper(LiveChannel, BrokerSettings.read(), secrets()))
 
 
 def ride_hook() -> RideHook:

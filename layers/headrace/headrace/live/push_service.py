@@ -2,6 +2,8 @@
 
 Best effort: no batch returns to its queue. After a failed push, the subscriber's next frame has ``missed``, so that the
 client reads the missing messages from history. Rooms with many listeners take turns (:mod:`headrace.live.turns`).
+
+Signals (:mod:`headrace.live.signals`) come from a queue of their own, and so to another environment than live copies.
 """
 
 from __future__ import annotations
@@ -11,13 +13,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import PoisonRecord, StoreUnavailable
 from headrace.live.connections import Connections, Subscription
 from headrace.live.frames import LiveCopy, frames, parse
+from headrace.live.signals import Signal, latest_by_room
+from headrace.live.signals import parse as parse_signal
 from headrace.live.turns import BATCH_SECONDS, Turns
+from headrace.queues.names import SIGNAL_QUEUE
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
 from headrace.runtime.observability import Meter, correlate_batch, report, report_unexpected
 from headrace.runtime.threads import Parallel
@@ -29,7 +34,10 @@ every batch waits for it."""
 REMEMBERED = 10_000
 """Late connections, and subscribers with missed messages, that an environment remembers."""
 READS_AT_ONCE = 8
+SIGNAL_SECONDS = 1.0
+"""How long a batch of signals may take: later ones are worth more."""
 
+T = TypeVar("T")
 Subscriber = tuple[str, str]
 """A room and a connection."""
 PushResult = Literal["sent", "gone", "late", "unsent", "refused"]
@@ -87,10 +95,14 @@ class PushService:
         """Push the live copies of a RabbitMQ event; ``invocation`` is Lambda's request id. Never raises."""
         meter = Meter()
         try:
-            raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
+            queues = event["rmqMessagesByQueue"].items()
+            raws = [record for queue, records in queues if not _has_signals(queue) for record in records]
+            signals = [record for queue, records in queues if _has_signals(queue) for record in records]
             copies = Counter(map(rabbit_correlation_id, raws))
-            correlate_batch(copies.keys(), invocation)
+            correlate_batch(copies.keys() | set(map(rabbit_correlation_id, signals)), invocation)
             self._push(_by_room(raws, meter), meter)
+            if signals:
+                self._push_signals(latest_by_room(_readable(parse_signal, signals, meter)), meter)
             for name, dimensions in list(meter.counts):
                 if name == "LivePushed":
                     meter.trace("copies", copies, **dict(dimensions))
@@ -116,6 +128,27 @@ class PushService:
                 self._turns.wait(each.news)
         self._record(results, meter)
         self._forget(subscriber for subscriber, result in results.items() if result == "gone")
+
+    def _push_signals(self, rooms: Mapping[str, Sequence[Signal]], meter: Meter) -> None:
+        """Push signals, in rooms with few listeners first. A connection that is late, or rests, misses them."""
+        now, sends = self._clock(), list[tuple[str, Push]]()
+        read = zip(rooms.items(), self._subscriptions(list(rooms), meter), strict=True)
+        for (room_id, signals), subscriptions in sorted(read, key=lambda each: len(each[1] or ())):
+            for one in subscriptions or ():
+                if self._late.get(one.connection_id, (0, now))[1] > now:
+                    continue
+                frames = [each.frame for each in signals if _may_get(one, each)]
+                if frames:
+                    sends.append((room_id, Push(one.connection_id, frames)))
+        results = self._pusher.deliver([push for _, push in sends], SIGNAL_SECONDS)
+        subscribers = [(room_id, push.connection_id) for room_id, push in sends]
+        for (_, connection_id), result in zip(subscribers, results, strict=True):
+            meter.count("SignalsPushed", verdict=result)
+            if result == "sent":
+                self._late.pop(connection_id, None)
+            elif result in ("late", "refused"):
+                self._rest(connection_id)
+        self._forget(each for each, result in zip(subscribers, results, strict=True) if result == "gone")
 
     def _audiences(self, rooms: Mapping[str, LiveCopy], meter: Meter) -> list[_Audience]:
         """The rooms with their listeners, those with the fewest first; without rooms that cannot be read."""
@@ -212,15 +245,29 @@ class PushService:
 def _by_room(records: Iterable[Mapping[str, Any]], meter: Meter) -> dict[str, LiveCopy]:
     """What is new by room in RabbitMQ records, in their order."""
     rooms: dict[str, LiveCopy] = {}
-    for record in records:
-        try:
-            copy = parse(rabbit_body(record))
-        except (PoisonRecord, ValueError):
-            meter.count("LiveUnreadable")
-            report("live push", "a live copy cannot be read")
-            continue
+    for copy in _readable(parse, records, meter):
         rooms.setdefault(copy.room_id, LiveCopy(copy.room_id)).add(copy)
     return rooms
+
+
+def _readable(read: Callable[[bytes], T], records: Iterable[Mapping[str, Any]], meter: Meter) -> Iterable[T]:
+    for record in records:
+        try:
+            yield read(rabbit_body(record))
+        except (PoisonRecord, ValueError):
+            meter.count("LiveUnreadable")
+            report("live push", "a live copy or a signal cannot be read")
+
+
+def _has_signals(queue: str) -> bool:
+    """Whether an event's name of a queue, such as ``live.0::/``, is that of signals."""
+    return queue.partition("::")[0] == SIGNAL_QUEUE
+
+
+def _may_get(subscription: Subscription, signal: Signal) -> bool:
+    """Whether a subscriber may read what was sent then, and did not send it."""
+    is_readable = subscription.since is None or signal.timestamp >= subscription.since
+    return is_readable and subscription.connection_id != signal.connection_id
 
 
 def _is_overloaded(room_id: str, served: Counter[str], late: Counter[str]) -> bool:

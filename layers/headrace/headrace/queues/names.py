@@ -11,7 +11,9 @@ PARKED_EXCHANGE = "headrace.parked"
 PARKED_QUEUE = "parked"
 LIVE_EXCHANGE = "headrace.live"
 LIVE_QUEUES = 2
-"""Constant: each live queue has an event source mapping in the template (PushLive)."""
+"""Constant: each queue of live copies has an event source mapping in the template (PushLive)."""
+SIGNAL_QUEUE = "live.signals"
+"""The queue of all signals. No number of them takes the place of live copies, or makes these wait."""
 
 
 Groups = Mapping[str, int]
@@ -37,10 +39,14 @@ def persist_queues(groups: Groups) -> list[str]:
 
 
 def live_queue(room_id: str) -> str:
-    """The live queue of a room, which is also its routing key: one per room, which preserves the room's order."""
-    return live_queues()[zlib.crc32(room_id.encode()) % LIVE_QUEUES]
+    """The queue of a room's live copies, which is also its routing key: one per room, which preserves the order."""
+    return _live_queue(zlib.crc32(room_id.encode()) % LIVE_QUEUES)
 
 
 def live_queues() -> list[str]:
-    """The names of all live queues."""
-    return [f"live.{number}" for number in range(LIVE_QUEUES)]
+    """The names of all live queues: those of live copies, and that of signals."""
+    return [*map(_live_queue, range(LIVE_QUEUES)), SIGNAL_QUEUE]
+
+
+def _live_queue(number: int) -> str:
+    return f"live.{number}"

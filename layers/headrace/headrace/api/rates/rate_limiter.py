@@ -44,18 +44,20 @@ SENDERS = 10_000
 """Senders that an environment remembers; far more than it can serve in a window."""
 SENDERS_PER_EXCHANGE = 500
 
-Kind = Literal["events", "reads", "changes", "members", "rooms", "connections"]
-"""What a limit counts: events; requests that read or follow; own changes; changes of other users' memberships; rooms
-created; connections opened."""
+Kind = Literal["events", "signals", "reads", "changes", "members", "rooms", "connections"]
+"""What a limit counts: events; signals; requests that read or follow; own changes; changes of other users' memberships;
+rooms created; connections opened."""
 
-PERCENT: dict[Kind, int] = {"reads": 100, "changes": 10, "connections": 5, "members": 1, "rooms": 1}
+PERCENT: dict[Kind, int] = {"reads": 100, "signals": 10, "changes": 10, "connections": 5, "members": 1, "rooms": 1}
 """What a caller may send of a kind, in percent of the setting ``REQUEST_RATE``, and at least one per second.
 
-A change writes several rows and publishes a message. A connection costs two invocations, and copies of all messages in
-its rooms. Memberships of others and new rooms are rare by hand, and are how a spammer reaches other users.
+A signal is pushed to every subscriber of its room. A change writes several rows and publishes a message. A connection
+costs two invocations, and copies of all messages in its rooms. Memberships of others and new rooms are rare by hand,
+and are how a spammer reaches other users.
 """
 _COUNTED: dict[Kind, str] = {
     "events": "events",
+    "signals": "signals",
     "reads": "reads",
     "changes": "changes",
     "members": "changes of other members",
@@ -124,6 +126,7 @@ class RouteLimit:
 
 
 READS = RouteLimit("reads")
+SIGNALS = RouteLimit("signals")
 CHANGES = RouteLimit("changes")
 MEMBERS = RouteLimit("changes", of_others="members")
 """The limit of joins and leaves; a caller's own count as changes."""

@@ -17,8 +17,15 @@ from pika.connection import Parameters
 from pika.frame import Method
 from pika.spec import Basic
 
-from headrace.core.errors import BrokerUnavailable, PublisherBlocked, PublishNacked, PublishReturned, PublishUnconfirmed
-from headrace.queues.names import PERSIST_EXCHANGE
+from headrace.core.errors import (
+    BrokerUnavailable,
+    ConnectionLost,
+    PublisherBlocked,
+    PublishNacked,
+    PublishReturned,
+    PublishUnconfirmed,
+)
+from headrace.queues.names import LIVE_EXCHANGE, PERSIST_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.connection import BlockingSocketConnection
 from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error
@@ -29,10 +36,6 @@ logging.getLogger("pika").setLevel(logging.CRITICAL)
 
 class ConfirmChannel:
     """A connection with one channel. Create it by :meth:`open`, and :meth:`drop` it when it is not ``trusted``."""
-
-    exchange = PERSIST_EXCHANGE
-    mandatory = True
-    delivery_mode = DeliveryMode.Persistent
 
     def __init__(self) -> None:
         self._connection: Any = None
@@ -128,16 +131,42 @@ class ConfirmChannel:
             self._outcomes[index] = self._why_unsettled()
         return self._outcomes
 
+    def cast(self, messages: Sequence[Outgoing], deadline: float) -> None:
+        """Write live copies or signals, and wait until they are sent. The broker drops one whose queue does not exist.
+
+        Raises:
+            PublisherBlocked: the broker accepts nothing from publishers now; nothing was written.
+            ConnectionLost: the connection was lost, or they were not sent before ``deadline`` (monotonic).
+        """
+        if self._blocked:
+            raise _blocked()
+        try:
+            for message in messages:
+                # Its confirm, if the channel has confirms, settles nothing: as a late one of an earlier publish.
+                self._send(message, LIVE_EXCHANGE, mandatory=False, mode=DeliveryMode.Transient)
+            self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
+        except PIKA_ERRORS as error:
+            raise broker_error(error) from error
+        if self._error is not None or self._connection.unsent:
+            raise ConnectionLost("the broker does not take live copies")
+
     @property
     def _stopped(self) -> bool:
         return self._error is not None or self._blocked
 
-    def _send(self, message: Outgoing) -> None:
+    def _send(
+        self,
+        message: Outgoing,
+        exchange: str = PERSIST_EXCHANGE,
+        *,
+        mandatory: bool = True,
+        mode: DeliveryMode = DeliveryMode.Persistent,
+    ) -> None:
         self._tag += 1
         channel = self._channel.channel_number
         # pika's encoder would build all of it for each message, which takes longer than the rest of a publish.
-        method = _publish_method(channel, self.exchange, message.routing_key, self.mandatory)
-        properties = _first_properties(self.delivery_mode) + _short(message.correlation_id) + _short(str(self._tag))
+        method = _publish_method(channel, exchange, message.routing_key, mandatory)
+        properties = _first_properties(mode) + _short(message.correlation_id) + _short(str(self._tag))
         self._connection.write(channel, method, properties, message.body)
 
     def _on_returned(self, _channel: Any, _method: Any, properties: Any, _body: bytes) -> None:

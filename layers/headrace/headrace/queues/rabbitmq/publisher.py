@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from pika import DeliveryMode
-
 from headrace.core.errors import (
     BrokerUnavailable,
     ConfigurationError,
@@ -22,7 +20,6 @@ from headrace.core.errors import (
     PublishUnconfirmed,
     SecretsUnavailable,
 )
-from headrace.queues.names import LIVE_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing, Publisher
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, endpoints, with_credentials
@@ -88,6 +85,10 @@ class RabbitPublisher:
         self._budget = budget
         self._keeper = ChannelKeeper(ConfirmChannel, settings, secrets)
         self.confirm_seconds = 0.0
+
+    def live_publisher(self) -> RabbitLivePublisher:
+        """A publisher to the other exchange, over the same connection: the broker has a limit of connections."""
+        return RabbitLivePublisher(self._keeper)
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         outcomes: list[Outcome] = [_NOT_SENT] * len(messages)
@@ -166,10 +167,8 @@ SEND_SECONDS = 0.1
 class RabbitLivePublisher:
     """A :class:`~headrace.queues.ports.LivePublisher` on RabbitMQ. Not thread-safe."""
 
-    def __init__(
-        self, settings: BrokerSettings, secrets: Secrets, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._keeper = ChannelKeeper(LiveChannel, settings, secrets)
+    def __init__(self, keeper: ChannelKeeper[Any], monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._keeper = keeper
         self._cooldown = Cooldown(monotonic)
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
@@ -193,30 +192,8 @@ class RabbitLivePublisher:
 
 
 class LiveChannel(ConfirmChannel):
-    """A channel without confirms: the broker drops a message whose queue does not exist."""
-
-    exchange = LIVE_EXCHANGE
-    mandatory = False
-    delivery_mode = DeliveryMode.Transient
+    """A channel without confirms."""
 
     def _on_channel(self, channel: Any) -> None:
         channel.add_on_close_callback(self._on_closed)
         self._ready = True
-
-    def cast(self, messages: Sequence[Outgoing], deadline: float) -> None:
-        """Write ``messages``, and wait until they are sent.
-
-        Raises:
-            PublisherBlocked: the broker accepts nothing from publishers now; nothing was written.
-            ConnectionLost: the connection was lost, or they were not sent before ``deadline`` (monotonic).
-        """
-        if self._blocked:
-            raise PublisherBlocked("the broker takes no messages now")
-        try:
-            for message in messages:
-                self._send(message)
-            self._turn_until(lambda: self._error is not None or not self._connection.unsent, deadline)
-        except PIKA_ERRORS as error:
-            raise broker_error(error) from error
-        if self._error is not None or self._connection.unsent:
-            raise ConnectionLost("the broker does not take live copies")

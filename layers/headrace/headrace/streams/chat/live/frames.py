@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -12,11 +13,22 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import to_body
 from headrace.core.json import Encoded, encode
+from headrace.queues.ports import LivePublisher
+from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.stream import CHAT, Acceptor, MessageItem
 
 BATCH_LIMIT = 100
 
 FrameRequest = Request[None, None, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What the frames that send use: ``acceptor`` takes messages, ``gate`` and ``live`` signals."""
+
+    acceptor: Acceptor
+    gate: RoomGate
+    live: LivePublisher
 
 
 class Answer(TypedDict):
@@ -69,9 +81,9 @@ class Messages(TypedDict):
     items: list[MessageItem]
 
 
-def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
+def send_message(services: Sending, request: FrameRequest) -> dict[str, Any]:
     """Send one message; its fields are those of the frame."""
-    (result,) = acceptor.accept(
+    (result,) = services.acceptor.accept(
         CHAT, request.caller, [own_fields(request.content)], request.correlation_id, request.meter
     )
     if result.error is not None:
@@ -79,10 +91,10 @@ def send_message(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
     return {"type": "ack", **result.to_body()}
 
 
-def send_batch(acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
+def send_batch(services: Sending, request: FrameRequest) -> dict[str, Any]:
     """Send up to 100 messages in one frame, with one result for each, in the order sent."""
     events = event_list(request.content, BATCH_LIMIT, HEAD_FIELDS)
-    results = acceptor.accept(CHAT, request.caller, events, request.correlation_id, request.meter)
+    results = services.acceptor.accept(CHAT, request.caller, events, request.correlation_id, request.meter)
     bodies = [result.to_body() for result in results]
     encoded = encode(bodies)
     if len(encoded.encode()) > responses.FRAME_BYTES - responses.HEAD_BYTES:
@@ -94,7 +106,7 @@ def _without_details(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, "error": {**result["error"], "details": []}} if "error" in result else result
 
 
-def ping(_acceptor: Acceptor, request: FrameRequest) -> dict[str, Any]:
+def ping(_services: Sending, request: FrameRequest) -> dict[str, Any]:
     """Get the server's time."""
     return {
         "type": "pong",

@@ -83,12 +83,33 @@ class RoomGate:
                 each.event[UNCHECKED] = at
         return [refusal(rights.get(each.event["roomId"], ALWAYS), each) for each in events]
 
+    def check(self, caller: Caller, room_id: str, now: int) -> None:
+        """Check that ``caller`` may write to an existing room at ``now`` (microseconds).
+
+        Raises:
+            Forbidden, NotFound: not so.
+            StoreUnavailable: unknown now.
+        """
+        trusted, at = caller.has(EVENTS_WRITE), times.iso(now)
+        if not self._needs_check(room_id, trusted):
+            return
+        intervals = self._rights(caller, [room_id], trusted, at, creates=False)[room_id]
+        if intervals is None:
+            raise StoreUnavailable("whether you may write in this room cannot be checked now")
+        if (error := _refused_now(intervals, room_id)) is not None:
+            raise error
+
     def _needs_check(self, room_id: str, trusted: bool) -> bool:
         room = self._rooms.cached(room_id)
         return room is None or (room.kind == MEMBERS and not trusted)
 
-    def _rights(self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str) -> dict[str, Intervals | None]:
-        """The membership intervals of ``caller`` in each room; ``None``: they could not be read."""
+    def _rights(
+        self, caller: Caller, room_ids: Sequence[str], trusted: bool, at: str, *, creates: bool = True
+    ) -> dict[str, Intervals | None]:
+        """The membership intervals of ``caller`` in each room; ``None``: they could not be read.
+
+        With ``creates``, a room that is missing is created where the caller's message may do so.
+        """
         # A trusted sender may write to any room; its rooms are read only to create missing ones.
         rights: dict[str, Intervals | None] = dict.fromkeys(room_ids, ALWAYS if trusted else None)
         deadline = self._monotonic() + CHECK_SECONDS
@@ -99,7 +120,7 @@ class RoomGate:
             direct = [] if trusted else [room_id for room_id in room_ids if keys.is_reserved_room(room_id)]
             members = [(caller.subject, room_id) for room_id in direct]
             for room_id, room in self._rooms.get_many([each for each in room_ids if each not in direct]).items():
-                if room is None and not may_create(room_id, trusted or self._by_first_message):
+                if room is None and not (creates and may_create(room_id, trusted or self._by_first_message)):
                     rights[room_id] = MISSING
                 elif room is None and self._monotonic() < deadline:
                     room = self._rooms.create(Room(room_id, OPEN, GROUP, at, caller.subject))
@@ -113,7 +134,7 @@ class RoomGate:
         except StoreUnavailable as error:
             if not isinstance(error, StoreThrottled):
                 self._cooldown.start()
-            report(type(error).__name__, f"rights are checked before storing: {error.message}")
+            report(type(error).__name__, f"rights cannot be checked now: {error.message}")
         return rights
 
 
@@ -130,11 +151,9 @@ def refusal(intervals: Intervals | None, message: ValidatedEvent) -> UserError |
     """
     if intervals is None or intervals is ALWAYS:
         return None
-    room_id, sent = message.event["roomId"], message.event["timestamp"]
-    if intervals is MISSING:
-        return no_room(room_id)
-    if not intervals or intervals[-1].left_at is not None:
-        return not_in_room(room_id)
+    if (error := _refused_now(intervals, message.event["roomId"])) is not None:
+        return error
+    sent = message.event["timestamp"]
     timestamp = time_in_room(intervals, sent)
     if timestamp is None:
         allowed = "a time at which you were in this room"
@@ -142,6 +161,12 @@ def refusal(intervals: Intervals | None, message: ValidatedEvent) -> UserError |
         return Forbidden(details=[FieldError("timestamp", text, sent, allowed)])
     message.event["timestamp"] = message.receipt["timestamp"] = timestamp
     return None
+
+
+def _refused_now(intervals: Intervals, room_id: str) -> UserError | None:
+    if intervals is MISSING:
+        return no_room(room_id)
+    return not_in_room(room_id) if not intervals or intervals[-1].left_at is not None else None
 
 
 def time_in_room(intervals: Sequence[Interval], timestamp: str) -> str | None:

@@ -1,0 +1,87 @@
+"""The frame that sends a signal, and the frame that subscribers get of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
+
+from headrace.api.params import Params
+from headrace.api.router import Request
+from headrace.core import keys, times
+from headrace.core.fields import Id, Name, Text, accepts
+from headrace.live.signals import to_copy
+from headrace.queues.names import SIGNAL_QUEUE
+from headrace.queues.ports import Outgoing
+from headrace.streams.chat.live.frames import Answer, Sending
+
+DATA_BYTES = 1024
+
+
+def _bounded(value: str) -> str:
+    if len(value.encode()) > DATA_BYTES:
+        raise PydanticCustomError("too_long", "is longer than 1024 bytes")
+    return value
+
+
+class SignalFrame(Params):
+    """A signal as a client sends it."""
+
+    unknown = "is not a field of this action"
+
+    room_id: Id = Field(description=keys.ID_FORM)
+    name: Name = Field(description=f"what it says, such as typing: {keys.STORED_ID_FORM}")
+    data: Annotated[Text, AfterValidator(_bounded), accepts(maxLength=DATA_BYTES)] = Field(
+        default="", description="a text of at most 1024 bytes in UTF-8"
+    )
+
+
+class SignalSent(Answer, TypedDict):
+    """The broker was sent the signal. It is not stored, and whether it reaches anyone is unknown."""
+
+    type: Literal["signalSent"]
+    roomId: str
+
+
+class Signal(TypedDict):
+    """A signal of another connection in a room that you follow, pushed after ``subscribe``. No history has it.
+
+    `timestamp` is when it was sent. Of several signals with one `name` and one sender, you may get the latest only.
+    """
+
+    type: Literal["signal"]
+    roomId: str
+    userId: str
+    username: str
+    name: str
+    data: str
+    timestamp: str
+
+
+def send_signal(services: Sending, request: Request[None, None, SignalFrame]) -> dict[str, Any]:
+    """Push a short text, such as "typing", to those who follow a room now, and never store it.
+
+    Who may write in the room may send it; the room must exist. Do not send a signal again: a later one says more.
+
+    Raises:
+        Forbidden, NotFound: the caller may not write in the room, or there is none.
+        Unavailable: the right could not be checked, or the broker takes nothing now.
+    """
+    sent, caller = request.body, request.caller
+    services.gate.check(caller, sent.room_id, request.now)
+    frame = {
+        "type": "signal",
+        "roomId": sent.room_id,
+        "userId": caller.subject,
+        "username": caller.username,
+        "name": sent.name,
+        "data": sent.data,
+        "timestamp": times.iso(request.now),
+    }
+    body = to_copy(request.event["requestContext"]["connectionId"], frame)
+    failure = services.live.publish([Outgoing(SIGNAL_QUEUE, body, request.correlation_id)])
+    if failure is not None:
+        raise failure
+    return {"type": "signalSent", "roomId": sent.room_id}

@@ -1,0 +1,156 @@
+"""Signals: who may send them, how large they may be, and what they leave behind, which is nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.api.rates.rate_limiter import RateLimiter
+from headrace.core.errors import mapping_of
+from headrace.delivery.acceptor import Acceptor
+from headrace.live.signals import parse
+from headrace.queues.names import SIGNAL_QUEUE
+from headrace.runtime.observability import Meter
+from headrace.runtime.settings import RateSettings
+from headrace.streams.chat.stream import CHAT
+from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld, caller
+from tests.worlds.senders import CLOCK, NOW
+from tests.worlds.write_path import QUEUES, WritePath, frame_event
+
+
+@pytest.fixture
+def world() -> RoomWorld:
+    found = RoomWorld()
+    found.ok("alice", "PUT", "kitchen", GROUP)
+    found.bring("alice", "kitchen", "bob")
+    found.ok("alice", "PUT", "hall", OPEN)
+    found.write_path.gate = found.gate
+    return found
+
+
+def send(write_path: WritePath, user: str = "alice", scope: str = "chat:write", **frame: Any) -> dict[str, Any]:
+    body = {"action": "sendSignal", "requestId": "7", "roomId": "kitchen", "name": "typing", **frame}
+    answer = write_path.frame("sendSignal", frame_event(body, subject=user, scope=scope))
+    return dict(json.loads(answer["body"]))
+
+
+def code(answer: dict[str, Any]) -> str:
+    return str(answer["error"]["code"] if "error" in answer else answer["type"])
+
+
+def test_a_signal_goes_to_its_own_live_queue_and_is_accepted_by_no_lane(world: RoomWorld) -> None:
+    write_path = world.write_path
+    stored = len(write_path.broker.bodies())
+
+    answer = send(write_path, data="…")
+
+    assert answer == {"type": "signalSent", "requestId": "7", "roomId": "kitchen", "correlationId": "r-1"}
+    (copy,) = write_path.live.sent
+    signal = parse(copy.body)
+    assert (copy.routing_key, copy.correlation_id, signal.connection_id) == (SIGNAL_QUEUE, "r-1", "c-1")
+    assert json.loads(signal.frame) == {
+        "type": "signal",
+        "roomId": "kitchen",
+        "userId": "alice",
+        "username": "Alice",
+        "name": "typing",
+        "data": "…",
+        "timestamp": NOW,
+    }
+    assert (len(write_path.broker.bodies()), write_path.retry.records) == (stored, [])
+
+
+def test_a_signal_is_refused_to_whom_a_message_is_refused(world: RoomWorld) -> None:
+    """Members of a room, the two users of a direct room until one blocks the other, and all users of an open room."""
+    direct = world.ok("alice", "PUT", "alice/direct/bob")["roomId"]
+    acceptor = Acceptor(world.write_path.broker, world.write_path.retry, QUEUES, world.clock, {"chat": world.gate})
+
+    def fates() -> dict[tuple[str, str], str]:
+        found = {}
+        for user in ("alice", "bob", "carol"):
+            for room in ("kitchen", "hall", direct):
+                (result,) = acceptor.accept(CHAT, caller(user), [{"roomId": room, "message": "x"}], "c-1", Meter())
+                found[user, room] = code(send(world.write_path, user, roomId=room))
+                assert found[user, room] == (mapping_of(result.error).code if result.error else "signalSent"), (
+                    user,
+                    room,
+                )
+        return found
+
+    before = fates()
+    assert {pair for pair, fate in before.items() if fate == "forbidden"} == {("carol", "kitchen"), ("carol", direct)}
+    world.clock.advance(1)
+    world.ok("alice", "DELETE", "kitchen/members/bob")
+    world.ok("bob", "PUT", "bob/blocked/alice")
+    after = fates()
+    assert {pair for pair, fate in after.items() if fate != before[pair]} == {("bob", "kitchen"), ("bob", direct)}
+
+
+@pytest.mark.parametrize("scope", ["chat:write", TRUSTED])
+def test_a_signal_creates_no_room(world: RoomWorld, scope: str) -> None:
+    assert code(send(world.write_path, scope=scope, roomId="nowhere")) == "not_found"
+
+    assert world.rooms.get("nowhere") is None
+
+
+def test_a_right_that_cannot_be_checked_refuses_the_signal(world: RoomWorld) -> None:
+    """A message is checked before it is stored, but nothing checks a signal later."""
+    world.rooms.down = world.memberships.down = True
+
+    assert code(send(world.write_path)) == "unavailable"
+    assert world.write_path.live.sent == []
+
+
+def test_an_unavailable_broker_is_an_error_and_nothing_is_kept(world: RoomWorld) -> None:
+    world.write_path.live.down = True
+
+    assert code(send(world.write_path)) == "unavailable"
+    assert world.write_path.retry.records == []
+
+
+@pytest.mark.parametrize(
+    ("frame", "field"),
+    [
+        ({"data": "x" * 1025}, "data"),
+        ({"data": "\U0001f600" * 257}, "data"),
+        ({"data": {"x": 1}}, "data"),
+        ({"name": ""}, "name"),
+        ({"name": "x" * 129}, "name"),
+        ({"name": None}, "name"),
+        ({"roomId": "a#b"}, "roomId"),
+        ({"message": "hello"}, "message"),
+        ({"userId": "bob"}, "userId"),
+    ],
+)
+def test_a_signal_of_another_form_is_refused_by_field(world: RoomWorld, frame: dict[str, Any], field: str) -> None:
+    answer = send(world.write_path, **frame)
+
+    assert (code(answer), answer["error"]["details"][0]["field"]) == ("invalid_request", field)
+    assert world.write_path.live.sent == []
+
+
+def test_a_signal_may_have_1024_bytes(world: RoomWorld) -> None:
+    assert code(send(world.write_path, data="\U0001f600" * 256)) == "signalSent"
+
+
+def test_signals_and_messages_use_up_different_rates(world: RoomWorld) -> None:
+    """At 10% of the rate of requests: 2 signals/s are 10 in 5 s."""
+    rates = RateSettings(event_rate=2, request_rate=20)
+    write_path = WritePath(RateLimiter(rates, None, lambda: CLOCK.now() / 1e6))
+    write_path.gate = world.gate
+
+    assert [code(send(write_path)) for _ in range(11)] == ["signalSent"] * 10 + ["rate_limited"]
+    body = {"roomId": "kitchen", "message": "hello"}
+    answers = [json.loads(write_path.frame("sendMessage", frame_event(body))["body"]) for _ in range(11)]
+    assert [code(each) for each in answers] == ["ack"] * 10 + ["rate_limited"]
+
+
+def test_no_text_of_a_signal_is_logged(world: RoomWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write_path.live.down = True
+
+    send(world.write_path, data="our secret")
+    send(world.write_path, data="our secret", roomId="#")
+
+    assert "our secret" not in capsys.readouterr().out
