@@ -86,8 +86,7 @@ class ConfirmChannel:
     def _on_channel(self, channel: Any) -> None:
         channel.add_on_close_callback(self._on_closed)
         channel.add_on_return_callback(self._on_returned)
-        # Confirms come from the connection.
-        channel.confirm_delivery(lambda _frame: None, callback=self._on_confirming)
+        channel.confirm_delivery(lambda frame: self._on_settled(frame.method), callback=self._on_confirming)
 
     def _on_confirming(self, _frame: Any) -> None:
         self._ready = True

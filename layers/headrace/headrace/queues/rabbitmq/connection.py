@@ -29,6 +29,9 @@ _BUSY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 _FRAME = struct.Struct(">BHI")
 _HEADER = struct.Struct(">HxxQ")
+_ACK = struct.Struct(">11sQ?B")
+_ACK_START = Method(1, Basic.Ack()).marshal()[:11]
+"""How the frame of a confirm begins, of a connection's first channel."""
 
 
 def _frame(kind: int, channel: int, payload: bytes) -> bytes:
@@ -45,7 +48,8 @@ class Timer(NamedTuple):
 class BlockingSocketConnection(Connection):
     """A connection to ``endpoint``. Its socket opens in the constructor, before ``deadline`` (monotonic).
 
-    ``on_open`` and ``on_closed`` are called from :meth:`receive`, and ``on_settled`` with each confirm.
+    ``on_open`` and ``on_closed`` are called from :meth:`receive`, and so is ``on_settled`` with a confirm that comes
+    alone. Others reach the callbacks of pika's channel.
 
     Raises:
         OSError: no answer before ``deadline``, or the TLS handshake failed.
@@ -147,9 +151,18 @@ class BlockingSocketConnection(Connection):
             if not data:
                 self._lose(StreamLostError("Transport indicated EOF"))
                 return
-            self._on_data_available(data)  # type: ignore[attr-defined]
+            self._process(data)
             # poll() does not see bytes that TLS has read and buffered.
             more = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
+
+    def _process(self, data: bytes) -> None:
+        # Most often it is one confirm, which takes a tenth of the time without pika's registry of callbacks.
+        if len(data) == _ACK.size and data.startswith(_ACK_START) and not self._frame_buffer:  # type: ignore[attr-defined]
+            _, tag, multiple, _ = _ACK.unpack(data)
+            self.bytes_received += len(data)  # type: ignore[attr-defined]
+            self._on_settled(Basic.Ack(tag, multiple))
+        else:
+            self._on_data_available(data)  # type: ignore[attr-defined]
 
     def _lose(self, error: Exception | None) -> None:
         """End the connection; without ``error``, pika knows the reason."""
@@ -158,13 +171,6 @@ class BlockingSocketConnection(Connection):
         self._ended = False
         self.let_go()
         self._on_stream_terminated(error)  # type: ignore[attr-defined]
-
-    def _process_frame(self, frame_value: Any) -> None:
-        # pika looks through its callbacks three times, which takes longer than all else of a confirm.
-        if isinstance(frame_value, Method) and isinstance(frame_value.method, Basic.Ack | Basic.Nack):
-            self._on_settled(frame_value.method)
-        else:
-            super()._process_frame(frame_value)  # type: ignore[misc]
 
     def _adapter_emit_data(self, data: bytes) -> None:
         self._out += data
