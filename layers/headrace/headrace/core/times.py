@@ -122,7 +122,7 @@ def micros_of(canonical: str) -> int:
 
 def uuid7_micros(text: str) -> int | None:
     """The time in a UUIDv7 (milliseconds, as microseconds since the epoch), or ``None`` if ``text`` is not one."""
-    if len(text) != 36:
+    if len(text) != 36 or text[14] != "7":
         return None
     match = _UUID7.fullmatch(text)
     return int(match[1] + match[2], 16) * 1000 if match else None

@@ -16,7 +16,6 @@ count twice if the cache had received them. Until the next answer, no request wa
 
 from __future__ import annotations
 
-import functools
 import math
 import threading
 import time
@@ -179,7 +178,7 @@ class RateLimiter:
         if self._shared is not None:
             if self._has_answer and not is_share:
                 admitted -= self._over(self._shared, sender, window, admitted, now)
-            self._background.run(functools.partial(self._exchange_counts, self._shared))
+            self._background.run(self._exchange_active)
         if admitted == count:
             return admitted, None
         if window.resume_slot != resume_slot:
@@ -228,11 +227,12 @@ class RateLimiter:
             self._windows.move_to_end(sender)
         return window
 
-    def _exchange_counts(self, shared: SharedCounts) -> None:
+    def _exchange_active(self) -> None:
         with self._exchanging:
             with self._lock:
                 senders = list(self._active)[:SENDERS_PER_EXCHANGE]
-            self._exchange(shared, senders)
+            if self._shared is not None:
+                self._exchange(self._shared, senders)
 
     def _exchange(self, shared: SharedCounts, senders: Sequence[_Sender]) -> None:
         """Report the counts of ``senders``, and learn those of all environments. Only with ``_exchanging``."""

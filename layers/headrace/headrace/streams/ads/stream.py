@@ -53,7 +53,7 @@ USER_INDEX = Index(name="UserIndex", partition_key="userId", sort_key="timestamp
 
 
 def _spaceless(value: str) -> str:
-    if any(character.isspace() for character in value):
+    if value.split() != [value]:
         raise PydanticCustomError("invalid_key", "contains a space")
     return value
 
@@ -124,8 +124,7 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     click = _incoming(raw)
     clicked_at = choose_time(sender, ID_FIELD, click.click_id, click.clicked_at, "clickedAt")
     user_id = _user_id(click, sender)
-    derived = keys.derived_id("click", click.ad_id, user_id, click.ad_type, clicked_at)
-    click_id = click.click_id or derived[:DERIVED_ID_LENGTH]
+    click_id = click.click_id or _derived_id(click, user_id, clicked_at)
     tag = keys.sender_tag(sender.subject)
     event: dict[str, Any] = {
         "a": click.ad_id,
@@ -140,6 +139,10 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": clicked_at}
     key = (click.ad_id, keys.timestamp_sk(clicked_at, click_id, tag))
     return ValidatedEvent(event, _event_id(click_id, tag), key, receipt)
+
+
+def _derived_id(click: IncomingClick, user_id: str, clicked_at: str) -> str:
+    return keys.derived_id("click", click.ad_id, user_id, click.ad_type, clicked_at)[:DERIVED_ID_LENGTH]
 
 
 def _event_id(click_id: str, sender_tag: str) -> str:
