@@ -42,7 +42,7 @@ class DurabilityProbe:
     The durable latency of an event lasts from its first send until the first answer that contains it. Every ``every``
     seconds, the next acknowledged request becomes a sample by ``look_for``, however many samples are outstanding: so a
     stall has its share of the values. One sample is looked for at a time, which bounds the load. A value is too long by
-    at most a fifth or by ``INTERVAL``, and by the requests for the other samples. Events that are not found within
+    at most a fifth or by ``interval``, and by the requests for the other samples. Events that are not found within
     120 s have the time until then as their value; without a valid token a sample has none. ``on_found`` is called with
     each latency and the number of events.
     """
@@ -53,10 +53,12 @@ class DurabilityProbe:
         on_found: Callable[[float, int], object],
         *,
         every: float = EVERY,
+        interval: float = INTERVAL,
     ) -> None:
         self._on_found = on_found
         self._look_for = look_for
         self._every = every
+        self._interval = interval
         self._next_at = 0.0
         self._samples: list[_Sample] = []
         self._lock = threading.Lock()
@@ -105,7 +107,7 @@ class DurabilityProbe:
         if more > 0:
             self._on_found(age, more)
             sample.found += more
-        sample.due = now + max(INTERVAL, SHARE * age)
+        sample.due = now + max(self._interval, SHARE * age)
         if sample.found == sample.count:
             self._samples.remove(sample)
 

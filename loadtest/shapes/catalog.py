@@ -55,6 +55,14 @@ SHAPES = {
             ),
         ),
         Shape(
+            "followed",
+            "10,000 messages in single frames, 64 connections; then as many while 64 subscribers follow the 16 rooms",
+            (
+                Phase("no followers", (Load("WebSocketWriter", 64, events=10_000),)),
+                Phase("64 followers", (Load("WebSocketWriter", 64, events=10_000), Load("LiveSubscriber", 64))),
+            ),
+        ),
+        Shape(
             "aged",
             "5,000 messages in single frames on an empty stage, and again after 150,000 in frames of 25",
             (
