@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,10 +34,10 @@ def is_refusal(payload: bytes) -> bool:
 class Functions(Protocol):
     """Runs functions by their logical ids in the template."""
 
-    async def invoke(
+    def invoke(
         self, function_id: str, event: bytes, *, dedicated_to: str | None = None, trace: str = ""
-    ) -> Invocation:
-        """Run one event and return its result. A function's failure is a result too, not an exception.
+    ) -> Awaitable[Invocation]:
+        """Run one event, at once; await its result. A function's failure is a result too, not an exception.
 
         ``dedicated_to`` is the id of an event source mapping that has one environment for its events alone, as a
         RabbitMQ mapping does. Without it the function's shared environments serve the event, up to its concurrency

@@ -6,6 +6,7 @@ Lambda stops a chain "approximately" after 16.
 
 from __future__ import annotations
 
+import functools
 import re
 from hashlib import sha256
 
@@ -14,11 +15,13 @@ MOST = 16
 _LINEAGE = re.compile(r"(?:^|;)\s*Lineage=([0-9a-f:|]*)")
 
 
+@functools.lru_cache(maxsize=256)
 def invocations(header: str, function: str) -> int:
     """How often the chain of ``header`` has invoked ``function``; 0 without a header."""
     return _counts(header).get(_key(function), 0)
 
 
+@functools.lru_cache(maxsize=256)
 def lineage(header: str, function: str) -> str:
     """The ``Lineage`` for the next invocation of ``function`` in the chain of ``header``."""
     counts = _counts(header) | {_key(function): invocations(header, function) + 1}

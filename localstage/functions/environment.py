@@ -12,6 +12,7 @@ from typing import Protocol
 from localstage.core.model import Function
 from localstage.core.process import WorkerProcess
 from localstage.functions import payloads, runtime_api
+from localstage.functions.alarm import Alarm
 from localstage.functions.event import Event
 from localstage.functions.logs import FunctionLog, PeakMemory
 from localstage.functions.settings import PoolSettings, command, variables
@@ -96,6 +97,8 @@ class Environment:
         self._server: asyncio.Server | None = None
         self._process: WorkerProcess | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._deadline = Alarm(self._loop, self._timed_out)
+        self._rest = Alarm(self._loop, self._freeze)
         self._ending: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
@@ -139,10 +142,10 @@ class Environment:
         limit = self.function.timeout
         if self.second_start and self._first:
             limit = max(limit - self._init_seconds, 0.0)
-        self._cancel_timer()
+        self._rest.clear()
         event.began, event.cold = now, self._first
         self.event, self.state = event, State.BUSY
-        self._timer = self._loop.call_later(limit, self._timed_out)
+        self._deadline.set(limit)
         self._log.started(event.request_id)
         connection, self._waiting = self._waiting, None
         if connection is not None:
@@ -153,10 +156,9 @@ class Environment:
 
     def rest(self) -> None:
         """Freeze the process and its children unless an event arrives at once; only when IDLE."""
-        self._timer = self._loop.call_later(_FREEZE_AFTER, self._freeze)
+        self._rest.set(_FREEZE_AFTER)
 
     def _freeze(self) -> None:
-        self._timer = None
         self.frozen = True
         self._signal(signal.SIGSTOP)
 
@@ -177,6 +179,8 @@ class Environment:
         self.frozen = False
         self._waiting = None
         self._cancel_timer()
+        self._deadline.clear()
+        self._rest.clear()
         if self._server is not None:
             self._server.close()
 
@@ -279,7 +283,7 @@ class Environment:
         self._owner.gone(self)
 
     def _done(self, event: Event, payload: bytes, error: str | None, note: str = "") -> None:
-        self._cancel_timer()
+        self._deadline.clear()
         self.event = None
         event.seconds = time.monotonic() - event.began
         init = self._init_seconds if self._first else None

@@ -56,7 +56,7 @@ class Group:
         self._loop = asyncio.get_running_loop()
         self._starts: set[asyncio.Task[None]] = set()
 
-    async def invoke(self, body: bytes, trace: str) -> Invocation:
+    def invoke(self, body: bytes, trace: str) -> asyncio.Future[Invocation]:
         """Run one event. Cancelling removes a waiting event; one that an environment has taken runs to its end."""
         event = Event(body, self._loop.create_future(), lineage(trace, self.function.id))
         self.invocations += 1
@@ -64,13 +64,13 @@ class Group:
             self._idle.pop().run(event)
         else:
             self.waiting.append(event)
+            event.future.add_done_callback(lambda _: self._forget(event))
             self.grow()
-        try:
-            return await event.future
-        except asyncio.CancelledError:
-            if event in self.waiting:
-                self.waiting.remove(event)
-            raise
+        return event.future
+
+    def _forget(self, event: Event) -> None:
+        if event in self.waiting:
+            self.waiting.remove(event)
 
     def end_outdated(self) -> None:
         """End the environments made so far: busy ones after their event, the others now. ``grow`` must follow."""

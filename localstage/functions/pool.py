@@ -86,25 +86,27 @@ class FunctionPool:
         self._groups.clear()
         self._logs.clear()
 
-    async def invoke(
+    def invoke(
         self, function_id: str, event: bytes, *, dedicated_to: str | None = None, trace: str = ""
-    ) -> Invocation:
+    ) -> asyncio.Future[Invocation]:
         """Run one event (JSON, at most 6 MB). A function's failure is a result, not an exception.
 
         Waits for an environment as long as the caller does. A call that is cancelled while it waits never runs.
 
         Raises:
             RecursiveInvocation: the chain of requests of the header ``trace`` invoked it too often.
-            StageError: the stage is stopping, or no process could be started.
+            StageError: the stage is stopping. The future raises it too: then no process could be started.
         """
         if not self._running:
             raise StageError("the stage is stopping")
         if invocations(trace, function_id) >= MOST and not self._functions[function_id].may_recurse:
             raise RecursiveInvocation(f"{function_id}: a chain of requests invoked it {MOST} times")
         group = self._groups.get((function_id, dedicated_to)) or self._new_group(function_id, dedicated_to)
-        if len(event) > payloads.MAX_REQUEST:
-            return Invocation(payloads.request_too_large(), "Unhandled")
-        return await group.invoke(event, trace)
+        if len(event) <= payloads.MAX_REQUEST:
+            return group.invoke(event, trace)
+        refused: asyncio.Future[Invocation] = asyncio.get_running_loop().create_future()
+        refused.set_result(Invocation(payloads.request_too_large(), "Unhandled"))
+        return refused
 
     def status(self) -> dict[str, FunctionStatus]:
         """Counts for every function of the template."""

@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
         head = bytes(self._buffer[: end + 2])
         del self._buffer[: end + 4]
         line = head[: head.index(b"\r\n")].split(b" ")
-        length = _LENGTH.search(head)
+        length = None if line[0] == b"GET" else _LENGTH.search(head)
         if len(line) != 3 or (line[0] == b"POST" and length is None):
             self.abort()
             return False

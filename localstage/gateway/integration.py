@@ -36,7 +36,7 @@ class Integrations:
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
-        self._running: set[asyncio.Task[Invocation]] = set()
+        self._running: set[asyncio.Future[Invocation]] = set()
         self._reporter = Reporter(log)
 
     async def call(self, function_id: str, event: bytes, seconds: float) -> bytes:
@@ -51,12 +51,12 @@ class Integrations:
             IntegrationTimeout: no answer in time.
             IntegrationFailed: the function failed, or could not be started.
         """
-        task = asyncio.ensure_future(self._functions.invoke(function_id, event))
-        self._running.add(task)
-        task.add_done_callback(self._forget)
         try:
+            running = asyncio.ensure_future(self._functions.invoke(function_id, event))
+            self._running.add(running)
+            running.add_done_callback(self._forget)
             async with asyncio.timeout(seconds):
-                invocation = await asyncio.shield(task)
+                invocation = await asyncio.shield(running)
         except TimeoutError:
             self._report(function_id, f"gave no answer in {seconds:g} s, the integration's timeout")
             raise IntegrationTimeout(function_id) from None
@@ -77,13 +77,13 @@ class Integrations:
         """Wait at most ``seconds`` for functions that outlived their request, then stop waiting."""
         if self._running:
             await asyncio.wait(self._running, timeout=seconds)
-        for task in self._running:
-            task.cancel()
+        for invocation in self._running:
+            invocation.cancel()
 
-    def _forget(self, task: asyncio.Task[Invocation]) -> None:
-        self._running.discard(task)
-        if not task.cancelled():
-            task.exception()  # retrieved here, because a caller that timed out never will
+    def _forget(self, invocation: asyncio.Future[Invocation]) -> None:
+        self._running.discard(invocation)
+        if not invocation.cancelled():
+            invocation.exception()  # retrieved here, because a caller that timed out never will
 
     def _report(self, function_id: str, what: str) -> None:
         self._reporter.warn(f"{function_id} {what}", f"{function_id} {what}")

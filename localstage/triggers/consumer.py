@@ -12,6 +12,7 @@ from pika import exceptions
 from pika.adapters.asyncio_connection import AsyncioConnection
 from pika.channel import Channel
 from pika.connection import Connection
+from pika.frame import Frame, Method
 from pika.spec import Basic, BasicProperties
 
 OPEN_SECONDS = 15.0
@@ -35,6 +36,12 @@ class _Connection(AsyncioConnection):
             super()._on_data_available(data_in)  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001 - the connection ends with it, and the trigger logs the reason
             self._terminate_stream(error)  # type: ignore[attr-defined]
+
+    def _process_callbacks(self, frame_value: Frame) -> bool:
+        # No callback waits for a delivery. pika would look for one with each.
+        if isinstance(frame_value, Method) and isinstance(frame_value.method, Basic.Deliver):
+            return False
+        return bool(super()._process_callbacks(frame_value))  # type: ignore[misc]
 
 
 class Consumer:

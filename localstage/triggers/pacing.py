@@ -54,7 +54,7 @@ async def pause(stopping: asyncio.Event, seconds: float) -> None:
         return
 
 
-async def wind_up(tasks: Set[asyncio.Task[Any]], grace: float) -> None:
+async def wind_up(tasks: Set[asyncio.Future[Any]], grace: float) -> None:
     """Wait up to ``grace`` seconds for running tasks, then cancel the rest."""
     if not tasks:
         return

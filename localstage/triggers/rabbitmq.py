@@ -53,7 +53,7 @@ class RabbitMqTrigger:
         self._stopping = asyncio.Event()
         self._inbox: Inbox | None = None
         self._consumer: Consumer | None = None
-        self._invocation: asyncio.Task[Invocation] | None = None
+        self._invocation: asyncio.Future[Invocation] | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -145,15 +145,15 @@ class RabbitMqTrigger:
 
     async def _succeeds(self, batch: Batch) -> bool:
         mapping = self._mapping
-        call = self._functions.invoke(mapping.function_id, batch.event, dedicated_to=mapping.id)
-        invocation = self._invocation = asyncio.ensure_future(call)
         try:
-            await asyncio.wait({invocation})
-        finally:
-            invocation.cancel()
-        if invocation.cancelled():
-            return False
-        try:
+            call = self._functions.invoke(mapping.function_id, batch.event, dedicated_to=mapping.id)
+            invocation = self._invocation = asyncio.ensure_future(call)
+            try:
+                await asyncio.wait({invocation})
+            finally:
+                invocation.cancel()
+            if invocation.cancelled():
+                return False
             error = invocation.result().error
         except StageError as stage_error:
             error = str(stage_error)

@@ -195,7 +195,7 @@ async def test_a_cancelled_running_call_lets_the_event_finish(stage: Stage) -> N
 async def test_after_stop_no_process_is_left_and_an_event_is_refused(stage: Stage) -> None:
     pool = await stage.run(stage.function(SLEEP))
     pids = await asyncio.gather(*(answer_of(pool, 0.1) for _ in range(3)))
-    running = asyncio.create_task(pool.invoke("Fn", b"60"))
+    running = asyncio.ensure_future(pool.invoke("Fn", b"60"))
     await until(lambda: pool.status()["Fn"].invocations == 4 and pool.status()["Fn"].busy == 1)
 
     await pool.stop()
