@@ -84,9 +84,10 @@ class State:
         inside = frozenset(each for each in self.inside if each[0] != user)
         return replace(self, inside=inside, invited=invited).uninvited(user)
 
-    def invite(self, by: str, user: str, role: str, now: int) -> State:
-        found = self.open_invitation(user) or (user, by, role, now)
-        return replace(self.uninvited(user), invited=self.uninvited(user).invited | {(*found[:2], role, found[3])})
+    def invite(self, by: str, user: str, role: str | None, now: int) -> State:
+        found = self.open_invitation(user) or (user, by, "member", now)
+        invitation = (*found[:2], role or found[2], found[3])
+        return replace(self.uninvited(user), invited=self.uninvited(user).invited | {invitation})
 
     def after(self, what: What, now: int) -> State:
         """What one request changes, if nothing happens at the same time."""
@@ -121,7 +122,7 @@ class State:
             return self
         if (by, user) == ("carol", "bob"):  # Both are in the garden.
             return self.joined(user, role or "member")
-        return self.invite(by, user, role or "member", now)
+        return self.invite(by, user, role, now)
 
     def after_cut(self, what: What, now: int) -> set[State]:
         """What a request may have changed that ended early."""
@@ -130,7 +131,7 @@ class State:
         if name == "block":
             found.add(replace(self, blocks=self.blocks | {(user, "mallory")}))
         if name == "put" and self.owns(by) and self.role(user) is None and (by, user) != ("carol", "bob"):
-            found.add(self.invite(by, user, role or "member", now))
+            found.add(self.invite(by, user, role, now))
         return found
 
 

@@ -174,6 +174,10 @@ class Reading(RuleBasedStateMachine):
         else:
             expected = one_way(within, limit, newest_first=False, ahead=lambda each: each.place[:size] > bound[:size])
         assert self.shown(page) == expected
+        back = {"before": ("after", page["previous"]), "after": ("before", page["next"])}.get(field)
+        if back is not None and not page["items"]:
+            again = self.room_page(user, room, PageRequest(limit=200, start=start, end=end, **dict([back])))
+            assert again is None or self.shown(again) == ([each.key for each in within], False)
 
     @rule(caller=users, user=users, limit=LIMITS, two=bounds)
     def messages_of_a_user(self, caller: str, user: str, limit: int, two: Any) -> None:

@@ -111,6 +111,17 @@ def test_an_unknown_route_is_a_404_and_an_unknown_action_names_the_actions() -> 
     }
 
 
+def test_fields_in_the_body_of_a_route_without_one_are_refused_by_name() -> None:
+    """A client that gave a name to a new direct room believed that it has one."""
+    status, answer = answered(Route(lambda *_: {}), http_event() | {"body": '{"name": "us"}'})
+
+    assert status == 400
+    assert answer["error"]["details"] == [
+        {"field": "name", "message": "is not a field of this route", "got": "us", "allowed": "no further field"}
+    ]
+    assert [answered(Route(lambda *_: {}), http_event() | {"body": body})[0] for body in ("{}", "", None)] == [200] * 3
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_route_refuses_missing_or_expired_tokens_and_scopes(function: str) -> None:
     for key, route in getattr(app(function), "ROUTES", {}).items():
@@ -124,11 +135,12 @@ def test_every_route_refuses_missing_or_expired_tokens_and_scopes(function: str)
         else:
             router = connection_handler if key.startswith("$") else frame_handler
             answer = router(Api({key: route}, lambda: None, CLOCK))
-            codes = [json.loads(answer(frame_event(key, **each))["body"])["error"]["code"] for each in (EXPIRED,)]
-            assert codes == ["token_expired"]
-            statuses = [401, 401]
-            refused = json.loads(answer(frame_event(key, scope="none:at-all")).get("body", "{}")).get("error", {})
-            refused = refused.get("code") if route.scopes else "forbidden"
+            expired, other = (answer(frame_event(key, **each)) for each in (EXPIRED, {"scope": "none:at-all"}))
+            if key.startswith("$"):
+                statuses, refused = [expired["statusCode"]] * 2, {403: "forbidden"}.get(other["statusCode"])
+            else:
+                statuses = [401] * (json.loads(expired["body"])["error"]["code"] == "token_expired") * 2
+                refused = json.loads(other["body"]).get("error", {}).get("code")
 
         assert statuses == [401, 401], key
         assert not route.scopes or refused == "forbidden", key

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -43,15 +42,8 @@ def test_a_user_with_too_many_open_connections_is_refused_and_others_are_not() -
 
     answer = handshakes.open()
 
-    error = json.loads(answer["body"])["error"]
-    assert (answer["statusCode"], error["code"]) == (429, "rate_limited")
-    assert error["details"][0] == {
-        "field": "connections",
-        "message": "are too many",
-        "got": CONNECTIONS_PER_USER,
-        "allowed": f"at most {CONNECTIONS_PER_USER} connections of one user",
-    }
-    assert answer["headers"]["retry-after"] == str(error["retryAfter"])
+    assert (answer["statusCode"], answer["headers"]["retry-after"]) == (429, "10")
+    assert answer["body"] == "you have 50 open connections, which is the most that one user may have"
     assert handshakes.open("bob")["statusCode"] == 200
     assert handshakes.open(scope="chat:read events:write")["statusCode"] == 200
 

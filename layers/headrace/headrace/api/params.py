@@ -55,6 +55,13 @@ class NoFields(Params):
     unknown = "is not a field of this action"
 
 
+class NoBody(Params):
+    """The body of a route that needs none: ``{}``, or left out."""
+
+    unknown = "is not a field of this route"
+    is_optional = True
+
+
 class UserPath(Params):
     """A user."""
 

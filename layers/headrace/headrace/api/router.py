@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from headrace.api import responses
-from headrace.api.params import Params, frame_fields, http_body, parse_object, path_parameters, read
+from headrace.api.params import NoBody, Params, frame_fields, http_body, parse_object, path_parameters, read
 from headrace.api.rates.rate_limiter import READS, Kind, RateLimiter, RouteLimit
 from headrace.api.responses import REQUEST_ID, Call
 from headrace.api.statistics import RequestTimes
@@ -186,8 +186,10 @@ def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _n
         route = api.routes.get(call.key, unknown)
 
         def fields() -> Fields:
-            has_body = route.body is not None and (event.get("body") or not route.body.is_optional)
-            content = http_body(event) if has_body else {}
+            model = route.body or NoBody
+            content = http_body(event) if event.get("body") or not model.is_optional else {}
+            if route.body is None:
+                read(NoBody, content)
             return content, event.get("queryStringParameters"), content
 
         def work() -> dict[str, Any]:
@@ -221,7 +223,8 @@ def connection_handler(api: Api) -> Handler:
         def refuse(error: Exception) -> dict[str, Any]:
             if mapping_of(error).status < 500:  # API Gateway counts these too, among the errors of its functions
                 call.meter.count("ConnectLimited")
-            return responses.http_error(error, {**call.headers, **call.left()})
+            # API Gateway puts the body into its own answer, as the text ``message``.
+            return {**responses.http_error(error, {**call.headers, **call.left()}), "body": to_body(error)["message"]}
 
         return call.answered(work, refuse)
 

@@ -65,9 +65,8 @@ def open_connection(connections: Connections, request: Request[None, None, Any])
         RateLimited: ``CONNECTIONS_PER_USER`` are open. Callers with events:write have no bound.
     """
     if len(connections_of(connections, request.caller)) >= CONNECTIONS_PER_USER:
-        allowed = f"at most {CONNECTIONS_PER_USER} connections of one user"
-        detail = FieldError("connections", "are too many", CONNECTIONS_PER_USER, allowed)
-        raise RateLimited("you have too many open connections", details=[detail], retry_after=RETRY_SECONDS)
+        message = f"you have {CONNECTIONS_PER_USER} open connections, which is the most that one user may have"
+        raise RateLimited(message, retry_after=RETRY_SECONDS)
     connections.open(request.event["requestContext"]["connectionId"], request.caller)
     return {"Sec-WebSocket-Protocol": responses.SUBPROTOCOL}
 

@@ -76,6 +76,19 @@ def test_an_event_without_a_time_has_the_time_in_its_uuid7() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "field"), [({"memberName": "Bob"}, "memberName"), ({"messageType": "TEXT"}, "memberId")]
+)
+def test_the_name_of_a_member_needs_the_member_beside_it(given: dict[str, str], field: str) -> None:
+    """``memberName`` alone once named the sender."""
+    raw = message(messageType="JOIN", memberId=None if field == "memberName" else "bob") | given
+
+    with pytest.raises(InvalidEvent) as refused:
+        CHAT.accept(raw, sender(trusted=True))
+
+    assert [detail.field for detail in refused.value.details] == [field]
+
+
 def test_an_event_with_neither_time_has_the_servers() -> None:
     stamped = CHAT.accept({"roomId": "kitchen", "message": "hello"}, sender())
 

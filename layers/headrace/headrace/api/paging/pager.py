@@ -117,7 +117,7 @@ class Pager:
 
         A page with items has a cursor back. A cursor ahead exists only while there is more, except towards newer
         messages: ``previous`` always continues after the newest one read, because more may be sent later. On an empty
-        page it continues where the page began, unless reading stopped early.
+        page, unless reading stopped early, nothing is ahead: both cursors together lead to everything that is there.
         """
         count = cut(items, request.max_bytes)
         if count < len(items):
@@ -125,11 +125,11 @@ class Pager:
         ahead_at = self._position_of(found.more) if found.more is not None else None
         if newest_first:
             older = self._sign(BEFORE, ahead_at) if ahead_at else None
-            start = place or self._beside(START)
-            newer_than = self._position_of(found.items[0]) if items else (None if ahead_at else start)
+            newer_than = self._position_of(found.items[0]) if items else (None if ahead_at else self._beside(START))
             newer = self._sign(AFTER, newer_than) if newer_than else None
             return Page(items, older, newer, ahead_at is not None)
-        older = self._sign(BEFORE, self._position_of(found.items[0])) if items else None
+        older_than = self._position_of(found.items[0]) if items else _just_after(place)
+        older = self._sign(BEFORE, older_than) if older_than else None
         on = ahead_at or (self._position_of(found.items[-1]) if items else place)
         return Page(items[::-1], older, self._sign(AFTER, on) if on else None, ahead_at is not None)
 
@@ -174,7 +174,7 @@ class Pager:
                 return self._beside(keys.after_position(exact))
             return self._beside(keys.after_message(key.timestamp, key.message_id))
         place = self.cursors.verify(given, self.query, AROUND, parts=len(self.position), directions=(BEFORE, AFTER))
-        return (keys.after_position(place[0]), *place[1:])
+        return _just_after(place) or place
 
     def _beside(self, sort_key: str) -> Position:
         """The position at ``sort_key``, where there is no message."""
@@ -185,6 +185,11 @@ class Pager:
 
     def _sign(self, direction: str, position: Position) -> str:
         return self.cursors.sign(self.query, direction, position)
+
+
+def _just_after(place: Position | None) -> Position | None:
+    """The position before which ``place`` itself is; ``None`` at the start, before which nothing is."""
+    return (keys.after_position(place[0]), *place[1:]) if place and place[0] != START else None
 
 
 def _message_key(field: str, given: str) -> keys.MessageKey:

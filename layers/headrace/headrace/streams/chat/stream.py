@@ -94,6 +94,9 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
         raise InvalidEvent(
             details=[FieldError("memberId", "is only for JOIN and LEAVE", message.member_id, "left out")]
         )
+    if message.member_name and not message.member_id:
+        detail = FieldError("memberName", "needs a memberId beside it", message.member_name, "left out")
+        raise InvalidEvent(details=[detail])
     timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
     message_id = message.message_id or times.new_message_id(sender.now)
     user_id, username = choose_user(sender, message.user_id, message.username)

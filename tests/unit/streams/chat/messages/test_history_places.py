@@ -82,6 +82,29 @@ def test_around_in_an_empty_room_leads_to_later_messages() -> None:
     assert ids(body(pages.room(ALICE, "lobby", PageRequest(after=empty["previous"])))) == ["m9", "m8", "m7", "m6"]
 
 
+@pytest.mark.parametrize("limit", [3, 10])
+def test_an_empty_page_leads_to_everything_on_its_other_side(limit: int) -> None:
+    """Its cursor back left out the message at which the page began, or there was none."""
+    pages = history(TEN)
+    oldest, newest = f"{at(0)}#m0", body(pages.room(ALICE, "lobby", PageRequest(limit=1)))["items"][0]["key"]
+
+    above = body(pages.room(ALICE, "lobby", PageRequest(after=newest)))
+    below = body(pages.room(ALICE, "lobby", PageRequest(before=oldest)))
+    older = body(pages.room(ALICE, "lobby", PageRequest(before=above["next"], limit=limit)))
+    newer = body(pages.room(ALICE, "lobby", PageRequest(after=below["previous"], limit=limit)))
+
+    assert (above["items"], below["items"], below["next"]) == ([], [], None)
+    assert ids(older) == [f"m{number}" for number in range(9, 9 - limit, -1)]
+    assert ids(newer) == [f"m{number}" for number in range(limit - 1, -1, -1)]
+
+
+def test_nothing_is_older_than_the_page_after_an_empty_room() -> None:
+    pages = history([])
+    empty = body(pages.room(ALICE, "lobby", PageRequest()))
+
+    assert body(pages.room(ALICE, "lobby", PageRequest(after=empty["previous"])))["next"] is None
+
+
 def test_a_page_of_a_users_history_may_start_at_a_key() -> None:
     rows = [row(n, f"m{n}", room=f"room-{n % 3}") for n in range(6)]
     pages = history(rows)

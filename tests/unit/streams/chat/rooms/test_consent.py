@@ -81,11 +81,33 @@ def test_an_interrupted_acceptance_is_completed_by_repeating_it(world: RoomWorld
 def test_an_invitation_is_declined_or_withdrawn_by_leaving(world: RoomWorld, user: str) -> None:
     world.ok("mallory", "PUT", "trap/members/bob")
 
-    assert world.ok(user, "DELETE", "trap/members/bob")["invitedAt"] is None
+    answer = world.ok(user, "DELETE", "trap/members/bob")
 
+    assert (answer["invitedAt"], answer["joinedAt"], answer["leftAt"]) == (None, None, None)
     assert invited_to(world) == []
     assert refused(world.request("bob", "PUT", "trap/members/bob")) == (403, "forbidden")
-    assert refused(world.request(user, "DELETE", "trap/members/bob")) == (404, "not_found")
+    assert world.ok(user, "DELETE", "trap/members/bob") == answer, "a repeated request has another answer"
+
+
+def test_declining_a_direct_room_again_has_the_same_answer(world: RoomWorld) -> None:
+    room = world.ok("mallory", "PUT", "mallory/direct/bob")["roomId"]
+
+    answers = [world.ok("bob", "DELETE", f"{room}/members/bob", body) for body in (None, None, {"forGood": True})]
+
+    assert answers[0] == answers[1] == answers[2]
+    assert ("bob", room) not in world.memberships.rows
+
+
+def test_the_answer_to_an_invitation_has_its_role(world: RoomWorld) -> None:
+    """It said ``member``, and joining gave ``owner``."""
+    first = world.ok("mallory", "PUT", "trap/members/bob", {"role": "owner"})
+    again = world.ok("mallory", "PUT", "trap/members/bob")
+
+    assert again == first
+    assert (first["role"], first["joinedAt"]) == ("owner", None)
+    assert [each["role"] for each in world.ok("bob", "GET", "bob/invitations")["items"]] == ["owner"]
+    assert world.ok("mallory", "PUT", "trap/members/bob", {"role": "member"})["role"] == "member"
+    assert world.ok("bob", "PUT", "trap/members/bob")["role"] == "member"
 
 
 def test_users_of_one_members_room_add_each_other(world: RoomWorld) -> None:

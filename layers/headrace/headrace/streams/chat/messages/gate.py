@@ -16,7 +16,7 @@ from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import mark_late, mark_unlogged
 from headrace.streams.chat.messages.room_log import RoomLog
-from headrace.streams.chat.rooms.memberships import Memberships, Pair
+from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.rooms import (
     GROUP,
     MEMBERS,
@@ -224,13 +224,13 @@ class MessageCheck:
         try:
             rooms = self._rooms_of(marked)
             members = {room_id for room_id, room in rooms.items() if room is not None and room.kind == MEMBERS}
-            pairs = [_pair(item) for _, item, _ in marked if item["roomId"] in members]
-            memberships = self._memberships.get_many(list(dict.fromkeys(pairs)))
+            pairs = {(item["userId"], item["roomId"]): None for _, item, _ in marked if item["roomId"] in members}
+            memberships = self._memberships.get_many(list(pairs))
         except StoreUnavailable as error:
             return {index: error for index, _, _ in marked}
         refused: dict[int, Failure] = {}
         for index, item, at in marked:
-            membership = memberships.get(_pair(item))
+            membership = memberships.get((item["userId"], item["roomId"]))
             intervals = ALWAYS if membership is None else as_of(membership.intervals, at)
             timestamp = time_in_room(intervals, item["timestamp"]) if intervals else None
             if rooms[item["roomId"]] is None or timestamp is None:
@@ -247,10 +247,6 @@ class MessageCheck:
             if rooms[room_id] is None and may_create(room_id, self._by_first_message):
                 rooms[room_id] = self._rooms.create(Room(room_id, OPEN, GROUP, at, item["userId"]))
         return rooms
-
-
-def _pair(item: Item) -> Pair:
-    return item["userId"], item["roomId"]
 
 
 def as_of(intervals: Sequence[Interval], at: str) -> Intervals:

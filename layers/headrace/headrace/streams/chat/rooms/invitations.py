@@ -18,7 +18,7 @@ from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.collections import slices
 from headrace.core.errors import Conflict, FieldError, Forbidden, echo
-from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Pair, Role, ended_joins
+from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Pair, Role, ended_joins
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, check_own, effective_role
 
@@ -263,8 +263,12 @@ class Consent:
         ended = functools.partial(ended_joins, self._memberships, membership.user_id, by, join, now)
         return self.invitations.count_added(membership.user_id, by, join, ended)
 
-    def invite(self, request: Request[Any, None, Any], room: Room, membership: Membership, role: Role) -> Invitation:
+    def invite(
+        self, request: Request[Any, None, Any], room: Room, membership: Membership, role: Role | None
+    ) -> Invitation:
         """Invite the user of ``membership``. An open invitation to the room stays as it is, except for its role.
+
+        Without a ``role``, it keeps its role too, and a new one is for a member.
 
         Raises:
             Forbidden: the user blocks the caller. Conflict: too many open invitations of the caller.
@@ -272,7 +276,10 @@ class Consent:
         caller, user_id = request.caller.subject, membership.user_id
         stored = self.stored(room, user_id)
         found = self.valid(stored, room)
-        if found is not None and (found.role == role or self.invitations.set_role(found, role)):
+        if found is not None and role in (None, found.role):
+            return found
+        role = role or MEMBER
+        if found is not None and self.invitations.set_role(found, role):
             return replace(found, role=role)
         inviter = self._memberships.get(caller, room.room_id)
         at = times.iso(membership.next_time(later_than(stored, request.now)))

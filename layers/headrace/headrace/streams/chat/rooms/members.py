@@ -11,7 +11,7 @@ from headrace.api.paging.cursors import Query
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
-from headrace.core.errors import FieldError, Forbidden, InvalidRequest, NotFound
+from headrace.core.errors import FieldError, Forbidden, InvalidRequest
 from headrace.streams.chat.rooms.invitations import Invitation, invitation_body, joined_at, later_than
 from headrace.streams.chat.rooms.memberships import MEMBER, Membership, Role
 from headrace.streams.chat.rooms.requests import (
@@ -24,7 +24,7 @@ from headrace.streams.chat.rooms.requests import (
     check,
 )
 from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room, effective_role, existing, not_in_room
-from headrace.streams.chat.rooms.routes import RoomServices, check_seat, end_if_blocked
+from headrace.streams.chat.rooms.routes import RoomServices, check_seat, end_if_blocked, has_seat
 
 READS_PER_PAGE = 4
 """Index reads that one page of members may cost: more than one only for users who have left."""
@@ -48,7 +48,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
     if room.form == DIRECT:
         services.rooms.table.take_seat(room_id, user_id)
     if is_invited:
-        return _member(room, membership, services.consent.invite(request, room, membership, body.role or MEMBER))
+        return _member(room, membership, services.consent.invite(request, room, membership, body.role))
     is_own = user_id == caller.subject
     if invitation is not None and not services.consent.invitations.accept(invitation):
         raise _uninvited()
@@ -76,7 +76,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
 
 
 def leave(services: RoomServices, request: Request[MemberPath, None, LeaveRequest]) -> MemberBody:
-    """Leave a room, or remove a user from it as its owner. For a user who has left, nothing changes.
+    """Leave a room, or remove a user from it as its owner. For a user who is not in the room, nothing changes.
 
     A role ends with a leave: an owner who is added again is a member. An open invitation is declined, or withdrawn.
     With ``forGood``, the room is in no list of the user any more, and only joining brings it back. With ``leftAt``, a
@@ -85,6 +85,9 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
     check(request)
     caller, room_id, user_id = request.caller, request.path.room_id, request.path.user_id
     body = request.body
+    if user_id == caller.subject and not has_seat(services, caller, room_id):
+        # Of a direct room whose invitation was declined before; or of any other, because nobody must see which exist.
+        return _member(None, Membership(user_id, room_id))
     check_seat(services, caller, room_id)
     room = existing(services.rooms.get(room_id), room_id)
     if not caller.has(EVENTS_WRITE) and user_id != caller.subject:
@@ -102,10 +105,8 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
         membership = services.joins.add(
             caller, user_id, room_id, "leave", at, event_id=body.id, username=body.username if body.at else None
         )
-    elif membership.joins or invitation is not None:
-        at = membership.intervals[-1].left_at or "" if membership.intervals else ""
     else:
-        raise NotFound("this user was never in this room", details=[FieldError("userId", "was never in this room")])
+        at = membership.intervals[-1].left_at or "" if membership.intervals else ""
     if is_accepted and invitation is not None:
         services.consent.invitations.remove(invitation)
     if body.for_good:
@@ -221,14 +222,15 @@ def _forbidden(message: str) -> Forbidden:
     return Forbidden(message, details=[FieldError("userId", "may not be changed by you")])
 
 
-def _member(room: Room, membership: Membership, invitation: Invitation | None = None) -> MemberBody:
-    """A membership as responses show it."""
+def _member(room: Room | None, membership: Membership, invitation: Invitation | None = None) -> MemberBody:
+    """A membership as responses show it; the role of an invited user is the one that comes with accepting."""
+    own_role = MEMBER if room is None else effective_role(room, membership)
     last = membership.intervals[-1] if membership.intervals else None
     return {
         "roomId": membership.room_id,
         "userId": membership.user_id,
         "username": membership.shown_name,
-        "role": effective_role(room, membership),
+        "role": invitation.role if invitation else own_role,
         "joinedAt": last.joined_at if last else None,
         "leftAt": last.left_at if last else None,
         "invitedAt": invitation.invited_at if invitation else None,

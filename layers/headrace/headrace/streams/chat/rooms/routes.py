@@ -72,19 +72,21 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
     return room.to_body()
 
 
-def check_seat(services: RoomServices, caller: Caller, room_id: str) -> None:
-    """Check that the caller may know of a direct room: is or was in it, is invited to it, or has events:write.
+def has_seat(services: RoomServices, caller: Caller, room_id: str) -> bool:
+    """Whether the caller may know of a direct room: is or was in it, is invited to it, or has events:write.
 
-    Its id follows from the ids of its users, so anyone can ask for it. Others get this one answer, whether the room
-    exists or not.
-
-    Raises:
-        Forbidden.
+    Its id follows from the ids of its users, so anyone can ask for it. Others get one answer, whether the room exists
+    or not. Of other rooms everybody may know.
     """
     if not keys.is_reserved_room(room_id) or caller.has(EVENTS_WRITE):
-        return
+        return True
     membership = services.memberships.get(caller.subject, room_id)
-    if not membership.intervals and services.consent.invitations.get(caller.subject, room_id) is None:
+    return bool(membership.intervals) or services.consent.invitations.get(caller.subject, room_id) is not None
+
+
+def check_seat(services: RoomServices, caller: Caller, room_id: str) -> None:
+    """Check that the caller ``has_seat``. Raises Forbidden."""
+    if not has_seat(services, caller, room_id):
         raise not_in_room(room_id)
 
 
