@@ -125,7 +125,11 @@ def stack(wanted: Plan) -> str:
 
 
 def concurrency(wanted: Plan) -> str:
-    """Lambda's quota has room for what the functions reserve."""
+    """Lambda's quota has room for what the functions reserve, and persist_events an environment for each mapping."""
+    queues = sum(int(value) for name, value in wanted.values.items() if name.endswith("Queues"))
+    needed = queues + int(wanted.values["RetryMaxConcurrency"])
+    if int(wanted.values["PersistConcurrency"]) < needed:
+        raise Failed(f'{queues} persist queues and RetryMaxConcurrency need PersistConcurrency = "{needed}" at least')
     limits = call("lambda", "get_account_settings")["AccountLimit"]
     quota, room = limits["ConcurrentExecutions"], max(0, limits["UnreservedConcurrentExecutions"] - UNRESERVED)
     if wanted.reserved > room:

@@ -60,6 +60,14 @@ def test_an_account_that_is_ready_passes(ready: None) -> None:
     assert found == dict.fromkeys(["identity", "stack", *CHECKS], "pass")
 
 
+def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Callable[..., None]) -> None:
+    ready()
+
+    found = details(with_(plan("dev"), AdsQueues="8"))
+
+    assert found == {"concurrency": '11 persist queues and RetryMaxConcurrency need PersistConcurrency = "21" at least'}
+
+
 def test_the_interface_endpoints_of_the_template_are_asked_for(ready: Callable[..., None]) -> None:
     ready(DescribeVpcEndpointServices=endpoints(SERVICES[:1], "us-east-1b"))
 
@@ -76,11 +84,11 @@ def test_the_interface_endpoints_of_the_template_are_asked_for(ready: Callable[.
             "concurrency",
             [
                 "of 10 concurrent executions 0 can be reserved",
-                "reserves 111",
+                "reserves 112",
                 "--quota-code L-B99A9384 --desired-value 1000",
             ],
         ),
-        ({"GetAccountSettings": quota(1000, 200)}, "concurrency", ["100 can be reserved", "--desired-value 1011"]),
+        ({"GetAccountSettings": quota(1000, 200)}, "concurrency", ["100 can be reserved", "--desired-value 1012"]),
         (
             {"DescribeBrokerInstanceOptions": offered("us-east-1c")},
             "zones",
