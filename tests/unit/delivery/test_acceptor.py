@@ -165,11 +165,9 @@ def test_accepted_and_refused_events_are_counted() -> None:
     accept(write_path, message(), {}, meter=meter)
     accept(write_path, message(), meter=meter)
 
-    assert meter.counts == {
-        ("Accepted", (("lane", "main"), ("stream", "chat"))): 1,
-        ("Accepted", (("lane", "retry"), ("stream", "chat"))): 1,
-        ("Refused", (("code", "invalid_event"), ("stream", "chat"))): 1,
-    }
+    counts = {lane: meter.line(stream="chat", lane=lane).metrics["Accepted"] for lane in ("main", "retry")}
+    assert counts == {"main": [1], "retry": [1]}
+    assert meter.line(stream="chat", code="invalid_event").metrics == {"Refused": [1]}
 
 
 def test_the_time_until_the_broker_confirms_is_measured_once_per_request() -> None:
@@ -178,10 +176,10 @@ def test_the_time_until_the_broker_confirms_is_measured_once_per_request() -> No
     accept(write_path, message(), message(messageId="m-2"), meter=meter)
     accept(write_path, {}, meter=meter)  # nothing is published
 
-    dimensions = (("lane", "main"), ("stream", "chat"))
-    assert meter.measured.keys() == {("PublishSeconds", dimensions), ("ConfirmSeconds", dimensions)}
-    assert [len(values) for values in meter.measured.values()] == [1, 1]
-    assert all(value >= 0 for values in meter.measured.values() for value in values)
+    metrics = meter.line(stream="chat", lane="main").metrics
+    assert [len(metrics[name]) for name in ("PublishSeconds", "ConfirmSeconds")] == [1, 1]
+    assert metrics["PublishSeconds"][0] >= 0
+    assert metrics["ConfirmSeconds"][0] >= 0
 
 
 def test_the_wait_for_confirms_is_that_of_the_request_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +194,7 @@ def test_the_wait_for_confirms_is_that_of_the_request_alone(monkeypatch: pytest.
     accept(write_path, message(), meter=meter)
     accept(write_path, message(messageId="m-2"), meter=meter)
 
-    assert meter.measured["ConfirmSeconds", (("lane", "main"), ("stream", "chat"))] == [0.25, 0.25]
+    assert meter.line(stream="chat", lane="main").metrics["ConfirmSeconds"] == [0.25, 0.25]
 
 
 def test_a_refused_event_is_named_by_the_id_of_its_own_stream() -> None:

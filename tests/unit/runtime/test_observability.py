@@ -49,7 +49,7 @@ def test_counts_become_one_metric_line_per_set_of_dimensions(capsys: pytest.Capt
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert sorted((line["lane"], line["Accepted"]) for line in lines) == [("main", [3.0]), ("retry", [1.0])]
     assert all(line["stream"] == "chat" for line in lines)
-    assert meter.counts == {}
+    assert meter.lines == {}
 
 
 @pytest.mark.parametrize("protocol", ["frame", "http"])

@@ -103,9 +103,9 @@ class PushService:
             self._push(_by_room(raws, meter), meter)
             if signals:
                 self._push_signals(latest_by_room(_readable(parse_signal, signals, meter)), meter)
-            for name, dimensions in list(meter.counts):
-                if name == "LivePushed":
-                    meter.trace("copies", copies, **dict(dimensions))
+            for line in meter.lines.values():
+                if "LivePushed" in line.metrics:
+                    line.trace("copies", copies)
         except Exception as error:  # noqa: BLE001 - reported; a retried batch would be too late to be useful
             report_unexpected(error)
         finally:

@@ -7,7 +7,6 @@ import logging
 import sys
 import time
 import traceback
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from json.encoder import encode_basestring_ascii
 from typing import Any, cast
@@ -36,7 +35,6 @@ COUNT_BYTES = 8
 """Bytes of an id's count in a line, with its colon and comma."""
 
 _Dimensions = tuple[tuple[str, str], ...]
-_Counted = tuple[str, _Dimensions]
 
 _settings = ObserveSettings.read()
 logger = Logger(service=_settings.powertools_service_name)
@@ -50,7 +48,7 @@ _emf = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=_settings.powert
 def correlate(event: Mapping[str, Any]) -> str:
     """Return the request id of an API's ``event``, and set it as the correlation id of all further log lines."""
     request_id = str(event["requestContext"].get("requestId", ""))
-    logger.set_correlation_id(request_id)
+    _formatter.append_keys(correlation_id=request_id)  # what the logger would do, without looking for its formatter
     return request_id
 
 
@@ -116,71 +114,92 @@ def _count_unexpected() -> None:
     meter.flush()
 
 
+class Line:
+    """What is counted and measured with one set of dimensions. It becomes one line of metrics."""
+
+    __slots__ = ("_traced_bytes", "metrics", "traced")
+
+    def __init__(self) -> None:
+        self.metrics: dict[str, list[float]] = {}
+        self.traced: dict[str, dict[str, int]] = {}
+        self._traced_bytes = 0
+
+    def count(self, name: str, value: float = 1) -> None:
+        """Add ``value`` to the sum of ``name``; 0 adds nothing."""
+        if value:
+            (known,) = self.metrics.get(name, (0.0,))
+            self.metrics[name] = [known + value]
+
+    def measure(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count) -> None:
+        """Record ``value``, including 0: CloudWatch computes a distribution of all values of ``name``."""
+        self.metrics.setdefault(name, []).append(value)
+        _units[name] = unit
+
+    def trace(self, field: str, ids: Mapping[str, int]) -> None:
+        """Add ``ids`` with their counts to the property ``field``, to search logs by.
+
+        They are ids of requests or of events. Ids beyond ``TRACED_BYTES`` are left out.
+        """
+        known = self.traced.setdefault(field, {})
+        for id_, count in ids.items():
+            size = 0 if id_ in known else len(encode_basestring_ascii(id_)) + COUNT_BYTES
+            if id_ and self._traced_bytes + size <= TRACED_BYTES:
+                self._traced_bytes += size
+                known[id_] = known.get(id_, 0) + count
+
+    def write(self, dimensions: _Dimensions) -> None:
+        """Write all of it. Nothing is written of ids alone, and values beyond ``VALUES_LIMIT`` have further lines."""
+        if not self.metrics or _is_disabled():
+            return
+        _write(dimensions, {name: values[:VALUES_LIMIT] for name, values in self.metrics.items()}, self.traced)
+        for name, values in self.metrics.items():
+            for start in range(VALUES_LIMIT, len(values), VALUES_LIMIT):
+                _write(dimensions, {name: values[start : start + VALUES_LIMIT]}, {})
+
+
 class Meter:
     """Counts during one invocation; :meth:`flush` writes the sums as CloudWatch metrics (EMF).
 
-    Each line has the correlation id of the log lines as a property, which is no dimension. ``counts`` maps
-    (name, dimensions) to a sum; dimensions are few and bounded: stream, lane, code.
+    Each line has the correlation id of the log lines as a property, which is no dimension. Dimensions are few and
+    bounded: stream, lane, code.
     """
 
     def __init__(self) -> None:
-        self.counts: dict[_Counted, float] = defaultdict(float)
-        self.measured: dict[_Counted, list[float]] = defaultdict(list)
-        self._traced: dict[_Dimensions, dict[str, dict[str, int]]] = defaultdict(dict)
-        self._traced_bytes: dict[_Dimensions, int] = defaultdict(int)
+        self.lines: dict[_Dimensions, Line] = {}
+
+    def line(self, **dimensions: str) -> Line:
+        """The line with these dimensions."""
+        key = tuple(sorted(dimensions.items()))
+        found = self.lines.get(key)
+        if found is None:
+            found = self.lines[key] = Line()
+        return found
 
     def count(self, name: str, value: float = 1, **dimensions: str) -> None:
-        """Add ``value`` to the sum of ``name`` with these dimensions; 0 adds nothing."""
-        if value:
-            self.counts[name, tuple(sorted(dimensions.items()))] += value
+        """:meth:`Line.count` in the line with these dimensions."""
+        self.line(**dimensions).count(name, value)
 
     def measure(self, name: str, value: float, unit: MetricUnit = MetricUnit.Count, **dimensions: str) -> None:
-        """Record ``value``, including 0: CloudWatch computes a distribution of all values of ``name``."""
-        self.measured[name, tuple(sorted(dimensions.items()))].append(value)
-        _units[name] = unit
+        """:meth:`Line.measure` in the line with these dimensions."""
+        self.line(**dimensions).measure(name, value, unit)
 
     def trace(self, field: str, ids: Mapping[str, int], **dimensions: str) -> None:
-        """Add ``ids`` with their counts to the property ``field`` of the line with these dimensions, to search logs by.
-
-        They are ids of requests or of events. A line is written only if something is counted with its dimensions. Ids
-        beyond ``TRACED_BYTES`` are left out.
-        """
-        line = tuple(sorted(dimensions.items()))
-        known = self._traced[line].setdefault(field, {})
-        for id_, count in ids.items():
-            if id_ and id_ not in known:
-                size = len(encode_basestring_ascii(id_)) + COUNT_BYTES
-                if self._traced_bytes[line] + size > TRACED_BYTES:
-                    continue
-                self._traced_bytes[line] += size
-            if id_:
-                known[id_] = known.get(id_, 0) + count
+        """:meth:`Line.trace` in the line with these dimensions."""
+        self.line(**dimensions).trace(field, ids)
 
     def flush(self) -> None:
-        """Write all counts and values, one line per set of dimensions, and reset them."""
-        lines: dict[_Dimensions, dict[str, Sequence[float]]] = {}
-        for (name, dimensions), value in self.counts.items():
-            lines.setdefault(dimensions, {})[name] = [value]
-        for (name, dimensions), values in self.measured.items():
-            lines.setdefault(dimensions, {})[name] = values[:VALUES_LIMIT]
-            for start in range(VALUES_LIMIT, len(values), VALUES_LIMIT):
-                self._write(dimensions, {name: values[start : start + VALUES_LIMIT]}, {})
-        for dimensions, metrics in lines.items():
-            self._write(dimensions, metrics, self._traced.get(dimensions, {}))
-        self.counts.clear()
-        self.measured.clear()
-        self._traced.clear()
-        self._traced_bytes.clear()
+        """Write all lines, and reset them."""
+        lines, self.lines = self.lines, {}
+        for dimensions, line in lines.items():
+            line.write(dimensions)
 
-    @staticmethod
-    def _write(dimensions: _Dimensions, metrics: Mapping[str, Sequence[float]], traced: Mapping[str, Any]) -> None:
-        if _is_disabled():
-            return
-        before, after = _declaration(dimensions, tuple(metrics))
-        correlation_id = _formatter.log_format.get("correlation_id")
-        properties = {"correlation_id": correlation_id, **traced} if correlation_id else traced
-        values = encode_ascii({**properties, **metrics})[1:]
-        sys.stdout.write(f"{before}{time.time_ns() // 1_000_000}{after}{values}\n")
+
+def _write(dimensions: _Dimensions, metrics: Mapping[str, Sequence[float]], traced: Mapping[str, Any]) -> None:
+    before, after = _declaration(dimensions, tuple(metrics))
+    correlation_id = _formatter.log_format.get("correlation_id")
+    properties = {"correlation_id": correlation_id, **traced} if correlation_id else traced
+    values = encode_ascii({**properties, **metrics})[1:]
+    sys.stdout.write(f"{before}{time.time_ns() // 1_000_000}{after}{values}\n")
 
 
 _is_disabled = functools.cache(is_metrics_disabled)

@@ -229,7 +229,7 @@ def test_each_time_a_window_closes_is_counted_once() -> None:
         environments.now += pause
         environments.send(MOST + 1)
 
-    assert environments.meter.counts["SenderLimited", (("limit", "events"), ("senders", "users"))] == 2
+    assert environments.meter.line(limit="events", senders="users").metrics["SenderLimited"] == [2]
 
 
 @pytest.fixture
@@ -249,8 +249,8 @@ def test_a_batch_is_accepted_up_to_the_limit_and_the_rest_is_refused(write_path:
     body = results[-1].to_body()
     assert (body["messageId"], body["error"]["code"]) == (f"m-{MOST + 1}", "rate_limited")
     assert body["error"]["retryAfter"] >= 1
-    assert meter.counts["Refused", (("code", "rate_limited"), ("stream", "chat"))] == 1
-    assert meter.counts["SenderLimited", (("limit", "events"), ("senders", "users"))] == 1
+    assert meter.line(code="rate_limited", stream="chat").metrics["Refused"] == [1]
+    assert meter.line(limit="events", senders="users").metrics["SenderLimited"] == [1]
 
 
 @pytest.mark.parametrize("event", [{}, 7, {"roomId": "kitchen", "messageId": "bad"}, message()])
