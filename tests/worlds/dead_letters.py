@@ -53,7 +53,7 @@ class Dead(WritePath):
             self.retry.delete([each.receipt for each in messages if each.id not in failed])
 
     def call(self, route: str, body: Any = None, scope: str = "ops", **query: str) -> tuple[int, Any]:
-        event = operator_event(route, json.dumps(body), scope=scope)
+        event = operator_event(route, None if body is None else json.dumps(body), scope=scope)
         answer = self.router({**event, "queryStringParameters": query or None})
         return answer["statusCode"], json.loads(answer["body"])
 
