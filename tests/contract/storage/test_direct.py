@@ -50,14 +50,33 @@ def direct_client(plain: AwsClient) -> AwsClient:
 @pytest.mark.usefixtures("table")
 def test_hot_calls_answer_as_those_of_a_plain_client() -> None:
     direct, plain = direct_client(client("dynamodb")), client("dynamodb")
+    key = to_wire({"roomId": ROW["roomId"]})
     written = call(direct.batch_write_item, RequestItems={TABLE: [{"PutRequest": {"Item": to_wire(ROW)}}]})
 
     found = [call(each.query, **QUERY)["Items"] for each in (direct, plain)]
-    keys = {TABLE: {"Keys": [to_wire({"roomId": ROW["roomId"]})]}}
-    got = [call(each.batch_get_item, RequestItems=keys)["Responses"][TABLE] for each in (direct, plain)]
+    found += [
+        call(each.batch_get_item, RequestItems={TABLE: {"Keys": [key]}})["Responses"][TABLE] for each in (direct, plain)
+    ]
+    found += [[call(each.get_item, TableName=TABLE, Key=key)["Item"]] for each in (direct, plain)]
 
     assert written["UnprocessedItems"] == {}
-    assert [[from_wire(row) for row in rows] for rows in found + got] == [[ROW]] * 4
+    assert [[from_wire(row) for row in rows] for rows in found] == [[ROW]] * 6
+
+
+@pytest.mark.usefixtures("table")
+def test_a_put_is_as_that_of_a_plain_client_also_when_its_condition_fails() -> None:
+    row, other = to_wire(ROW), to_wire({"roomId": ROW["roomId"]})
+    condition = {
+        "ConditionExpression": "attribute_not_exists(roomId)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+    call(direct_client(client("dynamodb")).put_item, TableName=TABLE, Item=row, **condition)
+    with pytest.raises(AwsError) as raised:
+        call(direct_client(client("dynamodb")).put_item, TableName=TABLE, Item=other, **condition)
+
+    assert call(client("dynamodb").query, **QUERY)["Items"] == [row]
+    assert (raised.value.code, raised.value.item) == ("ConditionalCheckFailedException", row)
 
 
 def test_the_rows_of_a_call_that_fails_at_once_are_sent_again(server: HttpServer) -> None:

@@ -14,11 +14,11 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from botocore.config import Config
-from botocore.credentials import Credentials
+from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import Session, get_session
 from botocore.utils import get_environ_proxies
@@ -176,29 +176,46 @@ class Signer:
         """
         path = self._path + path
         known = self._credentials.get_frozen_credentials()
-        stamp = datetime.fromtimestamp(self._clock.now() // SECOND, UTC).strftime("%Y%m%dT%H%M%SZ")
-        scope = f"{stamp[:8]}/{self._scope}"
-        headers = {"host": self._host, "x-amz-date": stamp, **more}
-        if known.token:
-            headers["x-amz-security-token"] = known.token
-        ordered = sorted(headers.items())
-        names = ";".join([name for name, _ in ordered])
-        lines = "".join([f"{name}:{value}\n" for name, value in ordered])
+        shared = _shared(self._host, self._scope, known, self._clock.now() // SECOND, tuple(more.items()))
         # The signature is over the path as it is sent, URL-encoded once more.
-        canonical = f"POST\n{quote(path, safe='/~')}\n\n{lines}\n{names}\n{hashed}"
-        to_sign = f"{ALGORITHM}\n{stamp}\n{scope}\n{sha256(canonical.encode()).hexdigest()}"
-        signature = hmac.digest(_key(str(known.secret_key), scope), to_sign.encode(), "sha256").hex()
-        sent = lines.replace("\n", "\r\n")
+        canonical = f"POST\n{quote(path, safe='/~')}\n\n{shared.canonical}\n{hashed}"
+        to_sign = f"{shared.to_sign}\n{sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.digest(shared.key, to_sign.encode(), "sha256").hex()
         return (
-            f"POST {path} HTTP/1.1\r\n{sent}Content-Length: {length}\r\n"
-            f"Authorization: {ALGORITHM} Credential={known.access_key}/{scope}, "
-            f"SignedHeaders={names}, Signature={signature}\r\n\r\n"
+            f"POST {path} HTTP/1.1\r\n{shared.headers}Content-Length: {length}\r\n"
+            f"{shared.authorization}{signature}\r\n\r\n"
         ).encode()
 
 
-@functools.lru_cache(maxsize=2)
-def _key(secret: str, scope: str) -> bytes:
-    key = f"AWS4{secret}".encode()
+class _Shared(NamedTuple):
+    """What the signed heads of one second have in common: parts of them, and of what is signed."""
+
+    canonical: str
+    to_sign: str
+    key: bytes
+    headers: str
+    authorization: str
+
+
+@functools.lru_cache(maxsize=16)
+def _shared(
+    host: str, place: str, known: ReadOnlyCredentials, second: int, more: tuple[tuple[str, str], ...]
+) -> _Shared:
+    stamp = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")
+    scope = f"{stamp[:8]}/{place}"
+    headers = {"host": host, "x-amz-date": stamp, **dict(more)}
+    if known.token:
+        headers["x-amz-security-token"] = known.token
+    ordered = sorted(headers.items())
+    names = ";".join([name for name, _ in ordered])
+    lines = "".join([f"{name}:{value}\n" for name, value in ordered])
+    key = f"AWS4{known.secret_key}".encode()
     for part in scope.split("/"):
         key = hmac.digest(key, part.encode(), "sha256")
-    return key
+    return _Shared(
+        f"{lines}\n{names}",
+        f"{ALGORITHM}\n{stamp}\n{scope}",
+        key,
+        lines.replace("\n", "\r\n"),
+        f"Authorization: {ALGORITHM} Credential={known.access_key}/{scope}, SignedHeaders={names}, Signature=",
+    )

@@ -1,4 +1,4 @@
-"""Sends the hot calls of a client over kept connections: Query, BatchWriteItem and BatchGetItem.
+"""Sends the hot calls of a client over kept connections: reads of rows, PutItem and BatchWriteItem.
 
 Their rows are DynamoDB JSON already. boto3 would take several times the CPU to serialize and parse them by a model, to
 sign and to send. Its documented events ``provide-client-params`` and ``before-call`` let others do that. boto3 makes
@@ -49,7 +49,7 @@ def send_directly(client: AwsClient) -> None:
     direct, events = _Direct(client, credentials), client.meta.events
     # botocore takes one handler for each id, so that all users of the client share its connections.
     events.register("provide-client-params.dynamodb.BatchWriteItem", _keep_rows, unique_id="headrace-rows")
-    for operation in ("Query", "BatchWriteItem", "BatchGetItem"):
+    for operation in ("GetItem", "BatchGetItem", "Query", "PutItem", "BatchWriteItem"):
         events.register_last(f"before-call.dynamodb.{operation}", direct.answer, unique_id=f"headrace-{operation}")
 
 
