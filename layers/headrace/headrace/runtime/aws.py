@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from botocore.config import Config
@@ -176,31 +176,21 @@ class Signer:
         """
         path = self._path + path
         known = self._credentials.get_frozen_credentials()
-        shared = _shared(self._host, self._scope, known, self._clock.now() // SECOND, tuple(more.items()))
+        second, given = self._clock.now() // SECOND, tuple(more.items())
+        signed, stamp, key, headers, authorization = _shared(self._host, self._scope, known, second, given)
         # The signature is over the path as it is sent, URL-encoded once more.
-        canonical = f"POST\n{quote(path, safe='/~')}\n\n{shared.canonical}\n{hashed}"
-        to_sign = f"{shared.to_sign}\n{sha256(canonical.encode()).hexdigest()}"
-        signature = hmac.digest(shared.key, to_sign.encode(), "sha256").hex()
-        return (
-            f"POST {path} HTTP/1.1\r\n{shared.headers}Content-Length: {length}\r\n"
-            f"{shared.authorization}{signature}\r\n\r\n"
-        ).encode()
-
-
-class _Shared(NamedTuple):
-    """What the signed heads of one second have in common: parts of them, and of what is signed."""
-
-    canonical: str
-    to_sign: str
-    key: bytes
-    headers: str
-    authorization: str
+        canonical = f"POST\n{quote(path, safe='/~')}\n\n{signed}\n{hashed}"
+        to_sign = f"{ALGORITHM}\n{stamp}\n{sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.digest(key, to_sign.encode(), "sha256").hex()
+        head = f"POST {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n{authorization}{signature}\r\n\r\n"
+        return head.encode()
 
 
 @functools.lru_cache(maxsize=16)
 def _shared(
     host: str, place: str, known: ReadOnlyCredentials, second: int, more: tuple[tuple[str, str], ...]
-) -> _Shared:
+) -> tuple[str, str, bytes, str, str]:
+    """What the heads of one second have in common: parts of what is signed, the key, and parts of the head."""
     stamp = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{stamp[:8]}/{place}"
     headers = {"host": host, "x-amz-date": stamp, **dict(more)}
@@ -212,10 +202,7 @@ def _shared(
     key = f"AWS4{known.secret_key}".encode()
     for part in scope.split("/"):
         key = hmac.digest(key, part.encode(), "sha256")
-    return _Shared(
-        f"{lines}\n{names}",
-        f"{ALGORITHM}\n{stamp}\n{scope}",
-        key,
-        lines.replace("\n", "\r\n"),
-        f"Authorization: {ALGORITHM} Credential={known.access_key}/{scope}, SignedHeaders={names}, Signature=",
+    authorization = (
+        f"Authorization: {ALGORITHM} Credential={known.access_key}/{scope}, SignedHeaders={names}, Signature="
     )
+    return f"{lines}\n{names}", f"{stamp}\n{scope}", key, lines.replace("\n", "\r\n"), authorization
