@@ -34,6 +34,7 @@ BENCHES = {
     "history": "history",
     "analytics": "analytics --sizes 50000 --day 0",
     "singles": "singles --seconds 2",
+    "durable": "durable --seconds 6",
     "live": "live --seconds 20",
     "first": "analytics.first_questions",
     "cold": "cold",
