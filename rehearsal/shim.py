@@ -209,6 +209,9 @@ def _transform_with_parameters() -> None:
         module._apply_transforms = apply_with_values
 
 
+CONNECTIONS = "AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI"
+
+
 def _variables(properties: Properties) -> Properties:
     """The environment of a function. CloudFormation passes numbers of the template as texts.
 
@@ -218,10 +221,10 @@ def _variables(properties: Properties) -> Properties:
     texts = {name: str(value) for name, value in environment.get("Variables", {}).items()}
     if "JWT_ISSUER" in texts:
         texts["JWT_ISSUER"] = os.environ["REHEARSAL_ISSUER"]
-    if "MANAGEMENT_URL" in texts:
-        host, stage = texts["MANAGEMENT_URL"].removeprefix("https://").split("/")
+    if CONNECTIONS in texts:
+        host, stage = texts[CONNECTIONS].removeprefix("https://").split("/")
         address = f"http://{os.environ['MINISTACK_HOST']}:{os.environ['GATEWAY_PORT']}"
-        texts["MANAGEMENT_URL"] = f"{address}/_aws/execute-api/{host.partition('.')[0]}/{stage}"
+        texts[CONNECTIONS] = f"{address}/_aws/execute-api/{host.partition('.')[0]}/{stage}"
     return {**properties, "Environment": {**environment, "Variables": texts}}
 
 

@@ -6,7 +6,7 @@ from headrace.api.router import Route
 from headrace.bootstrap.acceptor import frame_sending
 from headrace.bootstrap.api import frame_api
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
-from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge, Unavailable
+from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge
 from headrace.streams.chat.live.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
 from headrace.streams.chat.live.signals import SignalFrame, SignalSent, send_signal
 from headrace.streams.chat.stream import CHAT
@@ -20,7 +20,7 @@ ROUTES = {
         send_batch, scopes=WRITE, answer=Acks, errors=(*ERRORS, TooLarge), stream=CHAT, batch=BATCH_LIMIT
     ),
     "sendSignal": Route(
-        send_signal, scopes=WRITE, body=SignalFrame, answer=SignalSent, errors=(NotFound, Unavailable), limit=SIGNALS
+        send_signal, scopes=WRITE, body=SignalFrame, answer=SignalSent, errors=(NotFound,), limit=SIGNALS
     ),
     "ping": Route(ping, body=NoFields, answer=Pong),
 }

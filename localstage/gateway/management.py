@@ -1,4 +1,4 @@
-"""@connections: functions use it to push to a client or to close its connection."""
+"""@connections: functions use it to push to a client, to ask about its connection, or to close it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Failure(Exception):
 
 
 class Management:
-    """Answers POST and DELETE on the connections of one API.
+    """Answers POST, GET and DELETE on the connections of one API.
 
     A signature must be present, since an unsigned call fails on AWS. It is not verified.
     """
@@ -54,7 +54,9 @@ class Management:
             return await self._post(request, connection_id)
         if request.method == "DELETE":
             self._find(connection_id).close(1000)
-            return web.Response(status=204)
+            return web.Response(status=204, headers={"x-amzn-RequestId": new_id()})
+        if request.method == "GET":
+            return json_response(200, self._find(connection_id).description(), {"x-amzn-RequestId": new_id()})
         raise _Failure(403, "ForbiddenException", "Forbidden")
 
     async def _post(self, request: web.BaseRequest, connection_id: str) -> web.Response:

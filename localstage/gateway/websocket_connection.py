@@ -8,7 +8,8 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 from aiohttp import WebSocketError, WSMsgType, web
 
@@ -159,6 +160,15 @@ class Connection:
     def open(self) -> bool:
         """Whether messages can still be sent and received."""
         return self._reader is not None and self._closing is None
+
+    def description(self) -> dict[str, Any]:
+        """The connection as the management API shows it. Its last activity is a frame in either direction."""
+        now = datetime.now(UTC)
+        return {
+            "connectedAt": datetime.fromtimestamp(self.events.connected_at / 1000, UTC).isoformat(),
+            "identity": {"sourceIp": self.handshake.source_ip, "userAgent": self.handshake.user_agent or ""},
+            "lastActiveAt": (now - timedelta(seconds=time.monotonic() - self._active)).isoformat(),
+        }
 
     async def push(self, data: bytes) -> None:
         """Send a text frame from outside of any message.

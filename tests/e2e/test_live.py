@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import boto3
+import pytest
 from boto3.dynamodb.conditions import Key
 
 from headrace_client import ConnectionSettings, Rooms
+from loadtest.client.websocket import ConnectionLost
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import PATIENCE, Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
@@ -85,6 +87,35 @@ def test_a_signal_reaches_those_who_may_read_now_and_no_history(platform: Runnin
     texts = [item["message"] for item in alice.request("history", room)["items"]]
     assert "after" in texts
     assert "…" not in texts
+
+
+def test_an_operator_sees_and_closes_the_connections_of_a_user(platform: RunningStage) -> None:
+    operator, bob, room = Client(platform, None, "ops"), Subscriber(platform), unique("room")
+    second = Subscriber(platform, bob.user)
+    bystander = Subscriber(platform)
+    bob.client.http("POST", f"/rooms/{room}/messages", {"message": "before"})
+    bob.client.wait_for(room, 1)
+    assert second.request("subscribe", room)["type"] == "subscribed"
+    path = f"/users/{bob.user}/connections"
+
+    def listed() -> list[dict[str, Any]]:
+        status, body, _ = operator.http("GET", path)
+        assert status == 200, body
+        connections: list[dict[str, Any]] = body["connections"]
+        return connections
+
+    found = until(listed, lambda each: [one["rooms"] for one in each] == [[], [room]])
+    assert all(one["connectedAt"] <= one["lastActiveAt"] <= now(minutes=1) for one in found)
+    assert bob.client.http("GET", path)[0] == bob.client.http("DELETE", path)[0] == 403
+    assert operator.http("DELETE", path)[:2] == (200, {"closed": 2, "hasMore": False})
+
+    for each in (bob, second):
+        with pytest.raises(ConnectionLost, match="closed the connection with 1000"):
+            each.socket.receive()
+    assert bystander.socket.request({"action": "ping", "requestId": "r"})["type"] == "pong"
+    assert until(listed, lambda each: not each) == []
+    # A closed connection revokes no token.
+    assert Subscriber(platform, bob.user).request("subscribe", room)["type"] == "subscribed"
 
 
 def test_a_subscriber_gets_each_message_as_history_shows_it(platform: RunningStage) -> None:

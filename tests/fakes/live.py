@@ -142,6 +142,13 @@ class MemoryConnections:
             and is_open(row, self._clock.now())
         }
 
+    def rooms_of_user(self, user_id: str) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = defaultdict(set)
+        for (room, connection), row in self.rows.items():
+            if row["userId"] == user_id and is_open(row, self._clock.now()):
+                found[connection] |= {room} - {connection_room(connection)}
+        return dict(found)
+
     def count_rooms(self, connection_id: str) -> int:
         return len({room for room, each in self.rows if each == connection_id} - {connection_room(connection_id)})
 

@@ -15,6 +15,7 @@ from headrace.streams.chat.stream import CHAT
 from tests.unit.template_stack import ROOT, TemplateStack
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))
+WEBSOCKET = {"authorize_connection", "track_connections", "renew_connection", "receive_frame", "read_frame"}
 HTTP = ["receive_http.single", "receive_http.batch", "read_chat.room", "read_chat.user", "check_health"]
 
 
@@ -65,6 +66,8 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "read_chat.mark",
         "check_health",
         "read_status",
+        "manage_connections.list",
+        "manage_connections.close",
         "manage_dead_letters.list",
         "manage_dead_letters.redrive",
         "manage_dead_letters.discard",
@@ -90,7 +93,7 @@ def test_an_http_event_comes_from_a_route_of_its_function(template_stack: Templa
     assert event["rawPath"] == path.format(**event.get("pathParameters", {}))
 
 
-@pytest.mark.parametrize("path", [path for path in EVENTS if "_connection" in path.name or "_frame" in path.name])
+@pytest.mark.parametrize("path", [path for path in EVENTS if path.name.split(".")[0] in WEBSOCKET])
 def test_a_websocket_event_comes_from_a_route_of_its_function(template_stack: TemplateStack, path: Path) -> None:
     event = json.loads(path.read_text())
     key = event["requestContext"]["routeKey"]

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 logger = Logger(service="push")
 metrics = Metrics(namespace="Peer", service="push")
 table = boto3.resource("dynamodb").Table(os.environ.get("TABLE", "table"))
-management = boto3.client("apigatewaymanagementapi", endpoint_url=os.environ.get("MANAGEMENT_URL") or None)
+management = boto3.client("apigatewaymanagementapi")
 
 
 class Message(BaseModel):

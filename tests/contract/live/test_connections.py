@@ -116,6 +116,19 @@ def test_closing_removes_one_connection_from_all_its_rooms(
     assert {row["connectionId"] for row in rows()} == {"c-2"}
 
 
+def test_the_connections_of_a_user_are_found_with_their_rooms(parts: tuple[Connections, Rows, FixedClock]) -> None:
+    connections, _, _ = parts
+    for connection in ("c-1", "c-2"):
+        connections.open(connection, ALICE)
+    connections.open("c-3", BOB)
+    for room in ("kitchen", "hall"):
+        connections.subscribe(room, "c-1", ALICE, NOW, None)
+    connections.subscribe("kitchen", "c-3", BOB, NOW, None)
+
+    assert connections.rooms_of_user("alice") == {"c-1": {"kitchen", "hall"}, "c-2": set()}
+    assert connections.rooms_of_user("nobody") == {}
+
+
 def test_closing_a_closed_or_unknown_connection_changes_nothing(parts: tuple[Connections, Rows, FixedClock]) -> None:
     connections, rows, _ = parts
     connections.open("c-1", ALICE)

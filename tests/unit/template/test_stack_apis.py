@@ -12,6 +12,8 @@ from tests.unit.template_stack import TemplateStack, as_list
 
 OPERATORS_ROUTES = {
     "GET /status",
+    "GET /users/{userId}/connections",
+    "DELETE /users/{userId}/connections",
     "GET /dead-letters",
     "POST /dead-letters/redrive",
     "POST /dead-letters/discard",

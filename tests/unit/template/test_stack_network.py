@@ -11,6 +11,7 @@ OUTSIDE_THE_VPC = {
     "AuthorizeConnection",
     "TrackConnections",
     "RenewConnection",
+    "ManageConnections",
     "ManageDeadLetters",
     "PushLive",
 }

@@ -52,7 +52,8 @@ VARIABLES = {
         "RETRY_QUEUE_URL",
     },
     "ReadFrame": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "CURSOR_SECRET_ARN"},
-    "PushLive": {"CONNECTIONS_TABLE", "MANAGEMENT_URL"},
+    "PushLive": {"CONNECTIONS_TABLE"},
+    "ManageConnections": {"CONNECTIONS_TABLE"},
     "ReadChat": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
     "ReadAnalytics": {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE"},
     "ManageInvitations": RIGHTS | {"CACHE_ENDPOINT", "CURSOR_SECRET_ARN"},
@@ -83,12 +84,18 @@ def test_every_function_is_named_in_these_tests(template_stack: TemplateStack) -
 def test_endpoints_are_declared_empty_so_that_a_stage_can_fill_them_in(template_stack: TemplateStack) -> None:
     for function in template_stack.folders:
         declared = template_stack.resources[function]["Properties"]["Environment"]["Variables"]
-        assert {name: declared[name] for name in declared if name.startswith("AWS_")} == {
+        own = {"AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI"}  # the address of the stage's own API
+        assert {name: declared[name] for name in declared.keys() - own if name.startswith("AWS_")} == {
             "AWS_ENDPOINT_URL_DYNAMODB": "",
             "AWS_ENDPOINT_URL_SQS": "",
             "AWS_ENDPOINT_URL_SECRETS_MANAGER": "",
-            **({"AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI": ""} if function == "PushLive" else {}),
         }
+
+
+def test_functions_that_manage_connections_have_the_address_of_the_websocket_api(template_stack: TemplateStack) -> None:
+    for function in ("PushLive", "ManageConnections"):
+        url = template_stack.value_of(function, "AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI")
+        assert url == {"Fn::Sub": "https://${WebSocketApi}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${StageName}"}
 
 
 def test_dead_letters_are_validated_with_the_settings_of_persist_events(template_stack: TemplateStack) -> None:

@@ -52,5 +52,5 @@ def push_service() -> PushService:
     from headrace.live.push.connection_pool import ConnectionPool
     from headrace.live.push_service import PushService
 
-    url = PushSettings.read().connections_url
+    url = PushSettings.read().aws_endpoint_url_apigatewaymanagementapi
     return PushService(connections(), ApiGatewayPusher(signer_of_posts(url, *signing(), clock()), ConnectionPool(url)))

@@ -24,6 +24,7 @@ from headrace.runtime.settings import (
 from headrace.storage import redis
 
 if TYPE_CHECKING:
+    from headrace.operations.connection_routes import UserConnections
     from headrace.operations.dead_letters import DeadLetters
     from headrace.operations.parts import Parts
     from headrace.operations.probes import Prober, ProbeReader
@@ -66,6 +67,18 @@ def dead_letters() -> DeadLetters:
     dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
     tables = {name: table_settings(stream) for name, stream in STREAMS.items()}
     return DeadLetters(dead_lane, retry_lane(), tables, clock())
+
+
+@functools.cache
+def user_connections() -> UserConnections:
+    """The connections of users."""
+    from headrace.bootstrap.live import connections
+    from headrace.live.management import ApiGatewayConnections
+    from headrace.operations.connection_routes import AT_ONCE, UserConnections
+    from headrace.runtime.threads import Parallel
+
+    manager = ApiGatewayConnections(client("apigatewaymanagementapi", connections=AT_ONCE))
+    return UserConnections(connections(), manager, Parallel(AT_ONCE, "connections"))
 
 
 @functools.cache

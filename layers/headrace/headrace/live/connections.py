@@ -83,6 +83,9 @@ class Connections(Protocol):
     def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
         """The connections of a user that may be open, or that are subscribed to a room; may lag by a moment."""
 
+    def rooms_of_user(self, user_id: str) -> dict[str, set[str]]:
+        """The connections of a user that may be open, each with its rooms; may lag by a moment."""
+
     def count_rooms(self, connection_id: str) -> int:
         """The number of rooms to which a connection is subscribed; may lag by a moment."""
 

@@ -94,6 +94,13 @@ class DynamoConnections:
         now = self._clock.now()
         return {row["connectionId"] for row in rows if is_open(row, now)}
 
+    def rooms_of_user(self, user_id: str) -> dict[str, set[str]]:
+        now, found = self._clock.now(), dict[str, set[str]]()
+        for row in self._table.query_all("userId", user_id, IndexName=USER_INDEX):
+            if is_open(row, now):
+                found.setdefault(row["connectionId"], set()).add(row["roomId"])
+        return {each: rooms - {connection_room(each)} for each, rooms in found.items()}
+
     def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
         rows = {
             row

@@ -232,15 +232,10 @@ class ConnectionSettings(Settings):
 class PushSettings(ConnectionSettings):
     """For push_live."""
 
-    management_url: str = Field(description="the URL of a WebSocket API's stage, such as https://host/stage")
-    """Address of the WebSocket API's stage, for pushing to connections."""
-    aws_endpoint_url_apigatewaymanagementapi: OptionalUrl = ""
-    """Replaces ``MANAGEMENT_URL``, as for AWS's own clients."""
-
-    @property
-    def connections_url(self) -> str:
-        """The URL to push to: as for AWS's own clients, an endpoint from the environment has precedence."""
-        return self.aws_endpoint_url_apigatewaymanagementapi or self.management_url
+    aws_endpoint_url_apigatewaymanagementapi: str = Field(
+        description="the URL of a WebSocket API's stage, such as https://host/stage"
+    )
+    """Address of the WebSocket API's stage, for pushing to connections. AWS's own clients read this variable too."""
 
 
 class CursorSettings(Settings):
