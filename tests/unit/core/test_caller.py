@@ -106,3 +106,16 @@ def test_a_token_ends_at_its_expiry() -> None:
     caller.require("chat:write", now=1763719258 * SECOND - 1)
     with pytest.raises(TokenExpired):
         caller.require("chat:write", now=1763719258 * SECOND)
+
+
+def test_requests_with_other_claims_have_other_callers() -> None:
+    def scopes(**claims: str) -> set[str]:
+        context = {"sub": "u-1", "exp": "4102444800", "scope": "chat:read", **claims}
+        return set(caller_from_frame({"requestContext": {"authorizer": context}}).scopes)
+
+    assert [scopes(), scopes(scope="ops"), scopes(scp="ops"), scopes()] == [
+        {"chat:read"},
+        {"ops"},
+        {"chat:read", "ops"},
+        {"chat:read"},
+    ]
