@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.caller import Caller
+from headrace.core.keys import room_key
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     NONE,
@@ -19,7 +20,6 @@ from headrace.live.connections import (
     connection_row,
     is_open,
     needs_renewal,
-    room_key,
     subscription_row,
     unexpired,
 )

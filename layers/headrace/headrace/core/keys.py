@@ -13,6 +13,7 @@ import functools
 import unicodedata
 from hashlib import blake2b, sha256
 from typing import NamedTuple
+from urllib.parse import quote
 
 from headrace.core.times import is_canonical, parse_query
 
@@ -243,3 +244,8 @@ def derived_id(*parts: object) -> str:
     """The id of an event that was sent without one: equal for equal ``parts``, of which none contains ``#``."""
     bits = int.from_bytes(sha256(SEPARATOR.join(map(str, parts)).encode()).digest(), "big")
     return "".join([_PAIRS[bits >> shift & 1023] for shift in range(246, 246 - 5 * DERIVED_ID_LENGTH, -10)])
+
+
+def room_key(kind: str, room_id: str) -> str:
+    """A cache key of a room. All of them have one hash tag, so that one script may use several in a cluster."""
+    return f"{kind}:{{{quote(room_id, safe='')}}}"

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import quote
 
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import CacheUnavailable, NotFound, StoreUnavailable
+from headrace.core.keys import room_key
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
@@ -177,11 +177,6 @@ class TokenExpiries:
 def closed() -> NotFound:
     """The error for a connection that has no row any more."""
     return NotFound("the connection is closed")
-
-
-def room_key(kind: str, room_id: str) -> str:
-    """A cache key of a room. All of them have one hash tag, so that one script may use several in a cluster."""
-    return f"{kind}:{{{quote(room_id, safe='')}}}"
 
 
 def live_marker(room_id: str) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.errors import CacheUnavailable
-from headrace.live.connections import live_marker, room_key
+from headrace.core.keys import room_key
+from headrace.live.connections import live_marker
 from headrace.runtime.breaker import Cooldown
 from headrace.storage.ports import Command, Commands
 from headrace.streams.chat.messages.positions import new_tag
@@ -27,6 +28,7 @@ LOG_BYTES = 512 * 1024
 _APPEND = """
 local follows, mark = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[3])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+redis.call('DEL', KEYS[4])
 if mark == 'none' or ARGV[2] == '' then
   redis.call('DEL', KEYS[2])
   return {follows, mark}
@@ -71,15 +73,14 @@ class RedisRoomLog:
         return self._cooldown.is_active
 
     def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
-        pages: list[Command] = [("DEL", newest_page(room_id)) for room_id in batches]
         try:
-            answers = self._commands.run([*pages, *(_append(room_id, batch) for room_id, batch in batches.items())])
+            answers = self._commands.run([_append(room_id, batch) for room_id, batch in batches.items()])
         except CacheUnavailable:
             self._cooldown.start()
             raise
         return {
             room_id: Appended(follows.decode() if follows else "", mark)
-            for room_id, (follows, mark) in zip(batches, answers[len(pages) :], strict=True)
+            for room_id, (follows, mark) in zip(batches, answers, strict=True)
         }
 
     def since(self, tags: Mapping[str, str]) -> dict[str, Since]:
@@ -98,8 +99,8 @@ def _keys(room_id: str) -> tuple[str, str]:
 
 def _append(room_id: str, batch: Batch) -> Command:
     lines = "".join(f"\n{each.tag} {each.time} {each.items}" for each in batch.frames)
-    keys = (*_keys(room_id), live_marker(room_id))
-    return "EVAL", _APPEND, 3, *keys, batch.tag, lines, TAG_MILLISECONDS, LOG_MILLISECONDS, LOG_BYTES
+    keys = (*_keys(room_id), live_marker(room_id), newest_page(room_id))
+    return "EVAL", _APPEND, 4, *keys, batch.tag, lines, TAG_MILLISECONDS, LOG_MILLISECONDS, LOG_BYTES
 
 
 def _frames(log: str) -> list[LoggedFrame]:
