@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import urllib3
 
 from loadtest.client.websocket import WebSocket
+from tests.worlds.reference import answer_to, frame_to_client
 
 WRITER = ("chat:write", "chat:read")
 PATIENCE = 20.0
@@ -30,8 +31,17 @@ def message(room: str, text: str = "hello", **more: Any) -> dict[str, Any]:
     return {"roomId": room, "message": text, "messageId": unique("m"), "timestamp": now(), **more}
 
 
+class CheckedWebSocket(WebSocket):
+    """A connection on which each frame must be as the API document says."""
+
+    def receive(self) -> dict[str, Any]:
+        frame = super().receive()
+        assert not (wrong := frame_to_client(frame)), (wrong, frame)
+        return frame
+
+
 class Client:
-    """One user with one token, over both protocols."""
+    """One user with one token, over both protocols. Each answer must be as the API documents say."""
 
     open_sockets: ClassVar[list[WebSocket]] = []
     pool = urllib3.PoolManager(timeout=30.0, retries=False)
@@ -42,7 +52,7 @@ class Client:
         self.token = stage.token(self.user, *(scopes or WRITER), ttl=ttl)
 
     def connect(self) -> WebSocket:
-        socket = WebSocket(self.stage.where["websocket_url"], lambda: self.token, timeout=20.0)
+        socket = CheckedWebSocket(self.stage.where["websocket_url"], lambda: self.token, timeout=20.0)
         self.open_sockets.append(socket)
         socket.open()
         return socket
@@ -57,7 +67,10 @@ class Client:
             if data is None
             else (self.pool.request(method, url, body=data, headers={**headers, "content-type": "application/json"}))
         )
-        return answer.status, json.loads(answer.data) if answer.data else None, answer.headers
+        found = json.loads(answer.data) if answer.data else None
+        wrong = answer_to(method, path, answer.status, found)
+        assert not wrong, (method, path, answer.status, wrong, found)
+        return answer.status, found, answer.headers
 
     def room(self, room: str, **query: str) -> list[dict[str, Any]]:
         status, page, _ = self.http("GET", f"/rooms/{room}/messages", **query)

@@ -132,3 +132,21 @@ def test_an_invalid_body_is_a_400_with_the_standard_error_shape(
 
     assert answered == status
     assert set(error["error"]) == {"code", "message", "details", "correlationId"}
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "body", "status"),
+    [
+        ("/rooms/%ff/messages", {}, None, 400),
+        ("/messages/batch", {}, b" " * 12_000_000, 413),
+        ("/rooms/lobby/messages", {"before": "x" * 11_000}, None, 414),
+        ("/nowhere", {}, None, 404),
+    ],
+)
+def test_a_refusal_of_api_gateway_is_as_it_is_described(
+    platform: RunningStage, path: str, query: dict[str, str], body: bytes | None, status: int
+) -> None:
+    """The client compares each answer with the document, where the first two were missing."""
+    found, answer, _ = Client(platform).http("GET" if body is None else "POST", path, body, **query)
+
+    assert (found, list(answer)) == (status, ["message"])

@@ -19,6 +19,8 @@ REQUEST_ID = {
     "maxLength": REQUEST_ID_LIMIT,
     "description": f"The client's id of the frame, {REQUEST_ID_FORM}; the answer has the same.",
 }
+GATEWAY = "gatewayRefusal"
+"""API Gateway's own answer to a frame. It has no ``type``, and its ``requestId`` is not that of the frame."""
 PUSHED: dict[str, tuple[Any, str]] = {
     "messages": (Messages, "New messages of a room that the connection subscribed to"),
     "signal": (Signal, "A signal in a room that the connection subscribed to"),
@@ -30,7 +32,7 @@ def asyncapi() -> dict[str, Any]:
     """The document, with every action of every function."""
     found = actions()
     models = Models(found)
-    messages = {"error": _error_message(found)}
+    messages = {"error": _error_message(found), GATEWAY: _gateway_message()}
     operations: dict[str, Any] = {}
     for each in found:
         answer = _answer_name(each, models)
@@ -93,7 +95,7 @@ def asyncapi() -> dict[str, Any]:
 
 
 def _operation(action: Declared, answer: str) -> dict[str, Any]:
-    replies = [{"$ref": f"#/channels/connection/messages/{name}"} for name in (answer, "error")]
+    replies = [{"$ref": f"#/channels/connection/messages/{name}"} for name in (answer, "error", GATEWAY)]
     return {
         "action": "receive",
         "channel": {"$ref": "#/channels/connection"},
@@ -182,6 +184,12 @@ def _error_message(found: list[Declared]) -> dict[str, Any]:
             if each.name != "ok"
         ],
     }
+
+
+def _gateway_message() -> dict[str, Any]:
+    fields = {name: {"type": "string"} for name in ("message", "connectionId", "requestId")}
+    summary = "A refusal of API Gateway itself, such as of a frame beyond the route's rate"
+    return {"summary": summary, "payload": {"type": "object", "properties": fields, "required": list(fields)}}
 
 
 def _handshake() -> Schema:

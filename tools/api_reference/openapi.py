@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Any
 
 from headrace.api.params import names_of
@@ -30,8 +30,8 @@ MEANINGS = {HeadraceError: "A fault of the platform, which is logged.", UserErro
 COMMON = ("Refused", "GatewayRefusal")
 OWN_BODY = {"GET /health": 503}
 """Routes with a status other than 200 whose body is their answer, not an error."""
-GATEWAYS = (401, 403, 404, 414, 429, 500, 503)
-"""Statuses with which API Gateway refuses a request itself."""
+GATEWAYS = dict(re.findall(r"^\| (\d{3}) \| `(.+?)` \|", text("errors"), re.MULTILINE))
+"""Statuses with which API Gateway refuses a request itself, and what it says: the table of the introduction."""
 GATEWAYS_OWN = "a refusal of API Gateway itself"
 RATE_HEADERS = {
     "RateLimit-Policy": "The limit for this request, such as `reads`: `q` in `w` seconds. Missing without one.",
@@ -189,24 +189,22 @@ def batch_schema(route: Declared, models: Models) -> Schema:
 
 def _responses(route: Declared, models: Models, examples: list[Example]) -> dict[str, Any]:
     answer = _ref(f"{_title(route)}Results") if route.route.stream else models.schema(route.key, "answer")
-    statuses = [route.route.status, *([OWN_BODY[route.key]] if route.key in OWN_BODY else [])]
+    both = {"anyOf": [answer, GATEWAY]}
+    statuses = {route.route.status: answer} | ({OWN_BODY[route.key]: both} if route.key in OWN_BODY else {})
     responses = {
         str(status): _response(
-            _said(route, status), answer, _rate_headers(route), [each for each in examples if each.status == status]
+            _said(route, status), schema, _rate_headers(route), [each for each in examples if each.status == status]
         )
-        for status in statuses
+        for status, schema in statuses.items()
     }
     by_status: dict[int, list[type[HeadraceError]]] = {}
     for error in route.errors():
         by_status.setdefault(mapping(error).status, []).append(error)
-    # API Gateway's own refusals, on every route.
-    by_status.setdefault(429, [])
-    by_status.setdefault(503, [])
-    if route.path_names:
-        # A parameter with a slash is another path.
-        by_status.setdefault(404, [])
-    if route.path_names or _names(route, "query"):
-        by_status.setdefault(414, [])
+    own = [429, 431, 503, *([413] if route.method != "get" else [])]
+    own += [404] if route.path_names else []  # a parameter with a slash is another path
+    own += [414] if route.path_names or _names(route, "query") else []
+    for status in own:
+        by_status.setdefault(status, [])
     for status, kinds in sorted(by_status.items()):
         if str(status) not in responses:
             given = [each for each in examples if each.status == status]
@@ -223,7 +221,9 @@ def _rate_headers(route: Declared) -> dict[str, Any]:
 def _said(route: Declared, status: int) -> str:
     if route.route.stream is not None:
         return "At least one event is accepted; each has its own result."
-    return "The answer." if status < 300 else "The same body, while events or reads are not possible."
+    return (
+        "The answer." if status < 300 else f"The same body, while events or reads are not possible; or {GATEWAYS_OWN}."
+    )
 
 
 def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], examples: list[Example]) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], exa
     if route.route.stream is not None and status in REFUSING:
         own = _ref(f"{_title(route)}Refused")
     schemas = [own] if kinds else []
-    if status in GATEWAYS:
+    if str(status) in GATEWAYS:
         named.append(GATEWAYS_OWN)
         schemas.append(GATEWAY)
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
@@ -246,7 +246,7 @@ def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], exa
             mapping(kind).code: {"value": refusal(kind("the request cannot be answered"), "")} for kind in kinds
         }
         response["content"]["application/json"]["examples"] = shown or {
-            "gateway": {"value": {"message": HTTPStatus(status).phrase}}
+            "gateway": {"value": {"message": GATEWAYS[str(status)]}}
         }
     return response
 

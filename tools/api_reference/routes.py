@@ -95,7 +95,7 @@ class Declared:
         route, found = self.route, list[type[HeadraceError]](self.route.errors)
         if any((route.path, route.query, route.body, route.stream, not self.is_http)):
             found.append(InvalidRequest)
-        found += [UnsupportedMediaType] if self.is_http and route.body is not None else []
+        found += [UnsupportedMediaType] if self.is_http and self.method != "get" else []
         if route.scopes is not None:
             found += [Unauthorized, TokenExpired] if self.is_http else [TokenExpired]
         found += [Forbidden] if route.scopes else []

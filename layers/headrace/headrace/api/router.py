@@ -186,10 +186,11 @@ def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _n
         route = api.routes.get(call.key, unknown)
 
         def fields() -> Fields:
-            model = route.body or NoBody
-            content = http_body(event) if event.get("body") or not model.is_optional else {}
-            if route.body is None:
-                read(NoBody, content)
+            # The body of a GET has no meaning, says RFC 9110.
+            model = route.body or (None if call.key.startswith("GET ") else NoBody)
+            content = http_body(event) if model and (event.get("body") or not model.is_optional) else {}
+            if model is NoBody:
+                read(model, content)
             return content, event.get("queryStringParameters"), content
 
         def work() -> dict[str, Any]:

@@ -35,7 +35,7 @@ def _event_id(value: str) -> str:
 EventId = Annotated[
     Id,
     AfterValidator(_event_id),
-    accepts(minLength=1, maxLength=EVENT_ID_LIMIT, pattern=r"^(?!\.{1,2}$)[ !\"$-.0->@-~]+$"),
+    accepts(minLength=1, maxLength=EVENT_ID_LIMIT, pattern=r'^(?!\.{1,2}$)[ !"$-.0->@-~]+$'),
 ]
 
 
