@@ -13,6 +13,7 @@ from headrace.core.keys import room_key
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     NONE,
+    KeptRows,
     SubscriberHints,
     Subscription,
     closed,
@@ -91,6 +92,7 @@ class MemoryConnections:
     def __init__(self, clock: Clock | None = None) -> None:
         self.rows: dict[tuple[str, str], dict[str, Any]] = {}
         self.expiries_read = 0
+        self.kept = KeptRows()
         self._clock = clock or SystemClock()
 
     def open(self, connection_id: str, caller: Caller) -> None:
@@ -156,9 +158,11 @@ class MemoryConnections:
         for room, connection in subscribers:
             self.rows.pop((room, connection), None)
             self.rows.pop((connection_room(connection), connection), None)
+            self.kept.drop([room])
 
-    def subscriptions(self, room_id: str) -> list[Subscription]:
-        now, rows = self._clock.now(), self._room(room_id)
+    def subscriptions(self, room_id: str, mark: str = "") -> list[Subscription]:
+        now = self._clock.now()
+        rows = self.kept.get(room_id, mark, now, self._room)
         return unexpired(rows, self.expiries([row["connectionId"] for row in rows if needs_renewal(row, now)]), now)
 
     def has_subscriptions(self, room_id: str) -> bool:

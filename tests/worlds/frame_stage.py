@@ -18,7 +18,7 @@ from headrace.streams.chat.messages.positions import STORED_AT
 from headrace.streams.chat.rooms.rooms import RoomAccess
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.live import MemoryRoomLog
-from tests.fakes.storage import MemoryCache, MemoryReader
+from tests.fakes.storage import MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.room_world import RoomWorld
 from tests.worlds.senders import CLOCK, TABLE, message, sender
@@ -33,7 +33,7 @@ class Stage:
     def __init__(self) -> None:
         self.world = RoomWorld()
         self.connections = self.world.connections
-        self.cache = MemoryCache(self.world.clock)
+        self.cache = self.world.marks
         self.frames = self.environment(self.world.access)
 
     def environment(self, access: RoomAccess, limiter: RateLimiter | None = None) -> Handler:

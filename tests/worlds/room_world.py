@@ -9,6 +9,7 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, Handler, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
+from headrace.live.connections import SubscriberHints
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
 from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
 from headrace.streams.chat.rooms.joins import Joins
@@ -18,6 +19,7 @@ from headrace.streams.chat.rooms.routes import RoomServices
 from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
+from tests.fakes.storage import MemoryCache
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
 from tests.worlds.senders import NOW
@@ -40,6 +42,7 @@ class RoomWorld:
         self.memberships = MemoryMemberships()
         self.invitations = MemoryInvitations()
         self.connections = MemoryConnections(self.clock)
+        self.marks = MemoryCache(self.clock)
         self.write_path = WritePath()
         self.gate_time = 0.0
         self.acceptor = Acceptor(self.write_path.broker, self.write_path.retry, QUEUES, self.clock)
@@ -59,7 +62,10 @@ class RoomWorld:
         joins = Joins(self.memberships, self.acceptor)
         consent = Consent(self.invitations, self.memberships, rooms)
         cursors = CursorSigner(b"k" * 32)
-        services = RoomServices(rooms, self.memberships, self.access, self.connections, consent, joins, lambda: cursors)
+        hints = SubscriberHints(self.marks, self.connections)
+        services = RoomServices(
+            rooms, self.memberships, self.access, self.connections, hints, consent, joins, lambda: cursors
+        )
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
 
     def invitation_routes(self) -> Handler:

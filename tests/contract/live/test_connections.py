@@ -11,7 +11,14 @@ import pytest
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound, StoreUnavailable
 from headrace.core.items import from_wire
-from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, Connections, Subscription, connection_room
+from headrace.live.connections import (
+    CONNECTION_SECONDS,
+    GRACE_SECONDS,
+    KEPT_SECONDS,
+    Connections,
+    Subscription,
+    connection_room,
+)
 from headrace.live.dynamodb import CHECK_SECONDS, DynamoConnections
 from headrace.runtime.aws import client
 from tests.contract.emulators import sdk
@@ -320,3 +327,22 @@ def test_the_rooms_of_a_connection_are_counted_without_the_connection_itself(
     assert connections.count_rooms("c-1") == 2
     connections.unsubscribe("hall", ["c-1"])
     assert connections.count_rooms("c-1") == 1
+
+
+def test_subscriptions_that_were_read_for_a_mark_are_used_again_for_that_mark_within_a_second(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
+    connections, _, clock = parts
+    connections.subscribe("kitchen", "c-1", ALICE, NOW, None)
+
+    def found(mark: str) -> list[str]:
+        return sorted(each.connection_id for each in connections.subscriptions("kitchen", mark))
+
+    assert found("some-1") == ["c-1"]
+    connections.subscribe("kitchen", "c-2", ALICE, NOW, None)
+    assert found("some-1") == ["c-1"]
+    assert found("") == found("some-2") == ["c-1", "c-2"]
+    connections.unsubscribe("kitchen", ["c-1"])
+    assert found("some-2") == ["c-1", "c-2"]
+    clock.advance(KEPT_SECONDS)
+    assert found("some-2") == ["c-2"]

@@ -279,7 +279,7 @@ def test_an_unreadable_copy_delays_no_other() -> None:
 
 def test_an_unavailable_table_raises_no_exception() -> None:
     class Away(MemoryConnections):
-        def subscriptions(self, room_id: str) -> list[Subscription]:
+        def subscriptions(self, room_id: str, mark: str = "") -> list[Subscription]:
             if room_id == "kitchen":
                 raise StoreUnavailable("down")
             return super().subscriptions(room_id)
@@ -298,7 +298,7 @@ def test_after_an_unread_room_the_next_frame_says_missed() -> None:
     class Flaky(MemoryConnections):
         failures = 1
 
-        def subscriptions(self, room_id: str) -> list[Subscription]:
+        def subscriptions(self, room_id: str, mark: str = "") -> list[Subscription]:
             self.failures -= 1
             if self.failures >= 0:
                 raise StoreUnavailable("down")

@@ -124,10 +124,10 @@ def test_a_room_that_cannot_be_read_costs_only_its_signals(world: PushWorld, mon
     world.listen("c-1")
     read = world.connections.subscriptions
 
-    def fail(room: str) -> Any:
+    def fail(room: str, mark: str = "") -> Any:
         if room == "hall":
             raise StoreUnavailable("throttled")
-        return read(room)
+        return read(room, mark)
 
     monkeypatch.setattr(world.connections, "subscriptions", fail)
 

@@ -104,4 +104,4 @@ def room_services() -> RoomServices:
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     joins = Joins(memberships(), acceptor({}))
-    return RoomServices(rooms(), memberships(), access(), connections(), consent(), joins, cursors)
+    return RoomServices(rooms(), memberships(), access(), connections(), subscriber_hints(), consent(), joins, cursors)

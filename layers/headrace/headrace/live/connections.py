@@ -5,6 +5,7 @@ All rows expire, because ``$disconnect`` is best effort: API Gateway ends a conn
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ REMEMBERED = 10_000
 """Connections whose renewed expiry an environment remembers."""
 SOME = b"some"
 NONE = b"none"
+KEPT_SECONDS = 1.0
+"""How long push_live may use the subscriptions of a room again."""
+KEPT_ROOMS = 100
 MARK_SECONDS = 30.0
 """How long a mark is valid, and how late live copies may begin if "some" could not be set."""
 LOOK_SECONDS = MARK_SECONDS / 3
@@ -92,8 +96,11 @@ class Connections(Protocol):
     def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
         """Delete closed connections with these subscriptions (room and connection); others expire."""
 
-    def subscriptions(self, room_id: str) -> list[Subscription]:
-        """The subscriptions of a room that have not expired, read consistently."""
+    def subscriptions(self, room_id: str, mark: str = "") -> list[Subscription]:
+        """The subscriptions of a room that have not expired, read consistently.
+
+        They may be up to ``KEPT_SECONDS`` old if the last call for the room had the same ``mark``.
+        """
 
     def has_subscriptions(self, room_id: str) -> bool:
         """Whether a room may have subscriptions; true if uncertain. Cheaper than :meth:`subscriptions`."""
@@ -149,6 +156,29 @@ def unexpired(rows: Iterable[Mapping[str, Any]], renewed: Mapping[str, int], now
     return found
 
 
+class KeptRows:
+    """The rows of up to ``KEPT_ROOMS`` rooms, each with the mark for which they were read, for ``KEPT_SECONDS``."""
+
+    def __init__(self) -> None:
+        self._rooms: BoundedDict[str, tuple[str, int, Sequence[Mapping[str, Any]]]] = BoundedDict(KEPT_ROOMS)
+
+    def get(
+        self, room_id: str, mark: str, now: int, read: Callable[[str], Iterable[Mapping[str, Any]]]
+    ) -> Sequence[Mapping[str, Any]]:
+        """The rows that are kept for ``mark``, or else those that ``read`` returns; ``now`` in microseconds."""
+        kept_mark, at, rows = self._rooms.get(room_id, ("", 0, ()))
+        if not mark or mark != kept_mark or not 0 <= now - at < KEPT_SECONDS * SECOND:
+            rows = list(read(room_id))
+            if mark:
+                self._rooms[room_id] = mark, now, rows
+        return rows
+
+    def drop(self, room_ids: Iterable[str]) -> None:
+        """Keep nothing of these rooms."""
+        for room_id in room_ids:
+            self._rooms.pop(room_id, None)
+
+
 class TokenExpiries:
     """When the tokens of ``connections`` expire. An expiry is read again once it has passed: it may have been renewed.
 
@@ -191,42 +221,70 @@ class SubscriberHints:
     first writes its row and then sets "some". A function that stores messages and finds no row sets "none", but only if
     there is no mark. Its read could miss a later row only if "none" is set after "some" has expired, so a read that
     takes long sets no mark. If it is uncertain, and without the cache, a room counts as one with subscribers.
+
+    Each "some" has another random tag, and live copies carry the mark. So push_live may use the subscriptions that it
+    has read for a copy again for copies with the same mark: no row has changed before these were stored.
     """
 
-    def __init__(self, cache: Cache, connections: Connections, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        connections: Connections,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._cache = cache
         self._connections = connections
         self._monotonic = monotonic
+        self._sleep = sleep
         self._cooldown = Cooldown(monotonic)
 
-    def mark_subscribed(self, room_id: str) -> None:
-        """Set "some" for a room after a subscription is stored."""
+    def mark_subscribed(self, room_id: str) -> bool:
+        """Set a new "some" for a room after a subscription is stored; whether it is set."""
         try:
-            self._cache.set_many({live_marker(room_id): (SOME, MARK_SECONDS)})
+            self._set_some(room_id)
         except CacheUnavailable as error:
             report("live marker", f"the mark that a room has subscribers is not set: {error.message}")
+            return False
+        return True
 
-    def rooms_with_subscribers(self, marks: Mapping[str, bytes | None]) -> list[str]:
-        """The rooms that may have subscribers, of rooms with these ``marks``: reads the table at most four times."""
+    def mark_unsubscribed(self, room_id: str) -> None:
+        """Set a new mark for a room after subscriptions are deleted. What is stored afterwards is not pushed to them.
+
+        If it cannot be set, wait until push_live reads the subscriptions again.
+        """
+        if not self.mark_subscribed(room_id):
+            self._sleep(KEPT_SECONDS)
+
+    def _set_some(self, room_id: str) -> bytes:
+        mark = SOME + b"-" + secrets.token_hex(6).encode()
+        self._cache.set_many({live_marker(room_id): (mark, MARK_SECONDS)})
+        return mark
+
+    def rooms_with_subscribers(self, marks: Mapping[str, bytes | None]) -> dict[str, bytes]:
+        """The rooms that may have subscribers, of rooms with these ``marks``: reads the table at most four times.
+
+        The result has their marks; ``SOME`` without a tag is good for one copy only.
+        """
         unknown = [room_id for room_id, mark in marks.items() if mark is None][:LOOKS]
-        empty = {room_id for room_id in unknown if not self._has_subscribers(room_id)}
-        return [room_id for room_id, mark in marks.items() if mark != NONE and room_id not in empty]
+        found = {room_id: mark or SOME for room_id, mark in marks.items()}
+        found |= {room_id: self._look(room_id) for room_id in unknown}
+        return {room_id: mark for room_id, mark in found.items() if mark != NONE}
 
-    def _has_subscribers(self, room_id: str) -> bool:
+    def _look(self, room_id: str) -> bytes:
         if self._cooldown.is_active:
-            return True
+            return SOME
         began = self._monotonic()
         try:
-            found = self._connections.has_subscriptions(room_id)
-            if found:
-                self._cache.set_many({live_marker(room_id): (SOME, MARK_SECONDS)})
-            elif self._monotonic() - began < LOOK_SECONDS:
-                # Another mark wins: a connection has subscribed since the read.
-                return not self._cache.add_many({live_marker(room_id): (NONE, MARK_SECONDS)})[0]
+            if self._connections.has_subscriptions(room_id):
+                return self._set_some(room_id)
+            is_late = self._monotonic() - began >= LOOK_SECONDS
+            # Another mark wins: a connection has subscribed since the read.
+            is_none = is_late or self._cache.add_many({live_marker(room_id): (NONE, MARK_SECONDS)})[0]
+            return NONE if is_none else SOME
         except StoreUnavailable as error:
             self._cooldown.start()
             report("live audience", f"subscriptions cannot be read: {error.message}")
-            return True
         except CacheUnavailable:
-            return True
-        return found
+            pass
+        return SOME

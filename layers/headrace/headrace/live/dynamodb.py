@@ -9,6 +9,7 @@ from headrace.core.items import Item, to_wire
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     CHECKED_ROWS,
+    KeptRows,
     Subscription,
     TokenExpiries,
     closed,
@@ -35,6 +36,7 @@ class DynamoConnections:
         self._table = DynamoTable(client, table, "connections")
         self._clock = clock or SystemClock()
         self._renewed = TokenExpiries(self, self._clock, CHECK_SECONDS)
+        self._kept = KeptRows()
 
     def open(self, connection_id: str, caller: Caller) -> None:
         self._table.put(connection_row(connection_id, caller, self._clock.now()))
@@ -107,10 +109,12 @@ class DynamoConnections:
             for room, connection in subscribers
             for row in ((room, connection), (connection_room(connection), connection))
         }
+        self._kept.drop(room_id for room_id, _ in rows)
         self._delete(sorted(rows))
 
-    def subscriptions(self, room_id: str) -> list[Subscription]:
-        now, rows = self._clock.now(), list(self._rows(room_id))
+    def subscriptions(self, room_id: str, mark: str = "") -> list[Subscription]:
+        now = self._clock.now()
+        rows = self._kept.get(room_id, mark, now, self._rows)
         renewed = self._renewed.get_many([row["connectionId"] for row in rows if needs_renewal(row, now)])
         return unexpired(rows, renewed, now)
 

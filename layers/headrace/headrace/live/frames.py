@@ -26,6 +26,7 @@ class LiveCopy:
     """What is new in a room: its items by key, the latest position, and whether earlier messages are missing.
 
     ``position`` is "" in a frame of older code. ``links`` has the position of each frame by the tag that it follows.
+    ``marks`` are the marks of the room when its messages were stored; "" without a tag.
     """
 
     room_id: str
@@ -33,6 +34,7 @@ class LiveCopy:
     position: str = ""
     missed: bool = False
     links: dict[str, str] = field(default_factory=dict)
+    marks: set[str] = field(default_factory=set)
 
     def add(self, later: LiveCopy) -> None:
         """Add what came after this."""
@@ -40,6 +42,12 @@ class LiveCopy:
         self.position = max(self.position, later.position)
         self.missed = self.missed or later.missed
         self.links.update(later.links)
+        self.marks |= later.marks
+
+    @property
+    def mark(self) -> str:
+        """The mark of all messages; "" if they differ."""
+        return "".join(self.marks) if len(self.marks) == 1 else ""
 
     def keep(self, number: int) -> None:
         """Keep the newest items; the subscribers miss older ones."""
@@ -105,8 +113,9 @@ def frame(
     *,
     missed: bool = False,
     is_expiring: bool = False,
+    mark: str = "",
 ) -> bytes:
-    """One frame with ``items``, which are JSON already."""
+    """One frame with ``items``, which are JSON already. A live copy also has the ``mark`` of the room."""
     content: dict[str, Any] = {"type": "messages", "roomId": room_id}
     if position:
         content["position"] = position
@@ -116,6 +125,8 @@ def frame(
         content["tokenExpiring"] = True
     if missed:
         content["missed"] = True
+    if mark:
+        content["mark"] = mark
     return encode_object({**content, "items": encoded_list(items)}).encode()
 
 
@@ -128,13 +139,14 @@ def parse(body: bytes) -> LiveCopy:
     try:
         content = json.loads(body)
         items = {item["key"]: item for item in content["items"]}
-        position, follows = content.get("position", ""), content.get("follows", "")
+        position, follows, mark = (content.get(name, "") for name in ("position", "follows", "mark"))
         found = LiveCopy(content["roomId"], items, position, content.get("missed") is True)
-        texts = [found.room_id, position, follows, *items, *(item["timestamp"] for item in items.values())]
+        texts = [found.room_id, position, follows, mark, *items, *(item["timestamp"] for item in items.values())]
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a frame of messages") from error
     if not isinstance(content["items"], list) or not all(isinstance(text, str) for text in texts):
         raise ValueError("not a frame of messages")
+    found.marks.add(mark)
     if "follows" in content:
         found.links[follows] = position
     return found

@@ -132,7 +132,7 @@ class PushService:
     def _push_signals(self, rooms: Mapping[str, Sequence[Signal]], meter: Meter) -> None:
         """Push signals, in rooms with few listeners first. A connection that is late, or rests, misses them."""
         now, sends = self._clock(), list[tuple[str, Push]]()
-        read = zip(rooms.items(), self._subscriptions(list(rooms), meter), strict=True)
+        read = zip(rooms.items(), self._subscriptions(dict.fromkeys(rooms, ""), meter), strict=True)
         for (room_id, signals), subscriptions in sorted(read, key=lambda each: len(each[1] or ())):
             for one in subscriptions or ():
                 if self._late.get(one.connection_id, (0, now))[1] > now:
@@ -152,8 +152,8 @@ class PushService:
 
     def _audiences(self, rooms: Mapping[str, LiveCopy], meter: Meter) -> list[_Audience]:
         """The rooms with their listeners, those with the fewest first; without rooms that cannot be read."""
-        audiences: list[_Audience] = []
-        for (room_id, news), subscriptions in zip(rooms.items(), self._subscriptions(list(rooms), meter), strict=True):
+        audiences, marks = list[_Audience](), {room_id: news.mark for room_id, news in rooms.items()}
+        for (room_id, news), subscriptions in zip(rooms.items(), self._subscriptions(marks, meter), strict=True):
             if subscriptions is None:
                 self._unread[room_id] = None
                 continue
@@ -176,16 +176,16 @@ class PushService:
                 subscribers.append((room_id, subscription.connection_id))
         return dict(zip(subscribers, self._pusher.deliver(sends, seconds), strict=True))
 
-    def _subscriptions(self, room_ids: Sequence[str], meter: Meter) -> list[list[Subscription] | None]:
+    def _subscriptions(self, marks: Mapping[str, str], meter: Meter) -> list[list[Subscription] | None]:
         def read(room_id: str) -> list[Subscription] | None:
             try:
-                return self._connections.subscriptions(room_id)
+                return self._connections.subscriptions(room_id, marks[room_id])
             except StoreUnavailable as error:
                 report("live push", f"messages are not pushed: {error.message}")
                 meter.count("LiveUnread")
                 return None
 
-        return self._parallel.map(read, room_ids)
+        return self._parallel.map(read, list(marks))
 
     def _addressed(
         self, news: LiveCopy, subscriptions: Iterable[Subscription]

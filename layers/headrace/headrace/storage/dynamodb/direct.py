@@ -106,7 +106,10 @@ class _Direct:
         except BaseException:
             connection.close()
             raise
-        self._idle.append((connection, time.time()))
+        if b"\r\nconnection: close\r\n" in head.lower():
+            connection.close()
+        else:
+            self._idle.append((connection, time.time()))
         return head, body
 
     def _connection(self) -> socket.socket:

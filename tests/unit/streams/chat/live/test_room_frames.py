@@ -42,7 +42,8 @@ def test_subscribing_returns_a_position_that_finds_later_messages(stage: Stage) 
     found = stage.request("history", roomId="kitchen", since=answer["position"])["items"]
     assert [item["key"] for item in found] == [key]
     assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
-    assert stage.cache.get_many([live_marker("kitchen")]) == [SOME]
+    (mark,) = stage.cache.get_many([live_marker("kitchen")])
+    assert (mark or b"").startswith(SOME)
 
 
 def test_a_subscription_ends_with_its_connection_and_with_its_token(stage: Stage) -> None:
@@ -131,9 +132,11 @@ def test_p12_a_removed_member_gets_no_more_messages(stage: Stage) -> None:
     for name, connection in (("alice", "c-a"), ("bob", "c-b1"), ("bob", "c-b2")):
         assert stage.request("subscribe", name, connection=connection, roomId="den")["type"] == "subscribed"
 
+    marks = stage.cache.get_many([live_marker("den")])
     stage.world.ok("alice", "DELETE", "den/members/bob")
 
     assert [each.user_id for each in stage.listening("den")] == ["alice"]
+    assert stage.cache.get_many([live_marker("den")]) != marks  # push_live reads the subscriptions again
     answer = stage.request("subscribe", "bob", roomId="den")
     assert answer["error"]["code"] == "forbidden"
     assert answer["error"]["details"][0]["field"] == "roomId"

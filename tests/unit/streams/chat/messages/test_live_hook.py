@@ -13,6 +13,7 @@ from headrace.core.times import SECOND, iso
 from headrace.delivery.persister import Persister
 from headrace.live import frames
 from headrace.live.connections import (
+    KEPT_SECONDS,
     LOOK_SECONDS,
     LOOKS,
     MARK_SECONDS,
@@ -167,7 +168,7 @@ def test_a_lookup_before_a_subscription_does_not_hide_it() -> None:
     live.store(row(text="first"))
     live.store(row(text="second"))
 
-    assert live.mark("kitchen") == SOME
+    assert (live.mark("kitchen") or b"").startswith(SOME)
     assert live.pushed() == [("kitchen", ["first"]), ("kitchen", ["second"])]
 
 
@@ -398,3 +399,45 @@ def test_a_rooms_copies_all_go_through_one_queue() -> None:
 
     assert names == set(live_queues()) - {SIGNAL_QUEUE}
     assert live_queue("кухня") == live_queue("кухня")
+
+
+def test_copies_have_the_same_mark_until_the_subscriptions_of_their_room_change() -> None:
+    live = Live()
+    live.subscribe("kitchen")
+    live.store(row(text="one"))
+    live.store(row(text="two"))
+    live.subscribe("kitchen", "c-2")
+    live.store(row(text="three"))
+    live.audience.mark_unsubscribed("kitchen")
+    live.store(row(text="four"))
+
+    one, two, *others = [copy.mark for copy in live.copies()]
+
+    assert one == two != ""
+    assert len({one, *others}) == 3
+    merged = LiveCopy("kitchen")
+    for copy in live.copies():
+        merged.add(copy)
+    assert merged.mark == ""
+
+
+def test_copies_have_no_mark_while_the_cache_is_unavailable() -> None:
+    live = Live()
+    live.subscribe("kitchen")
+    live.cache.down = True
+
+    live.hook.after_store(CHAT, [row(text="one")])
+
+    assert [copy.mark for copy in live.copies()] == [""]
+
+
+def test_who_is_unsubscribed_while_the_cache_is_unavailable_waits_until_nothing_is_pushed_any_more() -> None:
+    cache, waits = MemoryCache(CLOCK), list[float]()
+    hints = SubscriberHints(cache, MemoryConnections(CLOCK), sleep=waits.append)
+
+    hints.mark_unsubscribed("kitchen")
+    assert waits == []
+    cache.down = True
+    hints.mark_unsubscribed("kitchen")
+
+    assert waits == [KEPT_SECONDS]

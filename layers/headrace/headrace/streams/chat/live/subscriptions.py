@@ -159,6 +159,7 @@ def unsubscribe(services: Subscriptions, request: Request[None, None, RoomFrame]
     """Stop following a room."""
     room_id = request.body.room_id
     services.connections.unsubscribe(room_id, [request.event["requestContext"]["connectionId"]])
+    services.hints.mark_unsubscribed(room_id)
     return {"type": "unsubscribed", "roomId": room_id}
 
 
@@ -185,6 +186,7 @@ def _subscribe(services: Subscriptions, request: Request[None, None, Any], room_
             now = _readable_since(services, caller, room_id)
         except Forbidden:
             services.connections.unsubscribe(room_id, [connection_id])
+            services.hints.mark_unsubscribed(room_id)
             raise
         since, written = now, now == since
     services.hints.mark_subscribed(room_id)

@@ -91,12 +91,12 @@ class LiveHook:
         followed = self._hints.rooms_with_subscribers(
             {room_id: appended[room_id].mark if appended else SOME for room_id in rooms}
         )
-        for room_id in rooms.keys() - followed:
+        for room_id in rooms.keys() - followed.keys():
             self._quiet[room_id] = None
         messages = [
             Outgoing(live_queue(room_id), body, logger.get_correlation_id() or "")
-            for room_id in followed
-            for body in self._copies(room_id, news[room_id], now, appended.get(room_id))
+            for room_id, mark in followed.items()
+            for body in self._copies(room_id, news[room_id], now, appended.get(room_id), mark)
         ]
         untold = [room_id for room_id in islice(self._missed, NOTICES) if room_id not in followed]
         messages += [Outgoing(live_queue(room_id), frame(room_id, [], missed=True), "") for room_id in untold]
@@ -120,14 +120,15 @@ class LiveHook:
             report("room logs", f"pages of rooms with new messages may be 2 s old: {error.message}")
             return {}
 
-    def _copies(self, room_id: str, news: _News, now: int, appended: Appended | None) -> Iterable[bytes]:
+    def _copies(self, room_id: str, news: _News, now: int, appended: Appended | None, mark: bytes) -> Iterable[bytes]:
         """The live copies; without ``appended``, they say nothing about what comes before them."""
         tagged = news.tagged()
         missed = room_id in self._missed or not news.is_complete
         follows = None if appended is None else appended.follows
+        given = "" if mark == SOME else mark.decode()
         for tag, part in tagged:
             at = position(now, "" if appended is None else tag)
-            yield frame(room_id, part, at, follows, missed=missed)
+            yield frame(room_id, part, at, follows, missed=missed, mark=given)
             missed, follows = False, None if appended is None else tag
 
 

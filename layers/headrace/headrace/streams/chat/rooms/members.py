@@ -114,6 +114,7 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
     if room.kind == MEMBERS and not membership.is_open:
         # Also for a repeated leave, because an earlier call may have been interrupted here.
         services.connections.unsubscribe_user(room_id, user_id)
+        services.hints.mark_unsubscribed(room_id)
     if any(each.left_at == at for each in membership.intervals):
         services.joins.publish(request, membership, "leave", at, event_id=body.id)
     return _member(room, membership)

@@ -15,7 +15,7 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, echo
-from headrace.live.connections import Connections
+from headrace.live.connections import Connections, SubscriberHints
 from headrace.streams.chat.rooms.invitations import Consent, Invitation, blocked_by, invitation_body, joined_at
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, state_of
@@ -41,6 +41,7 @@ class RoomServices:
     memberships: Memberships
     access: RoomAccess
     connections: Connections
+    hints: SubscriberHints
     consent: Consent
     joins: Joins
     cursors: Callable[[], CursorSigner]
@@ -66,6 +67,7 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
         raise Conflict("another room has this id", details=[detail])
     if room.kind == MEMBERS:
         services.connections.members_only(room_id)
+        services.hints.mark_unsubscribed(room_id)
         name = body.username or (caller.username if creator == caller.subject else None)
         membership = _join(services, caller, room, creator, room.created_at, name)
         services.joins.publish(request, membership, "join", room.created_at)
@@ -146,6 +148,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
     room = room or services.rooms.create(Room(room_id, MEMBERS, DIRECT, at, user_id))
     if not own.is_open or not other.joins:
         services.connections.members_only(room_id)
+        services.hints.mark_unsubscribed(room_id)
     if not own.is_open:
         own = _return_to(services, request, room, own)
     if not other.joins and invites:
