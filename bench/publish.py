@@ -46,6 +46,7 @@ def prepare(endpoints: Endpoints) -> Handler:
     os.environ.update(
         BROKER_ENDPOINTS=endpoints.amqp_url,
         BROKER_SECRET_ARN=secret["ARN"],
+        PERSIST_QUEUES="chat=1",
         RETRY_QUEUE_URL=boto3.client("sqs").create_queue(QueueName="retry")["QueueUrl"],
         CACHE_ENDPOINT=endpoints.cache_endpoint,
         EVENT_RATE="100000",  # so that the sender is counted, and never refused
@@ -89,12 +90,10 @@ class Bare:
         limits = {"x-queue-type": "quorum", "x-max-length": BATCH}
         self._channel.queue_declare(queue, durable=True, arguments=limits)
 
-    def copy(self, queues: int) -> None:
-        """Take body and queue of the last published message."""
-        for queue in (f"persist.{number}" for number in range(queues)):
-            _, _, body = self._channel.basic_get(queue, auto_ack=True)
-            if body is not None:
-                self.queue, self.body = queue, body
+    def copy(self, queue: str) -> None:
+        """Publish to ``queue`` from now on, with the body of the last message in it."""
+        _, _, body = self._channel.basic_get(queue, auto_ack=True)
+        self.queue, self.body = queue, body or b""
 
     def publish(self) -> None:
         self._channel.basic_publish(self._exchange, self.queue, self.body, self._properties, mandatory=True)
@@ -135,7 +134,7 @@ def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, 
     seen = []
     with silence():
         accept(handler, single)
-        bare.copy(queues=4)
+        bare.copy("persist.chat.0")
         for number in range(rounds + 1):
             times: tuple[list[float], list[float], list[float]] = ([], [], [])
             for call in range(calls):
