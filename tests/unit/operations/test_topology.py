@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import ConfigurationError
+from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.operations import topology
-from headrace.operations.topology import STARTING_SECONDS, declare_for
+from headrace.operations.topology import STARTING_SECONDS, declare_all, declare_for
 from headrace.queues.rabbitmq.topology import Report
 
 CREATE = {"RequestType": "Create", "ResponseURL": "https://bucket/answer"}
@@ -45,6 +45,24 @@ def test_a_deployment_reports_no_queue_that_its_mappings_do_not_read_yet(
 
     assert caplog.messages == []
     assert "UnreadQueues" not in json.loads(capsys.readouterr().out)
+
+
+def test_messages_that_were_moved_out_of_a_former_queue_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    declare_for({}, lambda _: Report(["queue a"], moved={"persist.0": 7}))
+
+    (line,) = caplog.records
+    assert line.message == "messages of a queue that no stream has any more are moved"
+    assert (line.__dict__["queue"], line.__dict__["count"]) == ("persist.0", 7)
+
+
+def test_former_queues_that_cannot_be_emptied_now_fail_no_run(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_seconds: float) -> dict[str, int]:
+        raise BrokerUnavailable("the broker is unavailable")
+
+    report = declare_all(lambda _: Report(["queue a"]), lambda _: [], fail, 0.0)
+
+    assert (report.missing, report.moved) == ([], {})
+    assert caplog.messages == ["queues that no stream has any more are not emptied"]
 
 
 def test_only_a_repaired_user_is_a_warning(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
