@@ -17,11 +17,16 @@ OVERLAP = 3
 
 
 class Room:
-    """Messages of one room by key, in the order of storing, and its subscribers. A position counts them."""
+    """Messages of one room by key, in the order of storing, and its subscribers.
+
+    A position counts the messages: its tag is their number, and its time is so many seconds after the epoch. The log
+    begins behind the first ``forgotten`` messages.
+    """
 
     def __init__(self) -> None:
         self.messages: dict[str, Message] = {}
         self.subscribers: set[web.WebSocketResponse] = set()
+        self.forgotten = 0
 
     def store(self, number: int, late: float = 0.0) -> Message:
         """The message ``number``, whose time is ``number`` seconds after the start, or ``late`` seconds before that."""
@@ -33,20 +38,39 @@ class Room:
 
     @property
     def position(self) -> str:
-        return str(len(self.messages))
+        return position(len(self.messages))
 
     def page(self, query: dict[str, Any]) -> dict[str, Any]:
-        position, _, before = query.get("before", f"{self.position} ").partition(" ")
-        since = max(0, int(query["since"]) - OVERLAP)
+        at, _, before = query.get("before", f"{self.position} ").partition(" ")
+        since = max(0, counted(query.get("since", self.position)) - OVERLAP)
         keys = [key for key in sorted([*self.messages][since:], reverse=True) if not before or key < before]
         shown = keys[: min(query["limit"], 7)]
         more = len(keys) > len(shown)
         return {
             "items": [self.messages[key] for key in shown],
-            "next": f"{position} {shown[-1]}" if more else None,
+            "next": f"{at} {shown[-1]}" if more else None,
             "hasMore": more,
-            "position": position,
+            "position": at,
         }
+
+    def resumed(self, since: str, most: int = 10) -> dict[str, Any]:
+        """What is new since a position: from the log, at most so many at once, or else from the table."""
+        count = counted(since)
+        if count < self.forgotten:
+            return self.page({"since": since, "limit": most})
+        items = [*self.messages.values()][count : count + most]
+        more = count + len(items) < len(self.messages)
+        return {"items": items, "next": None, "hasMore": more, "position": position(count + len(items))}
+
+
+def position(count: int) -> str:
+    """The position after so many messages."""
+    return f"p{count * 1_000_000:016d}-{count:012x}"
+
+
+def counted(at: str) -> int:
+    """The number of messages before a position."""
+    return int(at[1:17]) // 1_000_000
 
 
 class Stage:
@@ -94,9 +118,9 @@ class Stage:
             return {**number, "type": "error", "error": {"code": code, "message": "no"}}
         if action == "authenticate":
             return {**number, "type": "authenticated", "tokenExpiresAt": self.expiry(frame["token"])}
-        if action == "check":
-            found = {room_id: self.check(socket, room_id, int(since)) for room_id, since in frame["rooms"].items()}
-            return {**number, "type": "checked", "rooms": found, "tokenExpiresAt": self.expiry(self.tokens[-1])}
+        if action == "resume":
+            found = {room_id: self.resume(socket, room_id, since) for room_id, since in frame["rooms"].items()}
+            return {**number, "type": "resumed", "rooms": found, "tokenExpiresAt": self.expiry(self.tokens[-1])}
         room = self.rooms[frame["roomId"]]
         if action == "sendSignal":
             return {**number, "type": "signalSent"}
@@ -109,14 +133,14 @@ class Stage:
         room.subscribers.discard(socket)
         return {**number, "type": "unsubscribed"}
 
-    def check(self, socket: web.WebSocketResponse, room_id: str, since: int) -> dict[str, Any]:
-        """What a check finds in a room; ``fail["check of <room>"]`` has codes of errors."""
-        codes = self.fail.get(f"check of {room_id}", [])
+    def resume(self, socket: web.WebSocketResponse, room_id: str, since: str) -> dict[str, Any]:
+        """What was missed in a room; ``fail["resume of <room>"]`` has codes of errors."""
+        codes = self.fail.get(f"resume of {room_id}", [])
         if codes and (code := codes.pop(0)):
             return {"error": {"code": code, "message": "no"}}
         room = self.rooms[room_id]
         room.subscribers.add(socket)
-        return {"hasNew": len(room.messages) > max(0, since - OVERLAP), "position": room.position}
+        return room.resumed(since)
 
     def expiry(self, token: str) -> str:
         """When a token expires: ``token_seconds`` after its first use."""
@@ -124,7 +148,13 @@ class Stage:
         return self.expiries.setdefault(token, expires_at).isoformat()
 
     async def push(self, *messages: Message, room: str = "kitchen", missed: bool = False) -> None:
-        frame = {"type": "messages", "roomId": room, "items": messages, **({"missed": True} if missed else {})}
+        """Push messages; if they were stored one after the other, the frame says what it follows."""
+        stored = list(self.rooms[room].messages)
+        places = sorted(stored.index(message["key"]) for message in messages)
+        frame: dict[str, Any] = {"type": "messages", "roomId": room, "items": messages}
+        frame |= {"missed": True} if missed else {}
+        if places == list(range(places[0], places[0] + len(places))):
+            frame |= {"follows": f"{places[0]:012x}", "position": position(places[-1] + 1)}
         await self.push_frame(frame)
 
     async def push_frame(self, frame: dict[str, Any]) -> None:

@@ -13,10 +13,15 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from headrace_client import ConnectionSettings, Refused, Rooms
-from headrace_client.rooms import ROOMS_PER_CHECK
-from tests.contract.client_stage import Room, Stage
+from headrace_client.connection import Connection
+from headrace_client.room import REMEMBERED_SECONDS
+from headrace_client.room import Room as ClientRoom
+from headrace_client.rooms import ROOMS_PER_FRAME
+from tests.contract.client_stage import OVERLAP, Room, Stage, position
 
-FAST = ConnectionSettings(check_interval=0.05, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01)
+FAST = ConnectionSettings(
+    check_interval=0.05, late_frame=0.05, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01
+)
 
 
 @pytest.fixture
@@ -108,6 +113,66 @@ async def test_messages_reported_as_missed_are_fetched(stage: Stage) -> None:
         assert await take(rooms, 3) == ["n1", "n2", "n3"]
 
 
+async def test_a_lost_frame_is_noticed_at_the_next_one(stage: Stage) -> None:
+    """Also the first one. A frame that is only late is not asked for."""
+    room = stage.rooms["kitchen"]
+    settings = ConnectionSettings(check_interval=3600.0, late_frame=0.2)
+    async with Rooms(stage.url, lambda: "t", settings=settings) as rooms:
+        await rooms.follow("kitchen")
+        room.store(1)
+        await stage.push(room.store(2))
+        assert await take(rooms, 2) == ["n2", "n1"]
+        stage.frames.clear()
+        late = room.store(3)
+        await stage.push(room.store(4))
+        await stage.push(late)
+        assert await take(rooms, 2) == ["n4", "n3"]
+        await asyncio.sleep(0.3)
+
+        assert (stage.frames, rooms.rooms["kitchen"].position) == ([], position(4))
+
+
+async def test_all_rooms_are_resumed_with_one_frame_after_a_cut(stage: Stage) -> None:
+    names = [f"room {number}" for number in range(ROOMS_PER_FRAME)]
+    stage.rooms = {name: Room() for name in names}
+    async with Rooms(stage.url, lambda: "t", settings=replace(FAST, check_interval=3600.0)) as rooms:
+        for name in names:
+            await rooms.follow(name)
+        stage.frames.clear()
+        await stage.cut()
+        for number in range(25):
+            stage.rooms["room 7"].store(number)
+
+        assert await take(rooms, 25) == [f"n{number}" for number in range(25)]
+        asked = [(frame["action"], *frame["rooms"]) for frame in stage.frames]
+        assert asked == [("resume", *names), ("resume", "room 7"), ("resume", "room 7")]
+
+
+@pytest.mark.parametrize("moves", [True, False])
+async def test_a_busy_room_repeats_nothing_after_nine_minutes(stage: Stage, moves: bool) -> None:
+    """50 messages a second. The position moves with the frames, or stays, as while the server's cache is away."""
+    delivered: list[str] = []
+    connection = Connection(stage.url, lambda: "t", FAST, opened=lambda: asyncio.sleep(0), received=lambda _frame: None)
+    room = ClientRoom("kitchen", position(0), connection, lambda message: delivered.append(message["key"]))
+    pushed = []
+    for second in range(1, 541):
+        pushed += [{"key": f"{position(second)}#{number}"} for number in range(50)]
+        follows = {"follows": position(second - 1)[-12:]} if moves else {}
+        room.receive({"items": pushed[-50:], "position": position(second), **follows})
+
+    since = int(str(room.position)[1:17]) // 1_000_000 - 640
+    room.begin()
+    await room.take({"items": pushed[max(0, 50 * since) :], "next": None, "hasMore": False, "position": position(541)})
+    room.end()
+
+    assert len(delivered) == len(set(delivered)) == 27_000
+    for second in range(542, 3000):
+        room.receive(
+            {"items": [{"key": position(second)}], "position": position(second), "follows": position(second - 1)[-12:]}
+        )
+    assert len(room._seen) < REMEMBERED_SECONDS + 5
+
+
 async def test_a_new_message_is_found_without_a_push(stage: Stage) -> None:
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
@@ -116,15 +181,18 @@ async def test_a_new_message_is_found_without_a_push(stage: Stage) -> None:
         assert await take(rooms, 1) == ["n1"]
 
 
-async def test_following_continues_from_a_saved_position(stage: Stage) -> None:
+@pytest.mark.parametrize(("forgotten", "first"), [(0, 9), (10, 9 - OVERLAP)])
+async def test_following_continues_from_a_saved_position(stage: Stage, forgotten: int, first: int) -> None:
+    """Where the log does not know the position any more, some messages from before it come again."""
     room = stage.rooms["kitchen"]
+    room.forgotten = forgotten
     for number in range(10):
         room.store(number)
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen", since="9")
+        await rooms.follow("kitchen", since=position(9))
 
-        assert await take(rooms, 4) == ["n6", "n7", "n8", "n9"]
-        assert rooms.rooms["kitchen"].position == "10"
+        assert await take(rooms, 10 - first) == [f"n{number}" for number in range(first, 10)]
+        assert rooms.rooms["kitchen"].position == position(10)
 
 
 async def test_a_forbidden_room_is_an_error_at_once_and_later(stage: Stage) -> None:
@@ -139,10 +207,10 @@ async def test_a_forbidden_room_is_an_error_at_once_and_later(stage: Stage) -> N
         stage.rooms["hall"] = Room()
         await rooms.follow("hall")
 
-        stage.fail["check of kitchen"] = ["forbidden"]
+        stage.fail["resume of kitchen"] = ["forbidden"]
         await until(lambda: bool(lost))
         assert list(rooms.rooms) == ["hall"]
-        stage.fail["check"] = ["forbidden"]
+        stage.fail["resume"] = ["forbidden"]
         await until(lambda: not rooms.rooms)
 
         assert lost == [("kitchen", "forbidden"), ("hall", "forbidden")]
@@ -167,14 +235,14 @@ async def test_signals_are_sent_and_reach_the_callback_and_no_messages(stage: St
 
 async def test_all_followed_rooms_are_checked_with_one_frame(stage: Stage) -> None:
     """The history of a room is read only if something is new in it."""
-    names = [f"room {number}" for number in range(ROOMS_PER_CHECK)]
+    names = [f"room {number}" for number in range(ROOMS_PER_FRAME)]
     stage.rooms = {name: Room() for name in names}
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         for name in names:
             await rooms.follow(name)
         stage.frames.clear()
         await until(lambda: len(stage.frames) >= 3)
-        assert {(frame["action"], *frame["rooms"]) for frame in stage.frames} == {("check", *names)}
+        assert {(frame["action"], *frame["rooms"]) for frame in stage.frames} == {("resume", *names)}
         stage.rooms["room 7"].store(1)
 
         assert await take(rooms, 1) == ["n1"]
@@ -191,7 +259,7 @@ async def test_a_subscription_that_was_lost_comes_back_with_the_next_check(stage
 async def test_temporary_errors_are_retried(stage: Stage) -> None:
     stage.fail = {"subscribe": ["unavailable", "internal"], "history": ["rate_limited"]}
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen", since="0")
+        await rooms.follow("kitchen", since=position(0))
         await stage.push(stage.rooms["kitchen"].store(1))
 
         assert await take(rooms, 1) == ["n1"]
@@ -200,20 +268,23 @@ async def test_temporary_errors_are_retried(stage: Stage) -> None:
 async def test_a_limited_client_waits_on_its_connection(stage: Stage) -> None:
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
         await rooms.follow("kitchen")
-        stage.rooms["kitchen"].store(1)
-        stage.fail = {"check": ["rate_limited"], "check of kitchen": ["rate_limited"], "history": ["rate_limited"]}
+        for number in range(9):
+            stage.rooms["kitchen"].store(number)
+        stage.rooms["kitchen"].forgotten = 9
+        stage.fail = {"resume": ["rate_limited"], "resume of kitchen": ["rate_limited"], "history": ["rate_limited"]}
         await until(lambda: not any(stage.fail.values()))
 
-        assert await take(rooms, 1) == ["n1"]
+        assert await take(rooms, 9) == [f"n{number}" for number in range(9)]
         assert rooms.connection.opens == 1
 
 
 async def test_an_outdated_cursor_fetches_the_gap_from_the_newest_page(stage: Stage) -> None:
     stage.fail = {"history": ["", "invalid_cursor"]}
+    stage.rooms["kitchen"].forgotten = 20
     for number in range(20):
         stage.rooms["kitchen"].store(number)
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen", since="0")
+        await rooms.follow("kitchen", since=position(0))
 
         assert await take(rooms, 20) == [f"n{number}" for number in range(20)]
         assert stage.fail["history"] == []
@@ -223,7 +294,7 @@ async def test_an_expired_token_leads_to_a_new_connection(stage: Stage) -> None:
     tokens = iter(f"t{number}" for number in range(1000))
     async with Rooms(stage.url, lambda: next(tokens), settings=FAST) as rooms:
         await rooms.follow("kitchen")
-        stage.fail["check"] = ["token_expired"]
+        stage.fail["resume"] = ["token_expired"]
         room = stage.rooms["kitchen"]
         await until(lambda: len(stage.tokens) > 1)
         room.store(1)

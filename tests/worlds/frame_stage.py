@@ -9,14 +9,16 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Api, Handler, frame_handler
 from headrace.bootstrap.api import ACTIONS
+from headrace.core.json import encode
 from headrace.core.times import SECOND, iso
 from headrace.live.connections import SubscriberHints, Subscription
-from headrace.storage.ports import Table
+from headrace.storage.ports import RangeQuery, Rows, Table
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.positions import STORED_AT
+from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, new_tag
+from headrace.streams.chat.messages.room_log import Batch, LoggedFrame
 from headrace.streams.chat.rooms.rooms import RoomAccess
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, item_of
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryReader
 from tests.worlds.functions import routes_of
@@ -27,6 +29,16 @@ from tests.worlds.write_path import frame_event
 TICKS = CLOCK.now() // SECOND
 
 
+class CountedReader(MemoryReader):
+    """Counts reads of the table of messages; indexes are not counted."""
+
+    reads = 0
+
+    def read(self, query: RangeQuery) -> Rows:
+        self.reads += query.index is None
+        return super().read(query)
+
+
 class Stage:
     """Rooms, their messages, and an environment of read_frame."""
 
@@ -34,23 +46,28 @@ class Stage:
         self.world = RoomWorld()
         self.connections = self.world.connections
         self.cache = self.world.marks
+        self.log = MemoryRoomLog(self.cache)
+        self.reader = CountedReader(self.world.write_path.store.rows)
         self.frames = self.environment(self.world.access)
 
     def environment(self, access: RoomAccess, limiter: RateLimiter | None = None) -> Handler:
-        reader = MemoryReader(self.world.write_path.store.rows)
-        history = History(
-            reader, CursorSigner(b"k" * 32), TABLE.table, self.world.clock, access, log=MemoryRoomLog(self.cache)
-        )
+        cursors = CursorSigner(b"k" * 32)
+        history = History(self.reader, cursors, TABLE.table, self.world.clock, access, log=self.log)
         audience = SubscriberHints(self.cache, self.connections)
         found = Subscriptions(self.connections, audience, access, history, limiter)
         return frame_handler(Api(routes_of("read_frame"), lambda: found, self.world.clock), actions=ACTIONS)
 
-    def store_message(self, room: str, text: str, *, late: bool = False, **more: Any) -> str:
-        """Store a message; its key."""
+    def store_message(self, room: str, text: str, *, late: bool = False, is_logged: bool = True, **more: Any) -> str:
+        """Store a message, and append it to the log of its room, or mark it as unlogged; its key."""
         event = CHAT.accept(message(roomId=room, message=text, **more), sender()).event
         row = CHAT.item(event, CLOCK.now(), TABLE)
         if late:
             row[STORED_AT] = iso(CLOCK.now())
+        if is_logged:
+            frame = LoggedFrame(new_tag(), CLOCK.now(), encode([item_of(row)]))
+            self.log.append({room: Batch(frame.tag, [frame])})
+        else:
+            mark_unlogged([row], CLOCK.now())
         self.world.write_path.store.put_many(Table(TABLE.table, ("roomId", "timestampSk")), [row])
         return str(row["timestampSk"])
 

@@ -36,6 +36,7 @@ OTHER_USERS = {
     "POST /clicks/batch": "–",
     "unsubscribe": "yes: their own",
     "check": "yes: the room's error",
+    "resume": "yes: the room's error",
 }
 """What another user gets where it is not a refusal as ``forbidden``; an ad has no owner."""
 

@@ -12,9 +12,10 @@ Following a room yields its live messages, and fetches missed messages from the 
 
 ``token`` returns an access token. It is called for each connection or HTTP request, because tokens expire.
 
-Live messages may be lost; the history is complete. The client keeps a position of each room. After it connects again,
-after a frame with ``missed``, and after a check that found something new, it fetches the messages that were stored
-since that position, and drops those that it had already. Fetched messages are delivered in the order of their keys.
+Live messages may be lost; the history is complete. The client keeps a position of each room, which moves with each
+frame that follows the one before. After it connects again, after a frame with ``missed``, when a frame is missing for a
+second, and every few minutes, it resumes from that position: it gets what was stored since, and drops what it had
+already. Fetched messages are delivered in the order of their keys.
 """
 
 from .connection import ConnectionSettings, Refused, Unavailable

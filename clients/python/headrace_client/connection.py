@@ -63,14 +63,16 @@ def error_of(error: Frame) -> Refused | Unavailable:
 class ConnectionSettings:
     """Times of a WebSocket connection, in seconds.
 
-    ``check_interval``: the longest time between two checks of the followed rooms. A check fetches messages that were
-    not pushed, and keeps an idle connection open, which API Gateway closes after 10 minutes. ``answer_timeout``: how
-    long a request waits for its answer. ``first_pause`` and ``longest_pause``: upper bounds of the random pause before
+    ``check_interval``: the longest time after which the followed rooms are resumed. That fetches messages that were
+    not pushed, and keeps an idle connection open, which API Gateway closes after 10 minutes. ``late_frame``: how long a
+    frame may come after the one that follows it, before it counts as lost. ``answer_timeout``: how long a request waits
+    for its answer. ``first_pause`` and ``longest_pause``: upper bounds of the random pause before
     connecting again; the bound doubles with each failed attempt. ``renew``: how long before its expiry a token is
     renewed.
     """
 
     check_interval: float = 540.0
+    late_frame: float = 1.0
     answer_timeout: float = 15.0
     first_pause: float = 0.2
     longest_pause: float = 20.0

@@ -9,8 +9,9 @@ from typing import Any
 from .connection import Connection, RateLimited, Refused, Unavailable
 
 PAGE = 200
-REMEMBERED = 20_000
-"""The number of keys that are remembered, to drop repeated messages."""
+REMEMBERED_SECONDS = 720
+"""How long before the position a delivered message may come again, in the server's time: messages that could not be
+announced are repeated for ten minutes, and others for 40 s; 80 s are for clocks that differ."""
 
 Message = dict[str, Any]
 
@@ -26,10 +27,17 @@ class Room:
         self._deliver = deliver
         self.position = since
         """All messages that were stored before this position are delivered; ``None`` before the first subscription."""
-        self._seen: dict[str, None] = {}
+        self._seen: dict[str, int] = {}
+        """When each delivered message came, by its key: a time of the server in microseconds."""
+        self._server_time = 0
+        self._links: dict[str, str] = {}
+        """The positions of frames that do not follow the position yet, by the tag of the frame that they follow."""
+        self._found: list[Message] = []
         self._buffered: list[Message] | None = None
-        """Messages that are pushed during a fetch. They are delivered after the fetched ones."""
-        self._fetching = self._is_behind = False
+        """Messages that are pushed while missed ones are fetched. They are delivered together, in order."""
+        self._resuming = self._is_behind = False
+        self.is_waiting = False
+        """Whether someone waits for a frame that is late."""
         self.frames = 0
         self.pushed = 0
         self.fetched = 0
@@ -37,45 +45,51 @@ class Room:
 
     @property
     def is_followed(self) -> bool:
-        """Whether the first subscription succeeded, so that it must be renewed."""
+        """Whether the first subscription succeeded, so that it must be resumed."""
         return self.position is not None
 
+    @property
+    def has_hole(self) -> bool:
+        """Whether a frame is late or lost."""
+        return bool(self._links)
+
     async def subscribe(self) -> None:
-        """Subscribe, and fetch what was stored since the last fetch.
+        """Subscribe for the first time. A room with a position is not resumed from it yet.
 
         Raises:
             Refused, Unavailable: see :meth:`Connection.request`.
         """
-        self._buffered = self._buffered or []
+        if self.position is not None:
+            await self._connection.request("subscribe", roomId=self.room_id)
+            return
+        self._resuming, self._buffered = True, []
         try:
+            # Earlier messages are not delivered, but must be known: later answers may repeat some of them.
+            for message in await self._newest():
+                self._seen[str(message["key"])] = self._server_time
             answer = await self._connection.request("subscribe", roomId=self.room_id)
-            if self.position is None:
-                # Earlier messages are not delivered, but must be known: later fetches repeat some of them.
-                before, position = await self._fetch(str(answer["position"]))
-                pushed = {str(message["key"]) for message in self._buffered}
-                self._seen = {key: None for message in before if (key := str(message["key"])) not in pushed}
-                self.position = position
-        except BaseException:
-            if not self._fetching:
-                self._buffered = None  # the next fetch has these messages
-            raise
-        await self.close_gap()
+            self._move(str(answer["position"]))
+        finally:
+            self.end()
 
-    async def take_check(self, found: Mapping[str, Any]) -> None:
-        """Take what a check of the room has found: fetch what is new, or keep the new position.
-
-        Raises:
-            Refused, Unavailable: see :meth:`Connection.request`.
-        """
-        if found["hasNew"]:
-            await self.close_gap()
-        elif not self._fetching:
-            self.position = str(found["position"])
+    async def _newest(self) -> list[Message]:
+        """The messages that a page from now on repeats."""
+        try:
+            page = await self._connection.request("history", roomId=self.room_id, limit=1)
+        except Refused as error:
+            if error.code != "not_found":
+                raise
+            return []  # a room that begins with its first message
+        self._see(str(page["position"]))
+        found, _ = await self._fetch(str(page["position"]))
+        return found
 
     def receive(self, frame: dict[str, Any]) -> bool:
         """Take a frame of pushed messages; returns ``True`` if the frame reports missed ones."""
         self.frames += 1
         self.pushed += len(frame["items"])
+        if "position" in frame:
+            self._see(str(frame["position"]))
         is_missing = bool(frame.get("missed"))
         if is_missing and self.position is not None:
             self._buffered = self._buffered or []
@@ -83,28 +97,64 @@ class Room:
             self._buffered.extend(frame["items"])
         elif self.position is not None:
             self._deliver_new(frame["items"])
+        if "follows" in frame and not is_missing:
+            self._links[frame["follows"]] = str(frame["position"])
+            if not self._resuming:
+                self._advance()
         return is_missing
 
-    async def close_gap(self) -> None:
-        """Fetch what was stored since the position, and again if a gap is reported meanwhile.
+    def begin(self) -> bool:
+        """Begin to resume. Returns ``False`` if the room is being resumed: then it is resumed once more."""
+        if self._resuming or self.position is None:
+            self._is_behind = True
+            return False
+        self._resuming, self._is_behind, self._buffered = True, False, self._buffered or []
+        self._links.clear()  # the answer has all frames that came before the request
+        return True
+
+    async def take(self, found: Mapping[str, Any] | None) -> bool:
+        """Take the answer for this room; returns whether to resume again. ``None``: the answer does not have the room.
 
         Raises:
             Refused, Unavailable: see :meth:`Connection.request`; the position stays.
         """
-        if self._fetching or self.position is None:
-            self._is_behind = True
-            return
-        self._buffered, self._fetching, self._is_behind = self._buffered or [], True, True
-        found: list[Message] = []
-        try:
-            while self._is_behind:
-                self._is_behind = False
-                more, self.position = await self._fetch(self.position)
-                found += more
-        finally:
-            self.fetched += len(found)
-            buffered, self._buffered, self._fetching = self._buffered or [], None, False
+        if found is None:
+            items, position = await self._fetch(str(self.position))
+        else:
+            items, position = list(found["items"]), str(found["position"])
+            if found["next"] is not None:
+                rest, _ = await self._fetch(str(self.position), before=found["next"])
+                items += rest
+        self.fetched += len(items)
+        self._found += items
+        self._move(position)
+        again = self._is_behind or (found is not None and bool(found["hasMore"]) and found["next"] is None)
+        self._is_behind = False
+        return again
+
+    def end(self) -> None:
+        """End resuming, and deliver what was fetched and pushed."""
+        found, buffered = self._found, self._buffered or []
+        self._found, self._buffered, self._resuming = [], None, False
+        if self.position is not None:
             self._deliver_new(sorted([*found, *buffered], key=lambda message: str(message["key"])))
+            self._advance()
+
+    def _move(self, position: str) -> None:
+        self.position = position
+        self._see(position)
+
+    def _see(self, position: str) -> None:
+        self._server_time = max(self._server_time, _time_of(position))
+
+    def _advance(self) -> None:
+        """Move the position over all frames that follow it."""
+        tag = _tag_of(str(self.position))
+        while before := [each for each, at in self._links.items() if tag and _tag_of(at) == tag]:
+            tag = before[0]
+            del self._links[tag]  # it leads to where we are
+        while (tag := _tag_of(str(self.position))) and tag in self._links:
+            self._move(self._links.pop(tag))
 
     def _deliver_new(self, messages: Iterable[Message]) -> None:
         for message in messages:
@@ -112,14 +162,17 @@ class Room:
             if key in self._seen:
                 self.repeated += 1
                 continue
-            self._seen[key] = None
+            self._seen[key] = self._server_time
             self._deliver(message)
-        while len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+        oldest = _time_of(str(self.position)) - REMEMBERED_SECONDS * 1_000_000
+        while self._seen and self._seen[first := next(iter(self._seen))] < oldest:
+            del self._seen[first]
 
-    async def _fetch(self, since: str) -> tuple[list[Message], str]:
+    async def _fetch(self, since: str, before: str | None = None) -> tuple[list[Message], str]:
         """The messages that were stored since a position, and the position of their first page."""
         query: dict[str, Any] = {"roomId": self.room_id, "limit": PAGE, "since": since}
+        if before is not None:
+            query["before"] = before
         found: list[Message] = []
         while True:
             try:
@@ -137,3 +190,13 @@ class Room:
             if not page["hasMore"]:
                 return found, str(page["position"])
             query["before"] = page["next"]
+
+
+def _time_of(position: str) -> int:
+    """The server's time of a position in microseconds."""
+    return int(position[1:17])
+
+
+def _tag_of(position: str) -> str:
+    """The tag of the newest frame at a position; "" if it is unknown."""
+    return position.partition("-")[2]

@@ -12,7 +12,7 @@ from typing import Any
 from .connection import Connection, ConnectionSettings, Frame, RateLimited, Refused, Unavailable, error_of
 from .room import Message, Room
 
-ROOMS_PER_CHECK = 20
+ROOMS_PER_FRAME = 20
 
 
 class Rooms:
@@ -71,6 +71,8 @@ class Rooms:
             try:
                 await self.connection.wait()
                 await room.subscribe()
+                if since is not None:
+                    await self._resume([room])
             except RateLimited as error:
                 await asyncio.sleep(error.pause())
             except Unavailable:
@@ -110,59 +112,59 @@ class Rooms:
             self._messages.put_nowait(None)
 
     async def _follow_again(self) -> None:
-        """Subscribe to all followed rooms, and then check them at least every ``check_interval`` seconds."""
+        """Resume all followed rooms, now and then at least every ``check_interval`` seconds."""
         try:
-            for room in self._followed():
-                try:
-                    await self._subscribe(room)
-                except Refused as error:
-                    self._stop_following(room, error)
             while True:
-                # Jitter: clients that connected together must not check together.
+                await self._resume([room for room in self.rooms.values() if room.is_followed])
+                # Jitter: clients that connected together must not ask together.
                 await asyncio.sleep(random.uniform(0.6, 1.0) * self._settings.check_interval)  # noqa: S311
-                followed = self._followed()
-                for start in range(0, len(followed), ROOMS_PER_CHECK):
-                    await self._check(followed[start : start + ROOMS_PER_CHECK])
         except Unavailable:
             await self.connection.reconnect()
 
-    def _followed(self) -> list[Room]:
-        return [room for room in self.rooms.values() if room.is_followed]
-
-    async def _check(self, rooms: Sequence[Room]) -> None:
-        """Check rooms in one frame. A room with too many of the user's connections is checked in the next round."""
-        try:
-            answer = await self._ask(rooms)
-        except Refused as error:
-            for room in rooms:
-                self._stop_following(room, error)
-            return
-        for room in rooms:
-            found = answer["rooms"].get(room.room_id, {"hasNew": True})
+    async def _resume(self, rooms: Sequence[Room]) -> None:
+        """Resume rooms from their positions, 20 with one frame."""
+        for start in range(0, len(rooms), ROOMS_PER_FRAME):
+            begun = [room for room in rooms[start : start + ROOMS_PER_FRAME] if room.begin()]
             try:
-                if "error" in found:
-                    raise error_of(found["error"])
-                await room.take_check(found)
-            except RateLimited:
-                continue
+                await self._resume_begun(begun)
+            finally:
+                for room in begun:
+                    room.end()
+
+    async def _resume_begun(self, rooms: Sequence[Room]) -> None:
+        """Resume until nothing is missed. A limited room is tried once more, and then in the next round."""
+        limited: set[Room] = set()
+        while rooms:
+            pause, again = 0.0, list[Room]()
+            try:
+                answer = await self._ask(rooms)
             except Refused as error:
-                self._stop_following(room, error)
+                for room in rooms:
+                    self._stop_following(room, error)
+                return
+            for room in rooms:
+                found = answer["rooms"].get(room.room_id)
+                try:
+                    if found is not None and "error" in found:
+                        raise error_of(found["error"])
+                    if await room.take(found):
+                        again.append(room)
+                except RateLimited as error:
+                    if room not in limited:
+                        limited.add(room)
+                        again.append(room)
+                        pause = max(pause, error.pause())
+                except Refused as error:
+                    self._stop_following(room, error)
+            await asyncio.sleep(pause)
+            rooms = again
 
     async def _ask(self, rooms: Sequence[Room]) -> Frame:
         while True:
             try:
-                return await self.connection.request("check", rooms={room.room_id: room.position for room in rooms})
+                return await self.connection.request("resume", rooms={room.room_id: room.position for room in rooms})
             except RateLimited as error:
                 await asyncio.sleep(error.pause())
-
-    async def _subscribe(self, room: Room) -> None:
-        """Subscribe; a limited request is repeated once. A room that is still limited follows in the next round."""
-        try:
-            await room.subscribe()
-        except RateLimited as error:
-            await asyncio.sleep(error.pause())
-            with contextlib.suppress(RateLimited):
-                await room.subscribe()
 
     def _stop_following(self, room: Room, error: Refused) -> None:
         self.rooms.pop(room.room_id, None)
@@ -173,16 +175,26 @@ class Rooms:
         room = self.rooms.get(frame.get("roomId", ""))
         if frame.get("type") == "signal" and room is not None and self._signal is not None:
             self._signal(frame)
-        if frame.get("type") == "messages" and room is not None and room.receive(frame):
+        if frame.get("type") != "messages" or room is None:
+            return
+        if room.receive(frame):
             self._start(self._close_gap(room))
+        elif room.has_hole and not room.is_waiting:
+            room.is_waiting = True
+            self._start(self._close_hole(room))
+
+    async def _close_hole(self, room: Room) -> None:
+        """Wait a moment for a frame that may only be late; then ask for it."""
+        await asyncio.sleep(random.uniform(0.5, 1.0) * self._settings.late_frame)  # noqa: S311
+        room.is_waiting = False
+        if room.has_hole:
+            await self._close_gap(room)
 
     async def _close_gap(self, room: Room) -> None:
         try:
-            await room.close_gap()
+            await self._resume([room])
         except Unavailable:
-            await self.connection.reconnect()  # the next connection fetches the gap
-        except Refused as error:
-            self._stop_following(room, error)
+            await self.connection.reconnect()  # the next connection resumes
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

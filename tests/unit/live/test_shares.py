@@ -11,8 +11,14 @@ from headrace.core.caller import Caller
 from headrace.core.errors import RateLimited, StoreUnavailable
 from headrace.core.keys import normalize_id
 from headrace.core.times import SECOND
-from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, connection_room
-from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER, ROOMS_PER_CONNECTION, check_subscribe
+from headrace.live.connections import CONNECTION_SECONDS, GRACE_SECONDS, Connections, connection_room
+from headrace.live.routes import (
+    CONNECTIONS_PER_ROOM,
+    CONNECTIONS_PER_USER,
+    ROOMS_PER_CONNECTION,
+    check_subscribe,
+    connections_of,
+)
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.functions import routes_of
@@ -33,6 +39,11 @@ class Handshakes:
         claims = {"sub": user, "scope": scope, "exp": "4102444800"}
         context = {"routeKey": "$connect", "connectionId": f"c-{self.opened}", "authorizer": claims}
         return self.router({"requestContext": context})
+
+
+def subscribes(connections: Connections, room: str, connection: str) -> None:
+    """Check that a connection of alice may subscribe to a room."""
+    check_subscribe(connections, caller("alice"), room, connection, connections_of(connections, caller("alice"), room))
 
 
 def test_a_user_with_too_many_open_connections_is_refused_and_others_are_not() -> None:
@@ -70,7 +81,7 @@ def test_strangers_cannot_use_up_the_places_of_a_user() -> None:
     for number in range(500):
         connections.subscribe("kitchen", f"c-{number}", caller(f"stranger-{number}"), now, None)
 
-    check_subscribe(connections, caller("alice"), "kitchen", "mine")
+    subscribes(connections, "kitchen", "mine")
 
 
 def test_no_user_is_refused_while_connections_cannot_be_counted() -> None:
@@ -78,7 +89,7 @@ def test_no_user_is_refused_while_connections_cannot_be_counted() -> None:
         def of_user(self, user_id: str, room_id: str | None = None) -> set[str]:
             raise StoreUnavailable("down")
 
-    check_subscribe(Away(), caller("alice"), "kitchen", "c-1")
+    subscribes(Away(), "kitchen", "c-1")
     handshakes = Handshakes()
     handshakes.connections = Away(handshakes.clock)
     assert handshakes.open()["statusCode"] == 200
@@ -91,14 +102,14 @@ def test_a_room_has_fewer_connections_of_a_user_than_the_user_may_open() -> None
     refused = []
     for number in range(CONNECTIONS_PER_USER):
         try:
-            check_subscribe(connections, caller("alice"), "kitchen", f"c-{number}")
+            subscribes(connections, "kitchen", f"c-{number}")
             connections.subscribe("kitchen", f"c-{number}", caller("alice"), FixedClock(NOW).now() // SECOND, None)
         except RateLimited:
             refused.append(number)
 
     assert refused == list(range(CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER))
-    check_subscribe(connections, caller("alice"), "hall", "c-49")
-    check_subscribe(connections, caller("alice"), "kitchen", "c-0")
+    subscribes(connections, "hall", "c-49")
+    subscribes(connections, "kitchen", "c-0")
 
 
 def test_a_connection_follows_a_bounded_number_of_rooms() -> None:
@@ -106,13 +117,13 @@ def test_a_connection_follows_a_bounded_number_of_rooms() -> None:
     connections, now = MemoryConnections(FixedClock(NOW)), FixedClock(NOW).now() // SECOND
     connections.open("c-1", caller("alice"))
     for number in range(ROOMS_PER_CONNECTION):
-        check_subscribe(connections, caller("alice"), f"r-{number}", "c-1")
+        subscribes(connections, f"r-{number}", "c-1")
         connections.subscribe(f"r-{number}", "c-1", caller("alice"), now, None)
 
     with pytest.raises(RateLimited, match="too many rooms"):
-        check_subscribe(connections, caller("alice"), "one more", "c-1")
-    check_subscribe(connections, caller("alice"), "r-0", "c-1")
-    check_subscribe(connections, caller("alice"), "one more", "c-2")
+        subscribes(connections, "one more", "c-1")
+    subscribes(connections, "r-0", "c-1")
+    subscribes(connections, "one more", "c-2")
 
 
 def test_the_partition_of_a_connection_is_never_that_of_a_room() -> None:

@@ -1,13 +1,17 @@
-"""Frames that check followed rooms: what they find, and whom they subscribe."""
+"""Frames that check and resume followed rooms: what they find, and whom they subscribe."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
+from headrace.api import responses
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.live.connections import Subscription
 from headrace.runtime.settings import RateSettings
-from headrace.streams.chat.live.subscriptions import ROOMS_PER_CHECK
+from headrace.streams.chat.live.checks import ROOMS_PER_FRAME
 from headrace.streams.chat.messages.positions import position
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import GROUP, OPEN
@@ -66,7 +70,7 @@ def test_each_room_of_a_check_counts_as_a_read(stage: Stage) -> None:
     stage.frames = stage.environment(stage.world.access, RateLimiter(RateSettings(request_rate=2), None, lambda: 1000))
     since = position(CLOCK.now())
 
-    found = stage.request("check", rooms={f"r-{number}": since for number in range(ROOMS_PER_CHECK)})["rooms"]
+    found = stage.request("check", rooms={f"r-{number}": since for number in range(ROOMS_PER_FRAME)})["rooms"]
 
     errors = [each.get("error", {}) for each in found.values()]
     assert [each.get("code") for each in errors] == [None] * 11 + ["rate_limited"] * 9
@@ -84,11 +88,138 @@ def test_p12_a_check_names_the_error_of_a_room_beside_the_others(stage: Stage) -
     assert stage.listening("den") == []
 
 
+def test_a_check_reads_the_table_only_of_rooms_whose_logs_do_not_know_the_position(stage: Stage) -> None:
+    stage.world.ok("bob", "PUT", "kitchen", OPEN)
+    since = stage.request("subscribe", roomId="kitchen")["position"]
+
+    def check(at: str) -> tuple[bool, str, int]:
+        stage.reader.reads = 0
+        found = stage.request("check", rooms={"kitchen": at})["rooms"]["kitchen"]
+        return found["hasNew"], found["position"], stage.reader.reads
+
+    assert check(since) == (False, since, 0)
+    stage.store_message("kitchen", "new")
+    has_new, newer, reads = check(since)
+    assert (has_new, newer != since, reads) == (True, True, 0)
+    assert check(newer) == (False, newer, 0)
+    assert check(since.partition("-")[0]) == (True, newer, 1)
+    stage.cache.down = True
+    assert check(newer) == (True, newer.partition("-")[0], 1)
+
+
+def test_a_check_finds_a_message_that_no_log_has(stage: Stage) -> None:
+    stage.world.ok("bob", "PUT", "kitchen", OPEN)
+    since = stage.request("subscribe", roomId="kitchen")["position"]
+    stage.store_message("kitchen", "unlogged", is_logged=False)
+
+    assert stage.request("check", rooms={"kitchen": since})["rooms"]["kitchen"]["hasNew"] is True
+    found = stage.request("resume", rooms={"kitchen": since})["rooms"]["kitchen"]
+    assert texts(found) == ["unlogged"]
+
+
+def texts(found: dict[str, Any]) -> list[str]:
+    return [item["message"] for item in found["items"]]
+
+
+def test_quiet_rooms_are_resumed_without_a_read_of_the_table(stage: Stage) -> None:
+    names = [f"room-{number}" for number in range(ROOMS_PER_FRAME)]
+    for name in names:
+        stage.world.ok("bob", "PUT", name, OPEN)
+    rooms = {name: stage.request("subscribe", roomId=name)["position"] for name in names}
+
+    answer = stage.request("resume", rooms=rooms, connection="c-2")
+
+    assert (answer["type"], stage.reader.reads) == ("resumed", 0)
+    assert answer["rooms"] == {
+        name: {"items": [], "next": None, "hasMore": False, "position": at} for name, at in rooms.items()
+    }
+    assert all(Subscription("c-2", "alice") in stage.listening(name) for name in names)
+
+
+def test_a_resumed_room_gets_what_was_missed_and_nothing_else(stage: Stage) -> None:
+    stage.world.ok("bob", "PUT", "kitchen", OPEN)
+    stage.store_message("kitchen", "before", messageId="m-0")
+    since = stage.request("subscribe", roomId="kitchen")["position"]
+    keys = [stage.store_message("kitchen", f"n{number}", messageId=f"m-{number}") for number in range(3)]
+
+    found = stage.request("resume", rooms={"kitchen": since})["rooms"]["kitchen"]
+
+    assert [item["key"] for item in found["items"]] == keys
+    assert (found["hasMore"], found["next"], stage.reader.reads) == (False, None, 0)
+    assert stage.request("resume", rooms={"kitchen": found["position"]})["rooms"]["kitchen"]["items"] == []
+
+
+def test_a_long_gap_is_resumed_in_steps(stage: Stage) -> None:
+    """The first room that does not fit ends the items of the frame."""
+    for name in ("kitchen", "hall"):
+        stage.world.ok("bob", "PUT", name, OPEN)
+    at = {name: stage.request("subscribe", roomId=name)["position"] for name in ("kitchen", "hall")}
+    sent = {name: {f"{number}" + "x" * 4000 for number in range(40)} for name in at}
+    for name, said in sent.items():
+        for number, text in enumerate(said):
+            stage.store_message(name, text, messageId=f"m-{number}")
+
+    seen: dict[str, list[str]] = {name: [] for name in at}
+    frames = 0
+    while at:
+        answer = stage.request("resume", rooms=at)["rooms"]
+        assert len(json.dumps(answer)) < responses.FRAME_BYTES
+        for name, found in answer.items():
+            seen[name] += texts(found)
+        at = {name: found["position"] for name, found in answer.items() if found["hasMore"]}
+        frames += 1
+
+    assert {name: sorted(found) for name, found in seen.items()} == {name: sorted(said) for name, said in sent.items()}
+    assert frames == 3
+
+
+def test_a_position_that_no_log_knows_is_resumed_from_the_table(stage: Stage) -> None:
+    """The rest comes with the frame `history`."""
+    stage.world.ok("bob", "PUT", "kitchen", OPEN)
+    since = stage.request("subscribe", roomId="kitchen")["position"]
+    for number in range(50):
+        stage.store_message("kitchen", f"{number}" + "x" * 4000, messageId=f"m-{number}")
+    stage.cache.clear()
+
+    found = stage.request("resume", rooms={"kitchen": since})["rooms"]["kitchen"]
+    rest = stage.request("history", roomId="kitchen", since=since, before=found["next"], limit=200)
+
+    assert (found["hasMore"], rest["hasMore"]) == (True, False)
+    assert len({item["key"] for item in found["items"] + rest["items"]}) == 50
+    newest = stage.request("resume", rooms={"kitchen": found["position"]})["rooms"]["kitchen"]
+    assert newest["items"] == []
+
+
+def test_p12_a_member_resumes_with_the_messages_since_the_join(stage: Stage) -> None:
+    stage.world.ok("alice", "PUT", "den", GROUP)
+    since = stage.request("subscribe", roomId="den")["position"]
+    stage.store_message("den", "before bob", messageId="m-1", timestamp="2025-11-21T09:00:00Z")
+    joined = stage.world.bring("alice", "den", "bob")["joinedAt"]
+    stage.store_message("den", "after", messageId="m-2", timestamp=joined)
+
+    found = stage.request("resume", "bob", rooms={"den": since}, connection="c-2")["rooms"]
+    others = stage.request("resume", "mallory", rooms={"den": since}, connection="c-3")["rooms"]
+
+    assert texts(found["den"]) == ["after"]
+    assert others["den"]["error"]["code"] == "forbidden"
+    assert {each.connection_id for each in stage.listening("den")} == {"c-1", "c-2"}
+
+
+def test_a_room_that_does_not_exist_yet_is_resumed(stage: Stage) -> None:
+    since = stage.request("subscribe", roomId="new")["position"]
+
+    found = stage.request("resume", rooms={"new": since}, connection="c-2")["rooms"]["new"]
+    old = stage.request("resume", rooms={"other": position(CLOCK.now())})["rooms"]["other"]
+
+    assert (found["items"], found["position"], old["items"]) == ([], since, [])
+    assert len(stage.listening("new")) == 2
+
+
 @pytest.mark.parametrize(
     ("rooms", "field"),
     [
         ({}, "rooms"),
-        ({f"r{number}": "p1763719258722861" for number in range(ROOMS_PER_CHECK + 1)}, "rooms"),
+        ({f"r{number}": "p1763719258722861" for number in range(ROOMS_PER_FRAME + 1)}, "rooms"),
         ({"kitchen": "yesterday"}, "rooms.kitchen"),
         ({"kitchen": None}, "rooms.kitchen"),
         (["kitchen"], "rooms"),

@@ -47,14 +47,19 @@ IN_INDEX = "-"
 """In a cursor of a walk with ``since``: the beginning of the index of late messages. "" is a place in the table."""
 
 
-def _since(value: object) -> int:
+def checked_position(value: object) -> positions.Position:
+    """The parts of a position that a client sent."""
     try:
-        return positions.parse_position(str(value)).time
+        return positions.parse_position(str(value))
     except ValueError:
         raise PydanticCustomError("position", "is not a position", {"allowed": positions.POSITION_FORM}) from None
 
 
-Position = Annotated[int, BeforeValidator(_since), accepts(type="string", pattern=f"^{positions.POSITION_PATTERN}$")]
+Position = Annotated[
+    int,
+    BeforeValidator(lambda value: checked_position(value).time),
+    accepts(type="string", pattern=f"^{positions.POSITION_PATTERN}$"),
+]
 """The time of a position, in microseconds."""
 
 

@@ -1,0 +1,274 @@
+"""The frames about up to 20 rooms at once: check what is new in them, and resume where an earlier connection ended.
+
+Both compare a position with the log of its room (:mod:`headrace.streams.chat.messages.room_log`), and read the table
+of messages only where the log does not know the position.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, PlainValidator
+from typing_extensions import TypedDict
+
+from headrace.api import responses
+from headrace.api.paging.request import LIMIT, PageRequest
+from headrace.api.params import Params
+from headrace.api.router import Request
+from headrace.core import times
+from headrace.core.errors import CacheUnavailable, HeadraceError, NotFound, mapping_of, to_body
+from headrace.core.fields import StoredId, accepts
+from headrace.core.json import Encoded, encode, encode_object, encoded_list
+from headrace.live.routes import connections_of
+from headrace.runtime.observability import report
+from headrace.storage.ports import RangeQuery
+from headrace.streams.chat.live.frames import Answer
+from headrace.streams.chat.live.subscriptions import Subscriptions, follow
+from headrace.streams.chat.messages.history import History, checked_position
+from headrace.streams.chat.messages.positions import (
+    LATE_INDEX,
+    OVERLAP,
+    POSITION_FORM,
+    POSITION_PATTERN,
+    STORED_AT,
+    Position,
+    position,
+)
+from headrace.streams.chat.messages.room_log import Since
+from headrace.streams.chat.rooms.rooms import ReadScope
+from headrace.streams.chat.stream import MessageItem
+
+ROOMS_PER_FRAME = 20
+
+MISSED_BYTES = responses.FRAME_BYTES - 16 * 1024
+"""Bytes of items that the answer to `resume` may have. The rest is for the cursors and errors of 20 rooms."""
+LEAST_BYTES = 4 * 1024
+"""With fewer bytes left, a room of `resume` has to be resumed again."""
+
+T = TypeVar("T")
+
+TaggedPosition = Annotated[
+    Position, PlainValidator(checked_position), accepts(type="string", pattern=f"^{POSITION_PATTERN}$")
+]
+
+
+class CheckFrame(Params):
+    """Rooms that the connection follows, each with the position up to which the client has all messages."""
+
+    unknown = "is not a field of this action"
+
+    rooms: dict[StoredId, TaggedPosition] = Field(
+        min_length=1,
+        max_length=ROOMS_PER_FRAME,
+        description=f"1 to {ROOMS_PER_FRAME} room ids, each with {POSITION_FORM}",
+    )
+
+
+class RoomCheck(TypedDict):
+    """Whether messages may have been stored since the position that was sent, and the position of this answer."""
+
+    hasNew: bool
+    position: str
+
+
+class RoomError(TypedDict):
+    """Why there is no answer for one room."""
+
+    error: dict[str, Any]
+
+
+class Checked(Answer, TypedDict):
+    """Each room with ``hasNew`` and ``position``, or with its ``error``. ``tokenExpiresAt`` is that of `pong`.
+
+    With ``hasNew``, messages may have been stored since the position that you sent: read the history since it.
+    Otherwise, keep the new ``position``.
+    """
+
+    type: Literal["checked"]
+    rooms: dict[str, RoomCheck | RoomError]
+    tokenExpiresAt: str
+
+
+class Resumption(TypedDict):
+    """What was stored in a room since the position that was sent, in any order, and the position to continue from.
+
+    With ``hasMore`` and ``next``, read the history since the position that you sent, ``before`` this ``next``. With
+    ``hasMore`` alone, resume again from the new position.
+    """
+
+    items: list[MessageItem]
+    next: str | None
+    hasMore: bool
+    position: str
+
+
+class Resumed(Answer, TypedDict):
+    """Each room with what was missed, or with its ``error``; the connection is subscribed to the others.
+
+    All rooms together have at most 112 KB of items. ``tokenExpiresAt`` is that of `pong`.
+    """
+
+    type: Literal["resumed"]
+    rooms: dict[str, Resumption | RoomError]
+    tokenExpiresAt: str
+
+
+def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
+    """Ask for up to 20 rooms at once whether something is new, and subscribe to those whose subscription has ended.
+
+    Each room counts as a read. A room that does not exist is followed by the first check after its creation.
+    Send it every few minutes: it also keeps an idle connection open.
+    """
+    asked = _Rooms.follow(services, request, missing_too=False)
+
+    def check_one(room_id: str) -> RoomCheck:
+        since = asked.since.get(room_id)
+        if since is not None:
+            return {"hasNew": bool(since.frames), "position": position(request.now, since.tag)}
+        try:
+            page = services.history.room(request.caller, room_id, PageRequest(limit=1), asked.positions[room_id].time)
+        except NotFound:  # a room may be followed before it exists
+            return {"hasNew": False, "position": position(request.now)}
+        return {"hasNew": bool(page.items) or page.has_more, "position": str(page.position)}
+
+    return {"type": "checked", **asked.answer(request, check_one)}
+
+
+def resume(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
+    """Subscribe to up to 20 rooms at once, and get what was stored in them since a position.
+
+    Send it after you connected again, when a frame is missing, and every few minutes. Each room counts as a read.
+    """
+    asked, left = _Rooms.follow(services, request, missing_too=True), MISSED_BYTES
+
+    def resume_one(room_id: str) -> dict[str, Any]:
+        nonlocal left
+        since, sent = asked.since.get(room_id), asked.positions[room_id]
+        if since is not None:
+            found = _logged(since, asked.scopes[room_id], left, sent, request.now)
+        elif left < LEAST_BYTES:
+            found = _resumption([], None, True, position(*sent))
+        else:
+            try:
+                asks = PageRequest(limit=LIMIT, max_bytes=left)
+                page = services.history.room(request.caller, room_id, asks, sent.time)
+                found = _resumption(page.items, page.next, page.has_more, str(page.position))
+            except NotFound:
+                found = _resumption([], None, False, position(*sent))
+        left -= len(found["items"].encode())
+        return found
+
+    return {"type": "resumed", **asked.answer(request, resume_one)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rooms:
+    """The rooms of a frame: the position of each; and what the caller may read there, or the error of the room.
+
+    ``since`` has the rooms whose logs know the position.
+    """
+
+    positions: Mapping[str, Position]
+    scopes: Mapping[str, ReadScope]
+    errors: dict[str, RoomError]
+    since: Mapping[str, Since]
+
+    @classmethod
+    def follow(cls, services: Subscriptions, request: Request[None, None, CheckFrame], *, missing_too: bool) -> _Rooms:
+        """Subscribe to the rooms that the connection is not subscribed to; to missing rooms only if it is asked for."""
+        caller, positions = request.caller, request.body.rooms
+        connection_id = request.event["requestContext"]["connectionId"]
+
+        def follow_one(room_id: str) -> ReadScope:
+            others = connections_of(services.connections, caller, room_id)
+            if connection_id not in others and (missing_too or services.access.exists(room_id)):
+                return follow(services, request, room_id, others)
+            return services.access.read_scope(caller, room_id)
+
+        errors = _beyond_limit(services, request)
+        scopes = _by_room([room_id for room_id in positions if room_id not in errors], errors, follow_one)
+        known = {room_id: positions[room_id] for room_id, scope in scopes.items() if scope.exists or missing_too}
+        return cls(positions, scopes, errors, _since(services, known))
+
+    def answer(self, request: Request[None, None, Any], work: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
+        """The fields of the answer: what ``work`` returns for each room, or its error."""
+        found = _by_room(self.scopes, self.errors, lambda room_id: Encoded(encode_object(work(room_id))))
+        rooms = {room_id: found.get(room_id) or self.errors[room_id] for room_id in self.positions}
+        return {"rooms": Encoded(encode_object(rooms)), "tokenExpiresAt": responses.expiry(request.caller.expires_at)}
+
+
+def _beyond_limit(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, RoomError]:
+    """The errors of the rooms for which the caller's limit of reads leaves nothing. The router has counted one."""
+    rooms = list(request.body.rooms)
+    if services.limiter is None:
+        return {}
+    admitted, refusal = services.limiter.admit(request.caller, len(rooms) - 1, request.meter, "reads")
+    return {} if refusal is None else {room_id: {"error": to_body(refusal)} for room_id in rooms[admitted + 1 :]}
+
+
+def _by_room(room_ids: Iterable[str], errors: dict[str, RoomError], work: Callable[[str], T]) -> dict[str, T]:
+    """What ``work`` returns for each room; its errors are added to ``errors``. One of the platform is raised."""
+    found: dict[str, T] = {}
+    for room_id in room_ids:
+        try:
+            found[room_id] = work(room_id)
+        except HeadraceError as error:
+            if mapping_of(error).status == 500:
+                raise
+            errors[room_id] = {"error": to_body(error)}
+    return found
+
+
+def _since(services: Subscriptions, positions: Mapping[str, Position]) -> dict[str, Since]:
+    """What the logs have since these positions. Rooms where the table may have more are left out."""
+    history = services.history
+    try:
+        logs = {} if history.log is None else history.log.since({each: at.tag for each, at in positions.items()})
+    except CacheUnavailable as error:
+        report("room logs", f"checks read the table: {error.message}")
+        return {}
+    found = {room_id: since for room_id, since in logs.items() if since.frames is not None}
+    unlogged = _unlogged(history, {room_id: positions[room_id].time for room_id in found})
+    return {room_id: since for room_id, since in found.items() if room_id not in unlogged}
+
+
+def _unlogged(history: History, times_of: Mapping[str, int]) -> set[str]:
+    """The rooms with messages that are in no log, of rooms with the times of positions in microseconds.
+
+    Some of these messages may have been stored before the position. Raises StoreUnavailable.
+    """
+    # Messages that are stored late in the ordinary way carry an earlier time than this bound.
+    queries = [
+        RangeQuery(
+            history.table, "roomId", room_id, STORED_AT, index=LATE_INDEX, lower=times.iso(since + OVERLAP), limit=1
+        )
+        for room_id, since in times_of.items()
+    ]
+    return {room_id for room_id, rows in zip(times_of, history.reader.read_many(queries), strict=True) if rows.items}
+
+
+def _logged(since: Since, scope: ReadScope, most: int, sent: Position, now: int) -> dict[str, Any]:
+    """What was missed, from a log: the oldest frames that have at most ``most`` bytes together."""
+    texts: list[str] = []
+    at = sent
+    for frame in since.frames or ():
+        most -= len(frame.items.encode())
+        if most < 0:
+            return _resumption(texts, None, True, position(*at))
+        texts += _readable(frame.items, scope)
+        at = Position(frame.time, frame.tag)
+    return _resumption(texts, None, False, position(now, since.tag))
+
+
+def _readable(items: str, scope: ReadScope) -> list[str]:
+    """The items of a frame that the caller may read, each as JSON, or all of them as one text."""
+    if scope.intervals is None:
+        return [items[1:-1]] if len(items) > 2 else []
+    return [encode(item) for item in json.loads(items) if scope.covers(item["timestamp"])]
+
+
+def _resumption(items: Iterable[str], following: str | None, has_more: bool, at: str) -> dict[str, Any]:
+    return {"items": encoded_list(items), "next": following, "hasMore": has_more, "position": at}
