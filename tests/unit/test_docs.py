@@ -26,7 +26,9 @@ ELSEWHERE |= {
 ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "RecursiveInvocationsDropped"}
 ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
-"""Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, and of AWS's answers and metrics."""
+ELSEWHERE |= {"PersistQueuesInUse", "live.signals"}
+"""Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of the broker, and of
+parameters that a release has removed."""
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"

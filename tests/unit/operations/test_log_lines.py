@@ -26,9 +26,10 @@ class BrokenAuthorizer:
 
 def event_of(name: str) -> dict[str, Any]:
     """An event of the first route, with the fields of every kind of API."""
-    key = next(iter(app(name).ROUTES))
+    key, route = next(iter(app(name).ROUTES.items()))
     context = {"requestId": f"id-of-{name}", "routeKey": key, "authorizer": BrokenAuthorizer()}
-    return {"routeKey": key, "requestContext": context, "body": '{"token": "header.payload.signature"}'}
+    body = '{"token": "header.payload.signature"}' if route.body else None
+    return {"routeKey": key, "requestContext": context, "body": body}
 
 
 def test_the_operators_functions_answer_through_the_router() -> None:
@@ -46,5 +47,5 @@ def test_a_failure_is_logged_with_the_id_of_its_request(
     answer = app(name).handler(event_of(name), None)
 
     lines = [json.loads(logger.registered_formatter.format(record)) for record in caplog.records]
-    assert "internal" in answer["body"]
+    assert "internal" in answer["body"] or answer["statusCode"] == 500
     assert [line["correlation_id"] for line in lines] == [f"id-of-{name}"]
