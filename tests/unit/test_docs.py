@@ -27,7 +27,7 @@ ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "R
 ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
 ELSEWHERE |= {"PersistQueuesInUse", "live.signals"}
-"""Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of the broker, and of
+"""Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
 parameters that a release has removed."""
 
 PATH = re.compile(
