@@ -43,7 +43,7 @@ RULES = dict(re.findall(r"^([\w-]+):((?:.*\n)(?:\t.*\n)*)", (ROOT / "Makefile").
 def code(page: Path) -> str:
     """The code of a Markdown page, and all of another file, without what is new: changes, modules and random ids."""
     text = re.sub(r"^```(?:diff|python)\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
-    text = re.sub(r'"(?:correlationId|next|previous)": "[^"]*"', "", text)
+    text = re.sub(r'"(?:connectionId|correlationId|next|previous)": "[^"]*"', "", text)
     spans = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`", text, re.S)
     return "\n".join(map("".join, spans)) if page.suffix == ".md" else page.read_text()
 
