@@ -216,8 +216,9 @@ class PushService:
     def _record(self, results: Mapping[Subscriber, PushResult], meter: Meter) -> None:
         served = Counter(room_id for room_id, _ in results)
         late = Counter(room_id for (room_id, _), result in results.items() if result == "late")
+        for verdict, number in Counter(results.values()).items():
+            meter.count("LivePushed", number, verdict=verdict)
         for subscriber, result in results.items():
-            meter.count("LivePushed", verdict=result)
             if result in ("late", "refused", "unsent"):
                 self._miss(subscriber)
             else:

@@ -151,6 +151,8 @@ def aws_error(error: BaseException | None) -> AwsError:
 
 
 ALGORITHM = "AWS4-HMAC-SHA256"
+REMEMBERED = 1000
+"""Paths whose URL-encoded form is remembered."""
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -179,11 +181,16 @@ class Signer:
         second, given = self._clock.now() // SECOND, tuple(more.items())
         signed, stamp, key, headers, authorization = _shared(self._host, self._scope, known, second, given)
         # The signature is over the path as it is sent, URL-encoded once more.
-        canonical = f"POST\n{quote(path, safe='/~')}\n\n{signed}\n{hashed}"
+        canonical = f"POST\n{_encoded(path)}\n\n{signed}\n{hashed}"
         to_sign = f"{ALGORITHM}\n{stamp}\n{sha256(canonical.encode()).hexdigest()}"
         signature = hmac.digest(key, to_sign.encode(), "sha256").hex()
         head = f"POST {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n{authorization}{signature}\r\n\r\n"
         return head.encode()
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def _encoded(path: str) -> str:
+    return quote(path, safe="/~")
 
 
 @functools.lru_cache(maxsize=16)

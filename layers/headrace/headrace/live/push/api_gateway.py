@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Sequence
 from hashlib import sha256
@@ -12,7 +13,7 @@ from botocore.credentials import Credentials
 from headrace.core.times import Clock
 from headrace.live.push.connection_pool import ConnectionPool
 from headrace.live.push_service import Push, PushResult
-from headrace.runtime.aws import Signer
+from headrace.runtime.aws import REMEMBERED, Signer
 from headrace.runtime.observability import report_refusal
 
 TRIES = 4
@@ -44,6 +45,11 @@ class ApiGatewayPusher:
         return [each.result for each in deliveries]
 
 
+@functools.lru_cache(maxsize=REMEMBERED)
+def _path(connection_id: str) -> str:
+    return quote(connection_id, safe="-._~")
+
+
 class _Delivery:
     """The frames of one push, as an :class:`~headrace.live.push.connection_pool.HttpExchange`."""
 
@@ -65,8 +71,7 @@ class _Delivery:
 
     def request(self) -> bytes:
         frame, self._is_asked = self._send.frames[self._at], True
-        path = quote(self._send.connection_id, safe="-._~")
-        return self._signer.head(path, self._hashes[id(frame)], len(frame)) + frame
+        return self._signer.head(_path(self._send.connection_id), self._hashes[id(frame)], len(frame)) + frame
 
     def answered(self, status: int) -> float | None:
         self.status = status
