@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.bootstrap.live import connections, subscriber_hints
-from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader, rate_limiter
+from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader, rate_limiter, separate_cache
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
@@ -90,9 +90,11 @@ def reading() -> ChatReading:
 
 @functools.cache
 def subscriptions() -> Subscriptions:
+    from headrace.live.shares import Shares
     from headrace.streams.chat.live.subscriptions import Subscriptions
 
-    return Subscriptions(connections(), subscriber_hints(), access(), history(), rate_limiter())
+    shares = Shares(separate_cache())
+    return Subscriptions(connections(), subscriber_hints(), access(), history(), rate_limiter(), shares)
 
 
 @functools.cache

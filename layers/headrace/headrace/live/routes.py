@@ -103,16 +103,17 @@ def authenticate(services: RenewalServices, request: Request[None, None, Authent
 
 
 def check_subscribe(
-    connections: Connections, caller: Caller, room_id: str, connection_id: str, others: AbstractSet[str]
+    connections: Connections, caller: Caller, room_id: str, connection_id: str, others: AbstractSet[str] | None = None
 ) -> None:
     """Check that ``caller`` may subscribe a connection to a room. One that is subscribed may always do so again.
 
-    ``others`` are the caller's connections in the room, from :func:`connections_of`.
+    ``others`` are the caller's connections in the room, if they were read before.
 
     Raises:
         RateLimited: ``CONNECTIONS_PER_ROOM`` others are subscribed, or the connection follows
             ``ROOMS_PER_CONNECTION`` other rooms. Callers with events:write have no bound.
     """
+    others = connections_of(connections, caller, room_id) if others is None else others
     if connection_id not in others and len(others) >= CONNECTIONS_PER_ROOM:
         allowed = f"a room that you follow over fewer than {CONNECTIONS_PER_ROOM} connections"
         detail = FieldError("roomId", f"is followed over {len(others)} of your connections", echo(room_id), allowed)

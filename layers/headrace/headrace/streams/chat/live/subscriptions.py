@@ -18,7 +18,8 @@ from headrace.core.errors import FieldError, Forbidden, echo
 from headrace.core.fields import StoredId
 from headrace.core.keys import STORED_ID_FORM
 from headrace.live.connections import Connections, SubscriberHints
-from headrace.live.routes import check_subscribe, connections_of
+from headrace.live.routes import check_subscribe
+from headrace.live.shares import Shares
 from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import position
@@ -72,19 +73,23 @@ class HistoryPage(Answer, RoomMessagePage, TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """What the frames about rooms use. ``limiter`` counts the rooms of checks; ``None``: there is no limit."""
+    """What the frames about rooms use. ``limiter`` counts the rooms of checks; ``None``: there is no limit.
+
+    Without ``shares``, the indexes are read for each subscription.
+    """
 
     connections: Connections
     hints: SubscriberHints
     access: RoomAccess
     history: History
     limiter: RateLimiter | None = None
+    shares: Shares | None = None
 
 
 def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
     """Follow a room: new messages are pushed to the connection."""
     room_id = request.body.room_id
-    follow(services, request, room_id, connections_of(services.connections, request.caller, room_id))
+    follow(services, request, room_id)
     return {
         "type": "subscribed",
         "roomId": room_id,
@@ -110,9 +115,9 @@ def history(services: Subscriptions, request: Request[None, FramePage, RoomFrame
 
 
 def follow(
-    services: Subscriptions, request: Request[None, None, Any], room_id: str, others: AbstractSet[str]
+    services: Subscriptions, request: Request[None, None, Any], room_id: str, others: AbstractSet[str] | None = None
 ) -> ReadScope:
-    """Subscribe the connection to a room; what the caller may read there. ``others``: the caller's connections there.
+    """Subscribe the connection to a room; what the caller may read there. ``others``: see :func:`check_subscribe`.
 
     Access is checked again after the row is written. If the membership ends in between, either its removal deletes
     the row, or the second check sees it. Raises Forbidden, RateLimited, StoreUnavailable.
@@ -120,7 +125,8 @@ def follow(
     caller, context = request.caller, request.event["requestContext"]
     connection_id, connected_at = context["connectionId"], int(context["connectedAt"]) // 1000
     scope = _readable(services, caller, room_id)
-    check_subscribe(services.connections, caller, room_id, connection_id, others)
+    if services.shares is None or not services.shares.is_small(caller, room_id, connection_id):
+        check_subscribe(services.connections, caller, room_id, connection_id, others)
     while True:
         services.connections.subscribe(room_id, connection_id, caller, connected_at, _since(scope))
         before = scope
