@@ -41,6 +41,7 @@ DUTIES = {
     "operate": (
         "check_health",
         "declare_topology",
+        "manage_connections",
         "manage_dead_letters",
         "read_status",
         "return_parked",
