@@ -53,7 +53,7 @@ class Stage:
     def environment(self, access: RoomAccess, limiter: RateLimiter | None = None) -> Handler:
         cursors = CursorSigner(b"k" * 32)
         history = History(self.reader, cursors, TABLE.table, self.world.clock, access, log=self.log)
-        audience = SubscriberHints(self.cache, self.connections)
+        audience = SubscriberHints(self.cache, self.connections, sleep=self.world.clock.advance)
         found = Subscriptions(self.connections, audience, access, history, limiter)
         return frame_handler(Api(routes_of("read_frame"), lambda: found, self.world.clock), actions=ACTIONS)
 

@@ -62,7 +62,7 @@ class RoomWorld:
         joins = Joins(self.memberships, self.acceptor)
         consent = Consent(self.invitations, self.memberships, rooms)
         cursors = CursorSigner(b"k" * 32)
-        hints = SubscriberHints(self.marks, self.connections)
+        hints = SubscriberHints(self.marks, self.connections, sleep=self.clock.advance)
         services = RoomServices(
             rooms, self.memberships, self.access, self.connections, hints, consent, joins, lambda: cursors
         )

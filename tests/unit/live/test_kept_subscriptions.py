@@ -1,0 +1,137 @@
+"""push_live uses subscriptions again, and nobody gets or misses a message by that."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.core.times import SECOND
+from headrace.live.connections import KEPT_SECONDS, KeptRows, SubscriberHints
+from headrace.live.push_service import PushService
+from headrace.streams.chat.messages.hooks import LiveHook
+from headrace.streams.chat.stream import CHAT
+from tests.fakes.live import MemoryPusher, MemoryRoomLog
+from tests.fakes.queues import MemoryLivePublisher
+from tests.worlds.frame_stage import Stage
+from tests.worlds.room_world import GROUP
+from tests.worlds.senders import CLOCK, TABLE, message, sender
+
+USERS = ("alice", "bob", "carol")
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["join", "leave", "subscribe", "unsubscribe"]), st.sampled_from(USERS[1:])),
+        st.tuples(st.sampled_from(["store", "push"]), st.just("")),
+        st.tuples(st.sampled_from(["wait", "fail", "recover"]), st.just("")),
+    ),
+    max_size=40,
+)
+
+
+class LiveRoom:
+    """A room with members, its live copies, and push_live. ``due`` are the messages that each user must get."""
+
+    def __init__(self) -> None:
+        self.stage = Stage()
+        self.world = self.stage.world
+        self.connections, cache = self.stage.connections, self.stage.cache
+        self.cache = cache
+        self.publisher, self.api = MemoryLivePublisher(), MemoryPusher()
+        self.hints = SubscriberHints(cache, self.connections, lambda: self.world.clock.now() / SECOND)
+        self.hook = LiveHook(
+            MemoryRoomLog(cache), self.hints, lambda: self.publisher, self.world.clock, lambda rows: [None] * len(rows)
+        )
+        self.service = PushService(self.connections, self.api, lambda: self.world.clock.now() / SECOND)
+        self.due: dict[str, set[str]] = {user: set() for user in USERS}
+        self.forbidden: dict[str, set[str]] = {user: set() for user in USERS}
+        self.followers: set[str] = set()
+        self.unmarked: set[str] = set()
+        """Who subscribed while the cache was unavailable: within a second, a frame may be missing."""
+        self.stored = 0
+        self.world.ok("alice", "PUT", "den", GROUP)
+        self.follow("alice")
+
+    def follow(self, user: str) -> None:
+        answer = self.stage.request("subscribe", user, connection=f"c-{user}", roomId="den")
+        if answer["type"] == "subscribed":
+            self.followers.add(user)
+            self.forbidden[user].clear()  # what is on its way may reach them or not
+            (self.unmarked.add if self.cache.down else self.unmarked.discard)(user)
+
+    def end(self, user: str) -> None:
+        self.followers.discard(user)
+        self.due[user].clear()
+
+    def step(self, action: str, user: str) -> None:
+        if action == "join":
+            self.world.bring("alice", "den", user)
+        elif action == "leave":
+            self.world.request("alice", "DELETE", f"den/members/{user}")
+            self.end(user)
+        elif action == "subscribe":
+            self.follow(user)
+        elif action == "unsubscribe":
+            self.stage.request("unsubscribe", user, connection=f"c-{user}", roomId="den")
+            self.end(user)
+        elif action == "store":
+            self.store()
+        elif action == "push":
+            self.push()
+        elif action == "wait":
+            self.world.clock.advance(KEPT_SECONDS / 2)
+        else:
+            self.cache.down = action == "fail"
+
+    def store(self) -> None:
+        self.stored += 1
+        text = f"m-{self.stored}"
+        event = CHAT.accept(message(roomId="den", message=text, messageId=text), sender()).event
+        self.hook.after_store(CHAT, [CHAT.item(event, CLOCK.now(), TABLE)])
+        for user in USERS:
+            if user not in self.followers:
+                self.forbidden[user].add(text)
+            elif user not in self.unmarked:
+                self.due[user].add(text)
+
+    def push(self) -> None:
+        records = [{"data": base64.b64encode(each.body).decode()} for each in self.publisher.sent]
+        self.publisher.sent.clear()
+        self.service.push({"rmqMessagesByQueue": {"live.0::/": records}})
+
+    def got(self, user: str) -> set[str]:
+        frames = map(json.loads, self.api.sent[f"c-{user}"])
+        return {item["messageId"] for frame in frames for item in frame["items"]}
+
+
+@settings(max_examples=300, deadline=None)
+@given(STEPS)
+def test_who_follows_when_a_message_is_stored_gets_it_and_nobody_else(steps: list[tuple[str, str]]) -> None:
+    room = LiveRoom()
+
+    for action, user in steps:
+        room.step(action, user)
+    room.push()
+
+    for user in USERS:
+        assert room.due[user] <= room.got(user)
+        assert not room.forbidden[user] & room.got(user)
+
+
+@pytest.mark.parametrize("mistake", ["no new mark", "kept for every mark"])
+def test_the_steps_find(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if mistake == "no new mark":
+        monkeypatch.setattr(SubscriberHints, "mark_unsubscribed", lambda *_: None)
+    else:
+        kept = KeptRows.get
+        monkeypatch.setattr(KeptRows, "get", lambda self, room, _mark, *rest: kept(self, room, "same", *rest))
+    room = LiveRoom()
+
+    for action, user in [("join", "bob"), ("subscribe", "bob"), ("store", ""), ("push", "")]:
+        room.step(action, user)
+    for action, user in [("leave", "bob"), ("store", ""), ("push", "")]:
+        room.step(action, user)
+
+    assert room.forbidden["bob"] & room.got("bob")
