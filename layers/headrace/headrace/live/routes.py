@@ -2,8 +2,8 @@
 
 A message is pushed once for each subscribed connection. Without a bound, one user could take most of the time in which
 messages are pushed. The index that is counted lags by some milliseconds, so a user who connects very fast may get a few
-more. Connections that ended without a ``$disconnect`` count until a push finds them closed, or until they expire.
-:mod:`headrace.live.shares` says for which subscriptions the index need not be read.
+more. Connections that ended without a ``$disconnect`` count until a push finds them closed, or until they expire. The
+index is read only where :mod:`headrace.live.shares` does not exclude that.
 """
 
 from __future__ import annotations
