@@ -155,7 +155,7 @@ def check(steps: list[Action]) -> None:
 @settings_of(ASKED or EXAMPLES, derandomize=not ASKED)
 @given(st.lists(actions, min_size=5, max_size=30))
 def test_an_accepted_message_is_stored_once_and_its_sender_can_read_it(steps: list[Action]) -> None:
-    """P1, P3."""
+    """P1, P3, P12."""
     check(steps)
 
 
