@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from headrace.core.caller import Caller
 from headrace.core.errors import (
     BrokerUnavailable,
     ConnectionLost,
@@ -17,13 +18,15 @@ from headrace.core.errors import (
     PublishUnconfirmed,
     RetryLaneUnavailable,
 )
-from headrace.core.stream import Result
+from headrace.core.stream import Result, ValidatedEvent
 from headrace.queues.names import persist_queues
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
 from tests.worlds.senders import NOW, caller, message
 from tests.worlds.write_path import WritePath
+
+LATER = "2025-11-21T10:01:00.000000Z"
 
 
 def accept(write_path: WritePath, *raws: object, meter: Meter | None = None) -> list[Result]:
@@ -131,6 +134,22 @@ def test_a_repeated_event_is_published_once_and_answered_twice() -> None:
 
     assert results[0].to_body() == results[2].to_body()
     assert [event["messageId"] for event in write_path.published()] == ["m-1", "other"]
+
+
+def test_a_repeated_event_is_answered_with_the_time_that_its_gate_gives_it() -> None:
+    write_path = WritePath()
+
+    class LaterGate:
+        def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[None]:
+            for each in events:
+                each.event["timestamp"] = each.receipt["timestamp"] = LATER
+            return [None] * len(events)
+
+    acceptor = replace(write_path.acceptor, gates={"chat": LaterGate()})
+    results = acceptor.accept(CHAT, caller(), [message(), message()], "c-1", Meter())
+
+    assert [event["timestamp"] for event in write_path.published()] == [LATER]
+    assert [result.receipt["timestamp"] for result in results] == [LATER, LATER]
 
 
 def test_a_request_is_one_envelope_on_one_queue() -> None:

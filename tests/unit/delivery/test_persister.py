@@ -99,6 +99,29 @@ def test_poison_goes_to_the_retry_lane_and_the_other_records_are_stored(reason: 
     assert reason in POISON_REASONS
 
 
+@pytest.mark.parametrize("text", ['"\\ud800"', "[" * 500 + "]" * 500])
+def test_poison_keeps_what_no_sender_of_headrace_writes(text: str) -> None:
+    """A lone surrogate and deep nesting are JSON: pydantic's encoder refuses both, and failed the whole batch."""
+    foreign = envelope(event(messageType="SHOUT", message="-")).replace(b'"-"', text.encode())
+    write_path = WritePath()
+
+    write_path.persist(envelope(event("1")), foreign)
+
+    assert [row["messageId"] for row in write_path.rows()] == ["1"]
+    assert [record.attributes["reason"] for record in write_path.retry.records] == ["invalid_event"]
+    assert write_path.retried() == decode(foreign).events
+
+
+def test_an_event_is_stored_and_counted_whatever_its_correlation_id_is(capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = json.dumps({**json.loads(envelope()), "correlationId": "\ud800"}).encode()
+    write_path = WritePath()
+
+    write_path.persist(foreign)
+
+    assert len(write_path.rows()) == 1
+    assert '"Stored":[1.0]' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("reason", POISON)
 def test_the_retry_lane_makes_poison_visible_at_once_with_the_same_reason(reason: str) -> None:
     write_path = WritePath()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 
 def encode(value: Any) -> str:
@@ -15,8 +15,11 @@ def encode(value: Any) -> str:
 
 
 def encode_ascii(value: Any) -> str:
-    """``value`` as JSON in ASCII."""
-    return to_json(value, ensure_ascii=True, inf_nan_mode="null").decode()
+    """``value`` as JSON in ASCII. It may have lone surrogates and deep nesting, as a record from elsewhere may."""
+    try:
+        return to_json(value, ensure_ascii=True, inf_nan_mode="null").decode()
+    except PydanticSerializationError:
+        return json.dumps(value, separators=(",", ":"))
 
 
 class Encoded(str):

@@ -83,8 +83,8 @@ class Acceptor:
             except InvalidEvent as invalid:
                 results.append(Result(_sent_id(stream, raw), error=invalid))
             else:
-                known = unique.get(event.key)
-                result = Result(event.receipt) if known is None else known[1]
+                result = unique[event.key][1] if event.key in unique else Result(event.receipt)
+                result.receipt = event.receipt  # a gate may still change the receipt of the last one
                 unique[event.key] = event, result
                 results.append(result)
         events = list(unique.values())

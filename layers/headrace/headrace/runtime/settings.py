@@ -98,7 +98,6 @@ TableName = Annotated[str, Field(description="the name of a table")]
 CredentialsArn = Annotated[str, Field(description="the ARN of a secret with username and password")]
 KeyArn = Annotated[str, Field(description="the ARN of a secret whose string is key material")]
 Name = Annotated[str, Field(description="a name")]
-OptionalUrl = Annotated[str, Field(description="a URL, or nothing")]
 Rate = Annotated[int, Field(ge=0, le=100_000)]
 
 

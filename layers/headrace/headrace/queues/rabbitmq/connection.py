@@ -25,8 +25,6 @@ from pika.spec import FRAME_BODY, FRAME_END, FRAME_HEADER, Basic
 
 CHUNK = 65_536
 _BUSY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-
-
 _FRAME = struct.Struct(">BHI")
 _HEADER = struct.Struct(">HxxQ")
 _ACK = struct.Struct(">11sQ?B")
