@@ -58,9 +58,10 @@ def _plain(node: Any, resources: dict[str, Any]) -> Any:
 
 
 def _text(name: str, resources: dict[str, Any]) -> str:
-    if name not in resources:  # a pseudo parameter, or a variable of Fn::Sub
+    kind = resources.get(name, {}).get("Type")
+    if kind in (None, "AWS::ApiGatewayV2::Api"):  # a pseudo parameter, a variable of Fn::Sub, or the id of an API
         return {"AWS::Region": REGION, "AWS::AccountId": ACCOUNT, "AWS::Partition": "aws"}.get(name, "x")
-    return "arn:aws:" + ARNS[resources[name]["Type"]].format(region=REGION, account=ACCOUNT, name=name)
+    return "arn:aws:" + ARNS[kind].format(region=REGION, account=ACCOUNT, name=name)
 
 
 def main(folder: Path) -> None:
