@@ -167,6 +167,21 @@ def test_an_id_that_sqs_may_refuse_is_left_out(foreign: Any) -> None:
     assert "correlationId" not in record.attributes
 
 
+@pytest.mark.parametrize("foreign", ["x" * 65, "two words", "Zo\u00eb"])
+def test_an_id_that_only_strangers_write_is_in_no_line_and_on_no_live_copy(foreign: str) -> None:
+    """A live copy has the id as a short string of AMQP, of at most 255 bytes."""
+    world = WritePath()
+    world.broker.down = True
+    send(world, "r-1", "m-1")
+    event = received_event(world.retry.receive(1))
+    event["Records"][0]["messageAttributes"]["correlationId"]["stringValue"] = foreign
+
+    world.persister.retry_lane(event, invocation=INVOCATION)
+
+    assert logger.get_correlation_id() == INVOCATION
+    assert len(world.rows()) == 1
+
+
 def test_a_record_that_crashed_the_function_is_logged_before_it_is_read(
     lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:

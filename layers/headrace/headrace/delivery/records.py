@@ -14,7 +14,7 @@ from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
-from headrace.queues.ports import CORRELATION_ID
+from headrace.queues.ports import CORRELATION_ID, correlation_attribute
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.streams.registry import stream_named
 
@@ -65,8 +65,8 @@ def sqs_attributes(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def sqs_correlation_id(record: Mapping[str, Any]) -> str:
-    """The correlation id in the attributes of an SQS record; empty for one without."""
-    return sqs_attributes(record).get(CORRELATION_ID, "")
+    """The correlation id in the attributes of an SQS record; empty for an unusable one."""
+    return correlation_attribute(sqs_attributes(record).get(CORRELATION_ID)).get(CORRELATION_ID, "")
 
 
 def receives(raw: Mapping[str, Any]) -> int:
