@@ -36,6 +36,7 @@ BENCHES = {
     "singles": "singles --seconds 2",
     "durable": "durable --seconds 6",
     "live": "live --seconds 20",
+    "cuts": "live.cuts",
     "first": "analytics.first_questions",
     "cold": "cold",
 }

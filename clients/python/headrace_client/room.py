@@ -9,9 +9,9 @@ from typing import Any
 from .connection import Connection, RateLimited, Refused, Unavailable
 
 PAGE = 200
-REMEMBERED_SECONDS = 720
-"""How long before the position a delivered message may come again, in the server's time: messages that could not be
-announced are repeated for ten minutes, and others for 40 s; 80 s are for clocks that differ."""
+REMEMBERED_SECONDS = 1800
+"""How long before the position a delivered message may come again, in the server's time: one that is stored again by
+the retry lane is pushed again up to 20 minutes later."""
 
 Message = dict[str, Any]
 

@@ -1,0 +1,303 @@
+"""P13 live: whatever is lost between storing and a client, the client delivers every message once, and notices in time.
+
+The storing functions, the log, push_live, the frames of a connection and the room of the Python client are the real
+ones. The table, the cache, the broker and the connections are in memory, and fail.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import Phase
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from headrace.core import keys, times
+from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
+from headrace.core.items import Item
+from headrace.core.times import SECOND
+from headrace.live.connections import SubscriberHints
+from headrace.live.push_service import PushService
+from headrace.queues.ports import Outgoing
+from headrace.storage.ports import Table
+from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.messages.hooks import LiveHook
+from headrace.streams.chat.messages.room_log import Appended, Batch, Since
+from headrace.streams.chat.stream import CHAT
+from headrace_client.connection import Unavailable, error_of
+from headrace_client.room import Message, Room
+from tests.fakes.live import MemoryPusher, MemoryRoomLog
+from tests.model.running import ASKED, run
+from tests.worlds.frame_stage import Stage
+from tests.worlds.room_world import OPEN
+from tests.worlds.senders import TABLE
+from tests.worlds.write_path import frame_event
+
+EXAMPLES = 150
+MISTAKEN_EXAMPLES = 1000
+MESSAGES = Table(TABLE.table, ("roomId", "timestampSk"))
+LATE_FRAME = 1.0
+CHECK_SECONDS = 540.0
+RETRY_SECONDS = 1215.0
+"""A record is tried again for so long."""
+KITCHEN = "kitchen"
+T = TypeVar("T")
+
+ages = st.sampled_from([0.0, 0.0, 0.0, 9.9, 10.1, 600.0, -299.0])
+environments = st.integers(0, 1)
+pauses = st.sampled_from([0.1, 0.6, 5.0, 41.0, 130.0, 300.0, 560.0])
+
+
+def now(work: Awaitable[T]) -> T:
+    """The result of ``work``, which never waits."""
+    try:
+        work.__await__().send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    raise AssertionError("it waits")
+
+
+class Broker:
+    """Live copies in the order of their publishing. It can be down, or lose what it took."""
+
+    def __init__(self) -> None:
+        self.queue: list[bytes] = []
+        self.state = "up"
+
+    def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
+        if self.state == "down":
+            return ConnectionLost("down")
+        if self.state == "up":
+            self.queue += [each.body for each in messages]
+        return None
+
+
+class Environment:
+    """An environment of persist_events. Its way to the cache may be cut."""
+
+    def __init__(self, stage: Stage, broker: Broker) -> None:
+        self._log = MemoryRoomLog(stage.cache)
+        self.is_cut = self._failed = False
+        world = stage.world
+        self.check = MessageCheck(world.rooms, world.memberships, world.clock, self)
+        hints = SubscriberHints(stage.cache, stage.connections, lambda: world.clock.now() / SECOND)
+        store = world.write_path.store
+        self.hook = LiveHook(self, hints, lambda: broker, world.clock, lambda rows: store.put_many(MESSAGES, rows))
+
+    @property
+    def is_unavailable(self) -> bool:
+        return self._failed
+
+    def append(self, batches: Mapping[str, Batch]) -> dict[str, Appended]:
+        self._failed = True
+        if self.is_cut:
+            raise CacheUnavailable("cut")
+        found = self._log.append(batches)
+        self._failed = False
+        return found
+
+    def since(self, tags: Mapping[str, str]) -> dict[str, Since]:
+        raise AssertionError("it only appends")
+
+
+class Live(RuleBasedStateMachine):
+    """Messages of one room on their way to one client."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stage, self.broker = Stage(), Broker()
+        self.clock = self.stage.world.clock
+        self.stage.world.ok("bob", "PUT", KITCHEN, OPEN)
+        self.environments = [Environment(self.stage, self.broker) for _ in range(2)]
+        self.pusher = MemoryPusher()
+        self.service = self.new_service()
+        self.numbers = itertools.count()
+        self.again: list[tuple[float, Item]] = []
+        """Rows of records that were not acknowledged, and when each was stored first."""
+        self.done: dict[str, int] = {}
+        """When the record of each message was acknowledged."""
+        self.before: set[str] = set()
+        """Messages from before the client followed the room."""
+        self.delivered: list[str] = []
+        self.connection = ""
+        self.hole_since: float | None = None
+        self.resumed_at = self.seconds
+        self.room = Room(KITCHEN, None, self, self.deliver)  # type: ignore[arg-type]
+        self.connect()
+        now(self.room.subscribe())
+
+    def new_service(self) -> PushService:
+        return PushService(self.stage.connections, self.pusher, lambda: self.seconds)
+
+    @property
+    def seconds(self) -> float:
+        return self.clock.now() / SECOND
+
+    def deliver(self, message: Message) -> None:
+        self.delivered.append(message["key"])
+
+    # The client.
+
+    def connect(self) -> None:
+        self.connection = f"c-{next(self.numbers)}"
+
+    async def request(self, action: str, /, **fields: Any) -> dict[str, Any]:
+        if not self.connection:
+            raise Unavailable("not connected")
+        event = frame_event({"requestId": "r", **fields}, subject="alice", scope="chat:read")
+        context = {"connectionId": self.connection, "connectedAt": self.clock.now() // 1000, "routeKey": action}
+        event["requestContext"] |= context
+        answer: dict[str, Any] = json.loads(self.stage.frames(event)["body"])
+        if answer["type"] == "error":
+            raise error_of(answer["error"])
+        return answer
+
+    def resume(self, meanwhile: int = 0) -> None:
+        """Resume the room; frames are pushed while the answer is on its way. Then nothing acknowledged is missing."""
+        self.resumed_at, self.hole_since = self.seconds, None
+        if self.room.begin():
+            try:
+                again = True
+                while again:
+                    done = set(self.done)
+                    answer = now(self.request("resume", rooms={KITCHEN: self.room.position}))
+                    self.push(meanwhile, 0)
+                    again = now(self.room.take(answer["rooms"][KITCHEN]))
+            finally:
+                self.room.end()
+            missing = done - set(self.delivered) - self.before
+            assert not missing, f"missing: {sorted(missing)}"
+        assert len(self.delivered) == len(set(self.delivered)), "delivered twice"
+        self.look()
+
+    def receive(self, frame: bytes) -> None:
+        if self.room.receive(json.loads(frame)):
+            self.resume()
+        self.look()
+
+    def look(self) -> None:
+        """Note since when a frame is missing."""
+        if not self.room.has_hole:
+            self.hole_since = None
+        elif self.hole_since is None:
+            self.hole_since = self.seconds
+
+    # What happens.
+
+    @rule(age=ages, number=environments, fate=st.sampled_from(["done", "done", "done", "unhooked", "crashed"]))
+    def store(self, age: float, number: int, fate: str) -> None:
+        """Store a message. The environment may end before the hook, or after it and before the acknowledgement."""
+        at, message_id = times.iso(self.clock.now() - round(age * SECOND)), f"m-{next(self.numbers)}"
+        row: Item = {
+            "roomId": KITCHEN,
+            "timestampSk": keys.timestamp_sk(at, message_id, "a" * 12),
+            "timestamp": at,
+            "messageId": message_id,
+        }
+        self._store(row, number, fate)
+
+    def _store(self, row: Item, number: int, fate: str) -> None:
+        environment = self.environments[number]
+        (stored,), _ = environment.check.before_store([dict(row)])
+        assert self.stage.world.write_path.store.put_many(MESSAGES, [stored]) == [None]
+        if fate != "unhooked":
+            assert environment.hook.after_store(CHAT, [stored]) == [None]
+        if fate == "done":
+            self.done.setdefault(row["timestampSk"], self.clock.now())
+        else:
+            self.again.append((self.seconds, row))
+            self.environments[number] = Environment(self.stage, self.broker)
+
+    @rule(number=environments)
+    def redeliver(self, number: int) -> None:
+        while self.again:
+            self._store(self.again.pop()[1], number, "done")
+
+    @rule(count=st.integers(1, 4), swap=st.integers(0, 2), lost=st.sampled_from(["", "", "", "batch", "frames"]))
+    def push(self, count: int, swap: int, lost: str = "") -> None:
+        """Push the oldest copies, perhaps not in order. The environment may end first; frames may be lost behind it."""
+        batch, self.broker.queue = self.broker.queue[:count], self.broker.queue[count:]
+        batch = batch[swap:] + batch[:swap]
+        if lost == "batch":
+            self.service = self.new_service()
+            return
+        records = [{"data": frame} for frame in map(_base64, batch)]
+        self.service.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})
+        for frame in self.pusher.sent.pop(self.connection, []):
+            if lost != "frames":
+                self.receive(frame)
+
+    @rule(state=st.sampled_from(["up", "up", "down", "losing"]))
+    def turn_broker(self, state: str) -> None:
+        self.broker.state = state
+
+    @rule(number=environments, is_cut=st.booleans())
+    def cut_from_cache(self, number: int, is_cut: bool) -> None:
+        self.environments[number].is_cut = is_cut
+
+    @rule(what=st.sampled_from(["down", "up", "up", "lost"]))
+    def turn_cache(self, what: str) -> None:
+        if what == "lost":
+            self.stage.cache.clear()
+        self.stage.cache.down = what == "down"
+
+    @rule(meanwhile=st.integers(0, 3))
+    def reconnect(self, meanwhile: int) -> None:
+        self.stage.connections.close(self.connection)
+        self.connect()
+        self.resume(meanwhile)
+
+    @rule(seconds=pauses)
+    def wait(self, seconds: float) -> None:
+        """Let time pass. The client asks for a frame that is missing for a second, and for all every nine minutes."""
+        end = self.seconds + seconds
+        if any(at + RETRY_SECONDS < end for at, _ in self.again):
+            self.redeliver(0)
+        while True:
+            hole = self.hole_since + LATE_FRAME if self.hole_since is not None else end
+            due = min(hole, self.resumed_at + CHECK_SECONDS)
+            if due >= end:
+                break
+            self.clock.advance(max(0.0, due - self.seconds))
+            self.resume()
+        self.clock.advance(max(0.0, end - self.seconds))
+        late = {key for key, at in self.done.items() if self.clock.now() - at > CHECK_SECONDS * SECOND}
+        assert late <= set(self.delivered) | self.before, "missing: not noticed in time"
+
+
+def _base64(body: bytes) -> str:
+    return base64.b64encode(body).decode()
+
+
+@pytest.mark.timeout(0 if ASKED else 120)
+def test_whatever_is_lost_every_message_is_delivered_once_and_in_time() -> None:
+    """P13."""
+    run(Live, ASKED or EXAMPLES, derandomize=not ASKED)
+
+
+def _jump(room: Room) -> None:
+    """Move over every frame, whatever it follows."""
+    while room._links:
+        room._move(room._links.popitem()[1])
+
+
+MISTAKES: dict[str, tuple[Any, str]] = {
+    "headrace.streams.chat.messages.positions.UNLOGGED": (0, "missing"),
+    "headrace.streams.chat.messages.positions.OVERLAP": (0, "missing"),
+    "headrace_client.room.REMEMBERED_SECONDS": (0, "delivered twice"),
+    "headrace_client.room.Room._advance": (_jump, "missing"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_model_finds(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong, found = MISTAKES[mistake]
+    monkeypatch.setattr(mistake, wrong)
+
+    with pytest.raises(AssertionError, match=found):
+        run(Live, MISTAKEN_EXAMPLES, phases=[Phase.generate], report_multiple_bugs=False)
