@@ -36,7 +36,6 @@ BENCHES = {
     "singles": "singles --seconds 2",
     "durable": "durable --seconds 6",
     "live": "live --seconds 20",
-    "cuts": "live.cuts",
     "first": "analytics.first_questions",
     "cold": "cold",
 }

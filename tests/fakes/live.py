@@ -82,7 +82,7 @@ class MemoryRoomLog:
         if newest.decode() == tag:
             return Since(tag, [])
         kept: list[LoggedFrame] = pickle.loads(log) if log else []
-        found = [at for at, frame in enumerate(kept) if frame.tag == tag]
+        found = [at for at, frame in enumerate(kept) if tag and frame.tag == tag]
         return Since(newest.decode(), kept[found[0] + 1 :] if found else None)
 
 

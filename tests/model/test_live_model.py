@@ -43,6 +43,8 @@ MISTAKEN_EXAMPLES = 1000
 MESSAGES = Table(TABLE.table, ("roomId", "timestampSk"))
 LATE_FRAME = 1.0
 CHECK_SECONDS = 540.0
+EXPIRY_SECONDS = 5.0
+"""A live copy that waits for longer expires."""
 RETRY_SECONDS = 1215.0
 """A record is tried again for so long."""
 KITCHEN = "kitchen"
@@ -256,6 +258,8 @@ class Live(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         """Let time pass. The client asks for a frame that is missing for a second, and for all every nine minutes."""
         end = self.seconds + seconds
+        if seconds >= EXPIRY_SECONDS:
+            self.broker.queue.clear()
         if any(at + RETRY_SECONDS < end for at, _ in self.again):
             self.redeliver(0)
         while True:

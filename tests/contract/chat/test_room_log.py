@@ -89,6 +89,7 @@ def test_a_log_with_a_missing_frame_is_read_only_behind_it(subject: Subject, rea
 
     assert subject.since(before) is None
     assert subject.since(missing) == ['["after"]']
+    assert subject.since("") is None
 
 
 def test_a_long_log_drops_its_older_half(redis_node: RedisNode) -> None:
