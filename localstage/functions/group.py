@@ -69,7 +69,7 @@ class Group:
         return event.future
 
     def _forget(self, event: Event) -> None:
-        if event in self.waiting:
+        if event.future.cancelled() and event in self.waiting:
             self.waiting.remove(event)
 
     def end_outdated(self) -> None:
