@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.core.times import SECOND
+from headrace.core.times import SECOND, iso
 from headrace.live.connections import KEPT_SECONDS, KeptRows, SubscriberHints
 from headrace.live.push_service import PushService
 from headrace.streams.chat.messages.hooks import LiveHook
@@ -50,6 +50,8 @@ class LiveRoom:
         self.followers: set[str] = set()
         self.unmarked: set[str] = set()
         """Who subscribed while the cache was unavailable: within a second, a frame may be missing."""
+        self.ending: set[str] = set()
+        """Who unsubscribed while the cache was unavailable: within a second, a frame may still arrive."""
         self.stored = 0
         self.world.ok("alice", "PUT", "den", GROUP)
         self.follow("alice")
@@ -59,6 +61,7 @@ class LiveRoom:
         if answer["type"] == "subscribed":
             self.followers.add(user)
             self.forbidden[user].clear()  # what is on its way may reach them or not
+            self.ending.discard(user)
             (self.unmarked.add if self.cache.down else self.unmarked.discard)(user)
 
     def end(self, user: str) -> None:
@@ -70,12 +73,15 @@ class LiveRoom:
             self.world.bring("alice", "den", user)
         elif action == "leave":
             self.world.request("alice", "DELETE", f"den/members/{user}")
+            self.ending.discard(user)
             self.end(user)
         elif action == "subscribe":
             self.follow(user)
         elif action == "unsubscribe":
             self.stage.request("unsubscribe", user, connection=f"c-{user}", roomId="den")
             self.end(user)
+            if self.cache.down:
+                self.ending.add(user)
         elif action == "store":
             self.store()
         elif action == "push":
@@ -87,10 +93,12 @@ class LiveRoom:
 
     def store(self) -> None:
         self.stored += 1
-        text = f"m-{self.stored}"
-        event = CHAT.accept(message(roomId="den", message=text, messageId=text), sender()).event
+        text, now = f"m-{self.stored}", iso(self.world.clock.now())
+        event = CHAT.accept(message(roomId="den", message=text, messageId=text, timestamp=now), sender()).event
         self.hook.after_store(CHAT, [CHAT.item(event, CLOCK.now(), TABLE)])
         for user in USERS:
+            if user in self.ending:
+                continue
             if user not in self.followers:
                 self.forbidden[user].add(text)
             elif user not in self.unmarked:

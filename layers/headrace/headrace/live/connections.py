@@ -169,6 +169,7 @@ class KeptRows:
         kept_mark, at, rows = self._rooms.get(room_id, ("", 0, ()))
         if not mark or mark != kept_mark or not 0 <= now - at < KEPT_SECONDS * SECOND:
             rows = list(read(room_id))
+            self.drop([each for each, (_, since, _) in self._rooms.items() if now - since >= KEPT_SECONDS * SECOND])
             if mark:
                 self._rooms[room_id] = mark, now, rows
         return rows

@@ -103,7 +103,8 @@ def unsubscribe(services: Subscriptions, request: Request[None, None, RoomFrame]
     """Stop following a room."""
     room_id = request.body.room_id
     services.connections.unsubscribe(room_id, [request.event["requestContext"]["connectionId"]])
-    services.hints.mark_unsubscribed(room_id)
+    # Without waiting, also where the mark cannot be set: the user may read what is still pushed for a second.
+    services.hints.mark_subscribed(room_id)
     return {"type": "unsubscribed", "roomId": room_id}
 
 
