@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.core import keys, times
-from headrace.core.errors import PoisonRecord, StoreUnavailable
+from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreUnavailable
 from headrace.delivery import persister, retry_schedule
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
@@ -117,7 +117,14 @@ def accepted_without_a_confirm(patch: pytest.MonkeyPatch) -> None:
 def accepted_though_the_retry_lane_refused(patch: pytest.MonkeyPatch) -> None:
     """Fault 7: the retry lane's refusal is swallowed."""
     hand_over = Acceptor._hand_over
-    patch.setattr(Acceptor, "_hand_over", lambda *arguments: [("retry", None) for _ in hand_over(*arguments)])
+
+    def swallowed(self: Acceptor, parts: Sequence[Any], correlation_id: str, results: Sequence[Any]) -> None:
+        hand_over(self, parts, correlation_id, results)
+        for result in results:
+            if isinstance(result.error, RetryLaneUnavailable):
+                result.lane, result.error = "retry", None
+
+    patch.setattr(Acceptor, "_hand_over", swallowed)
 
 
 @found_as(r"lost|unexpected")
@@ -125,10 +132,10 @@ def a_lost_confirm_is_a_failure(patch: pytest.MonkeyPatch) -> None:
     """An event gets a new id when it enters the retry lane, so it is stored twice."""
     hand_over = Acceptor._hand_over
 
-    def renamed(self: Acceptor, parts: Sequence[Any], correlation_id: str) -> Any:
+    def renamed(self: Acceptor, parts: Sequence[Any], correlation_id: str, results: Sequence[Any]) -> None:
         for part, _ in parts:
             object.__setattr__(part, "body", part.body.replace(b'"messageId":"m-', b'"messageId":"new-'))
-        return hand_over(self, parts, correlation_id)
+        hand_over(self, parts, correlation_id, results)
 
     patch.setattr(Acceptor, "_hand_over", renamed)
 
