@@ -29,6 +29,7 @@ SIZES = {
     "stress": ["--scale", "0.0003"],
     "endurance": ["--scale", "0.05", "--seconds", "3"],
     "singles": ["--scale", "0.05", "--seconds", "3"],
+    "followed": ["--messages", "300"],
     "posts": ["--scale", "0.002"],
     "mixed": ["--scale", "0.1", "--seconds", "3"],
     "live": ["--scale", "0.1", "--seconds", "6"],
