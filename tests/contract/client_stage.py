@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
-from headrace_client import Message
+from headrace_client import ConnectionSettings, Message, Rooms
 
 START = datetime(2025, 11, 21, 10, tzinfo=UTC)
+FAST = ConnectionSettings(
+    check_interval=0.05, late_frame=0.05, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01
+)
 OVERLAP = 3
 """Messages from before a position that its pages repeat."""
 
@@ -172,3 +178,37 @@ class Stage:
             transport = socket._req.transport if socket._req else None
             if transport is not None:
                 transport.abort()
+
+
+@asynccontextmanager
+async def running_stage() -> AsyncIterator[Stage]:
+    """A stage that listens at its ``url``."""
+    made = Stage()
+    app = web.Application()
+    app.router.add_get("/dev", made.handle)
+    server = TestServer(app)
+    await server.start_server()
+    made.url = str(server.make_url("/dev"))
+    yield made
+    for socket in list(made.sockets):
+        await socket.close()
+    await server.close()
+
+
+async def take(rooms: Rooms, count: int) -> list[str]:
+    """The next ``count`` texts."""
+    found: list[str] = []
+    async with asyncio.timeout(30):
+        async for message in rooms:
+            found.append(message["message"])
+            if len(found) == count:
+                break
+    return found
+
+
+async def until(good: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if good():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("not within 30 s")

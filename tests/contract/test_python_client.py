@@ -4,57 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 
-from headrace_client import ConnectionSettings, Refused, Rooms
+from headrace_client import ConnectionSettings, Rooms
 from headrace_client.connection import Connection
 from headrace_client.room import REMEMBERED_SECONDS
 from headrace_client.room import Room as ClientRoom
 from headrace_client.rooms import ROOMS_PER_FRAME
-from tests.contract.client_stage import OVERLAP, Room, Stage, position
-
-FAST = ConnectionSettings(
-    check_interval=0.05, late_frame=0.05, answer_timeout=5.0, first_pause=0.001, longest_pause=0.01
-)
+from tests.contract.client_stage import FAST, OVERLAP, Room, Stage, position, running_stage, take, until
 
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
-    made = Stage()
-    app = web.Application()
-    app.router.add_get("/dev", made.handle)
-    server = TestServer(app)
-    await server.start_server()
-    made.url = str(server.make_url("/dev"))
-    yield made
-    for socket in list(made.sockets):
-        await socket.close()
-    await server.close()
-
-
-async def take(rooms: Rooms, count: int) -> list[str]:
-    """The next ``count`` texts."""
-    found: list[str] = []
-    async with asyncio.timeout(30):
-        async for message in rooms:
-            found.append(message["message"])
-            if len(found) == count:
-                break
-    return found
-
-
-async def until(good: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if good():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("not within 30 s")
+    async with running_stage() as made:
+        yield made
 
 
 async def test_a_followed_room_yields_new_messages_once_and_no_old_ones(stage: Stage) -> None:
@@ -195,27 +162,6 @@ async def test_following_continues_from_a_saved_position(stage: Stage, forgotten
         assert rooms.rooms["kitchen"].position == position(10)
 
 
-async def test_a_forbidden_room_is_an_error_at_once_and_later(stage: Stage) -> None:
-    lost: list[tuple[str, str]] = []
-    async with Rooms(
-        stage.url, lambda: "t", settings=FAST, refused=lambda room, error: lost.append((room, error.code))
-    ) as rooms:
-        stage.fail["subscribe"] = ["forbidden"]
-        with pytest.raises(Refused):
-            await rooms.follow("kitchen")
-        await rooms.follow("kitchen")
-        stage.rooms["hall"] = Room()
-        await rooms.follow("hall")
-
-        stage.fail["resume of kitchen"] = ["forbidden"]
-        await until(lambda: bool(lost))
-        assert list(rooms.rooms) == ["hall"]
-        stage.fail["resume"] = ["forbidden"]
-        await until(lambda: not rooms.rooms)
-
-        assert lost == [("kitchen", "forbidden"), ("hall", "forbidden")]
-
-
 async def test_signals_are_sent_and_reach_the_callback_and_no_messages(stage: Stage) -> None:
     signals: list[Any] = []
     async with Rooms(stage.url, lambda: "t", settings=FAST, signal=signals.append) as rooms:
@@ -256,61 +202,6 @@ async def test_a_subscription_that_was_lost_comes_back_with_the_next_check(stage
         await until(lambda: bool(room.subscribers))
 
 
-async def test_temporary_errors_are_retried(stage: Stage) -> None:
-    stage.fail = {"subscribe": ["unavailable", "internal"], "history": ["rate_limited"]}
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen", since=position(0))
-        await stage.push(stage.rooms["kitchen"].store(1))
-
-        assert await take(rooms, 1) == ["n1"]
-
-
-async def test_a_limited_client_waits_on_its_connection(stage: Stage) -> None:
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen")
-        for number in range(9):
-            stage.rooms["kitchen"].store(number)
-        stage.rooms["kitchen"].forgotten = 9
-        stage.fail = {"resume": ["rate_limited"], "resume of kitchen": ["rate_limited"], "history": ["rate_limited"]}
-        await until(lambda: not any(stage.fail.values()))
-
-        assert await take(rooms, 9) == [f"n{number}" for number in range(9)]
-        assert rooms.connection.opens == 1
-
-
-async def test_an_outdated_cursor_fetches_the_gap_from_the_newest_page(stage: Stage) -> None:
-    stage.fail = {"history": ["", "invalid_cursor"]}
-    stage.rooms["kitchen"].forgotten = 20
-    for number in range(20):
-        stage.rooms["kitchen"].store(number)
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen", since=position(0))
-
-        assert await take(rooms, 20) == [f"n{number}" for number in range(20)]
-        assert stage.fail["history"] == []
-
-
-async def test_an_expired_token_leads_to_a_new_connection(stage: Stage) -> None:
-    tokens = iter(f"t{number}" for number in range(1000))
-    async with Rooms(stage.url, lambda: next(tokens), settings=FAST) as rooms:
-        await rooms.follow("kitchen")
-        stage.fail["resume"] = ["token_expired"]
-        room = stage.rooms["kitchen"]
-        await until(lambda: len(stage.tokens) > 1)
-        room.store(1)
-
-        assert await take(rooms, 1) == ["n1"]
-
-
-async def test_a_refused_token_ends_the_iteration(stage: Stage) -> None:
-    stage.refuses = True
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        assert [message async for message in rooms] == []
-        with pytest.raises(Refused):
-            await rooms.follow("kitchen")
-        assert rooms.connection.refusal is not None
-
-
 async def test_a_room_that_is_no_longer_followed_yields_no_messages(stage: Stage) -> None:
     stage.rooms["hall"] = Room()
     async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
@@ -321,42 +212,6 @@ async def test_a_room_that_is_no_longer_followed_yields_no_messages(stage: Stage
         await stage.push(stage.rooms["hall"].store(2), room="hall")
 
         assert await take(rooms, 1) == ["n2"]
-
-
-async def test_a_token_is_renewed_on_its_connection_before_it_expires(stage: Stage) -> None:
-    stage.token_seconds = 0.4
-    given = (f"t{number}" for number in range(10**6))
-    async with Rooms(stage.url, lambda: next(given), settings=replace(FAST, renew=0.3)) as rooms:
-        await rooms.follow("kitchen")
-        renewed = [await stage.renewals.get() for _ in range(3)]
-        await stage.push(stage.rooms["kitchen"].store(1))
-
-        assert await take(rooms, 1) == ["n1"]
-        assert (stage.tokens, renewed) == (["t0"], ["t1", "t2", "t3"])
-        assert rooms.connection.opens == 1
-
-
-async def test_a_renewal_without_a_newer_token_is_tried_again(stage: Stage) -> None:
-    stage.token_seconds = 0.6
-    given = iter(["t0", "t0", "t1", *["t2"] * 100])
-    async with Rooms(stage.url, lambda: next(given), settings=replace(FAST, renew=0.5)) as rooms:
-        await rooms.follow("kitchen")
-
-        assert [await stage.renewals.get() for _ in range(2)] == ["t0", "t1"]
-        assert rooms.connection.opens == 1
-
-
-async def test_a_renewal_that_is_refused_leaves_the_connection_open(stage: Stage) -> None:
-    stage.token_seconds = 0.1
-    stage.fail["authenticate"] = ["unavailable", "forbidden"]
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen")
-        for _ in ("unavailable", "forbidden"):
-            await stage.renewals.get()
-        await stage.push(stage.rooms["kitchen"].store(1))
-
-        assert await take(rooms, 1) == ["n1"]
-        assert (rooms.connection.opens, rooms.connection.renewals) == (1, 0)
 
 
 @pytest.mark.parametrize("seed", range(6))

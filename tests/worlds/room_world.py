@@ -117,6 +117,15 @@ class RoomWorld:
         assert status == 200, body
         return body
 
+    def refused(self, *arguments: Any, **more: Any) -> tuple[int, str]:
+        """Status and code of an answer that must be an error."""
+        status, body = self.request(*arguments, **more)
+        return status, body["error"]["code"]
+
+    def invited_to(self, user: str = "bob") -> list[str]:
+        """The rooms in a user's list of invitations."""
+        return [each["roomId"] for each in self.ok(user, "GET", f"{user}/invitations")["items"]]
+
     def bring(self, owner: str, room: str, user: str, body: Any = None) -> Any:
         """The user's membership after ``owner`` added or invited the user, who accepted."""
         self.ok(owner, "PUT", f"{room}/members/{user}", body)

@@ -18,7 +18,7 @@ from headrace.runtime.observability import LogThrottle, logger
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.queues import QueuedMessage
-from tests.unit.streams.chat.messages.test_live_hook import Live
+from tests.worlds.live_world import Live
 from tests.worlds.senders import CLOCK, TABLE, message, sender
 from tests.worlds.write_path import WritePath, frame_event, received_event
 

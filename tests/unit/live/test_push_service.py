@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 from typing import Any
@@ -17,45 +16,10 @@ from headrace.live.push_service import FIRST_REST, LONGEST_REST, Push, PushResul
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryPusher
 from tests.unit.test_events import read
+from tests.worlds.push_world import PushWorld, item
 from tests.worlds.senders import NOW, caller
 
 EARLY, LATE = "2025-11-21T09:00:00.000000Z", "2025-11-21T11:00:00.000000Z"
-
-
-def item(text: str, timestamp: str = NOW, room: str = "kitchen") -> dict[str, Any]:
-    return {"key": f"{timestamp}#{text}#fpmansl7byak", "roomId": room, "timestamp": timestamp, "message": text}
-
-
-class PushWorld:
-    """push_live with everything in memory."""
-
-    def __init__(self) -> None:
-        self.clock = FixedClock(NOW)
-        self.connections = MemoryConnections(self.clock)
-        self.api = MemoryPusher()
-        self.position = "p1"
-        self.pusher = PushService(self.connections, self.api, lambda: self.clock.now() / SECOND)
-
-    def listen(self, *connections: str, room: str = "kitchen", since: str | None = None) -> None:
-        for connection in connections:
-            self.connections.subscribe(room, connection, caller(connection), self.clock.now() // SECOND, since)
-
-    def push(self, *items: dict[str, Any]) -> None:
-        """One copy for each of ``items``, in one batch."""
-        bodies = [live_frames.frames(each["roomId"], [each], self.position)[0] for each in items]
-        self.push_bodies(*bodies)
-
-    def push_bodies(self, *bodies: bytes) -> None:
-        records = [{"data": base64.b64encode(body).decode()} for body in bodies]
-        self.pusher.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})
-
-    def got(self, connection: str) -> list[list[str]]:
-        """The texts in each frame of a connection, with a mark for a reported gap."""
-        frames = [json.loads(frame) for frame in self.api.sent[connection]]
-        return [
-            (["missed"] if frame.get("missed") else []) + [each["message"] for each in frame["items"]]
-            for frame in frames
-        ]
 
 
 def test_each_subscriber_of_the_room_gets_one_frame_with_the_whole_batch() -> None:

@@ -11,7 +11,7 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.live.push_service import FIRST_REST, SIGNAL_SECONDS
 from headrace.live.signals import parse, to_copy
-from tests.unit.live.test_push_service import PushWorld, item
+from tests.worlds.push_world import PushWorld, item
 from tests.worlds.senders import NOW
 
 LATER = "2025-11-21T11:00:00.000000Z"

@@ -8,7 +8,7 @@ from headrace.live.push_service import Push, PushResult
 from headrace.live.turns import ACTIVE_SECONDS, BATCH_SECONDS, KEPT_ITEMS, REST, SMALL_ROOM, TURN_SECONDS
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryPusher
-from tests.unit.live.test_push_service import PushWorld, item
+from tests.worlds.push_world import PushWorld, item
 
 LISTENERS = 900
 

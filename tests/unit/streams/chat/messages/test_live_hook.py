@@ -3,106 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.core.items import Item
-from headrace.core.times import SECOND, iso
+from headrace.core.times import iso
 from headrace.delivery.persister import Persister
 from headrace.live import frames
-from headrace.live.connections import (
-    KEPT_SECONDS,
-    LOOK_SECONDS,
-    LOOKS,
-    MARK_SECONDS,
-    NONE,
-    SOME,
-    SubscriberHints,
-    Subscription,
-    live_marker,
-)
 from headrace.live.frames import LiveCopy
 from headrace.queues.names import SIGNAL_QUEUE, live_queue, live_queues
 from headrace.queues.ports import RetryRecord
-from headrace.runtime.breaker import COOLDOWN_SECONDS
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.messages.hooks import NOTICES, LiveHook
 from headrace.streams.chat.messages.positions import UNLOGGED, parse_position, position
 from headrace.streams.chat.stream import CHAT
-from tests.fakes.clock import FixedClock
-from tests.fakes.live import MemoryConnections, MemoryRoomLog
-from tests.fakes.queues import MemoryLivePublisher
-from tests.fakes.storage import MemoryCache
-from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
+from tests.worlds.live_world import Live, row
+from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message
 from tests.worlds.write_path import WritePath
-
-
-class Live:
-    """The hook with everything that it reads, and a clock that tests move."""
-
-    def __init__(self) -> None:
-        self.clock = FixedClock(NOW)
-        self.cache = MemoryCache(self.clock)
-        self.connections = CountedConnections(self.clock)
-        self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
-        self.publisher = MemoryLivePublisher()
-        self.log = MemoryRoomLog(self.cache)
-        self.again: list[Item] = []
-        """Rows that the hook has stored again."""
-        self.failure: StoreUnavailable | None = None
-        self.hook = LiveHook(self.log, self.audience, lambda: self.publisher, self.clock, self.store_again)
-
-    def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
-        self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
-        self.audience.mark_subscribed(room)
-
-    def store(self, *items: Item) -> None:
-        assert self.hook.after_store(CHAT, items) == [None] * len(items)
-
-    def store_again(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
-        self.again += items
-        return [self.failure] * len(items)
-
-    def mark(self, room: str) -> bytes | None:
-        return self.cache.get_many([live_marker(room)])[0]
-
-    def copies(self) -> list[LiveCopy]:
-        return [frames.parse(each.body) for each in self.publisher.sent]
-
-    def pushed(self) -> list[tuple[str, list[str]]]:
-        """Rooms and texts, in the order in which they were published."""
-        found = []
-        for each in self.publisher.sent:
-            copy = frames.parse(each.body)
-            assert each.routing_key == live_queue(copy.room_id)
-            found.append((copy.room_id, [item["message"] for item in copy.items.values()]))
-        return found
-
-
-class CountedConnections(MemoryConnections):
-    """Counts calls; it can be down or slow."""
-
-    def __init__(self, clock: FixedClock) -> None:
-        super().__init__(clock)
-        self.clock = clock
-        self.looks = 0
-        self.down = False
-        self.takes = 0.0
-
-    def has_subscriptions(self, room_id: str) -> bool:
-        self.looks += 1
-        if self.down:
-            raise StoreUnavailable("down")
-        found = super().has_subscriptions(room_id)
-        self.clock.advance(self.takes)
-        return found
-
-
-def row(room: str = "kitchen", text: str = "hello", id: str = "m-1") -> Item:
-    event = CHAT.accept(message(roomId=room, message=text, messageId=id), sender()).event
-    return CHAT.item(event, CLOCK.now(), TABLE)
 
 
 def test_messages_of_a_subscribed_room_are_sent_together_as_in_history() -> None:
@@ -126,134 +43,17 @@ def test_messages_of_a_subscribed_room_are_sent_together_as_in_history() -> None
     }
 
 
-def test_a_room_without_subscribers_costs_one_cache_read_and_few_queries() -> None:
-    live = Live()
-    live.store(row())
-    looks, calls = live.connections.looks, live.cache.calls
-
-    for _ in range(100):
-        live.store(row(), row(id="m-2"))
-
-    assert (looks, live.connections.looks) == (1, 1)
-    assert live.cache.calls - calls == 100
-    assert live.pushed() == []
-    live.clock.advance(MARK_SECONDS)
-    live.store(row())
-    assert live.connections.looks == 2
-
-
-def test_a_new_subscriber_of_a_silent_room_gets_messages_at_once() -> None:
-    live = Live()
-    live.store(row(text="before"))
-    assert live.mark("kitchen") == NONE
-
-    live.subscribe("kitchen")
-    live.store(row(text="after"))
-
-    assert live.pushed() == [("kitchen", ["after"])]
-
-
-def test_a_lookup_before_a_subscription_does_not_hide_it() -> None:
-    """The race: the lookup finds no subscriber, one is added and marked, and then the result would be cached."""
-    live = Live()
-
-    class Raced(CountedConnections):
-        def has_subscriptions(self, room_id: str) -> bool:
-            found = super().has_subscriptions(room_id)
-            live.subscribe(room_id)
-            return found
-
-    live.audience._connections = Raced(live.clock)
-
-    live.store(row(text="first"))
-    live.store(row(text="second"))
-
-    assert (live.mark("kitchen") or b"").startswith(SOME)
-    assert live.pushed() == [("kitchen", ["first"]), ("kitchen", ["second"])]
-
-
-def test_a_slow_lookup_is_not_cached() -> None:
-    live = Live()
-    live.connections.takes = LOOK_SECONDS
-
-    live.store(row())
-
-    assert live.mark("kitchen") is None
-
-
-def test_a_room_with_subscribers_is_not_looked_up_for_every_batch() -> None:
-    live = Live()
-    live.subscribe("kitchen")
-    live.cache.clear()
-
-    for _ in range(10):
-        live.store(row())
-
-    assert len(live.pushed()) == 10
-    assert live.connections.looks == 1
-
-
-@pytest.mark.parametrize("state", ["down", "emptied"])
-def test_p10_without_the_cache_all_subscribed_rooms_are_pushed(state: str) -> None:
-    live = Live()
-    live.subscribe("kitchen")
-    live.store(row())
-    if state == "down":
-        live.cache.down = True
-    else:
-        live.cache.clear()
-
-    live.store(row(text="again"))
-
-    assert live.pushed()[-1] == ("kitchen", ["again"])
-
-
-def test_subscribing_works_without_the_cache() -> None:
-    live = Live()
-    live.cache.down = True
-
-    live.subscribe("kitchen")
-
-    assert live.connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
-
-
-def test_an_unavailable_table_is_called_once_and_every_room_is_pushed() -> None:
-    live = Live()
-    live.connections.down = True
-
-    for room in ("a", "b", "c"):
-        live.store(row(room))
-
-    assert [room for room, _ in live.pushed()] == ["a", "b", "c"]
-    assert live.connections.looks == 1
-    live.clock.advance(COOLDOWN_SECONDS)
-    live.store(row("d"))
-    assert live.connections.looks == 2
-
-
-def test_a_batch_of_many_rooms_looks_up_only_a_few() -> None:
-    live = Live()
-
-    live.store(*(row(f"room-{number}") for number in range(50)))
-
-    assert live.connections.looks == LOOKS
-    assert len(live.pushed()) == 50 - LOOKS
-
-
 def test_a_broker_that_refuses_live_copies_fails_no_event() -> None:
     live = Live()
     live.subscribe("kitchen")
-    live.publisher.down = True
 
-    live.store(row())
+    live.store_unpublished(row())
 
 
 def test_the_copies_after_a_failed_publish_say_that_some_were_missed() -> None:
     live = Live()
     live.subscribe("kitchen")
-    live.publisher.down = True
-    live.store(row())
-    live.publisher.down = False
+    live.store_unpublished(row())
 
     live.store(row())
     live.store(row())
@@ -267,11 +67,8 @@ def test_after_an_outage_each_room_is_told_once_that_messages_were_missed() -> N
     rooms = [f"room-{number}" for number in range(NOTICES + 5)]
     for room in [*rooms, "kitchen"]:
         live.subscribe(room)
-    live.publisher.down = True
-    for room in rooms:
-        live.store(row(room))
-    live.store(row("kitchen"))
-    live.publisher.down = False
+    for room in [*rooms, "kitchen"]:
+        live.store_unpublished(row(room))
 
     for _ in range(3):
         live.store(row("kitchen", "after"))
@@ -285,9 +82,7 @@ def test_a_room_without_new_messages_in_the_batch_is_told_too() -> None:
     """The batch has only a room without subscribers."""
     live = Live()
     live.subscribe("kitchen")
-    live.publisher.down = True
-    live.store(row())
-    live.publisher.down = False
+    live.store_unpublished(row())
 
     live.store(row("hall"))
 
@@ -399,45 +194,3 @@ def test_a_rooms_copies_all_go_through_one_queue() -> None:
 
     assert names == set(live_queues()) - {SIGNAL_QUEUE}
     assert live_queue("кухня") == live_queue("кухня")
-
-
-def test_copies_have_the_same_mark_until_the_subscriptions_of_their_room_change() -> None:
-    live = Live()
-    live.subscribe("kitchen")
-    live.store(row(text="one"))
-    live.store(row(text="two"))
-    live.subscribe("kitchen", "c-2")
-    live.store(row(text="three"))
-    live.audience.mark_unsubscribed("kitchen")
-    live.store(row(text="four"))
-
-    one, two, *others = [copy.mark for copy in live.copies()]
-
-    assert one == two != ""
-    assert len({one, *others}) == 3
-    merged = LiveCopy("kitchen")
-    for copy in live.copies():
-        merged.add(copy)
-    assert merged.mark == ""
-
-
-def test_copies_have_no_mark_while_the_cache_is_unavailable() -> None:
-    live = Live()
-    live.subscribe("kitchen")
-    live.cache.down = True
-
-    live.hook.after_store(CHAT, [row(text="one")])
-
-    assert [copy.mark for copy in live.copies()] == [""]
-
-
-def test_who_is_unsubscribed_while_the_cache_is_unavailable_waits_until_nothing_is_pushed_any_more() -> None:
-    cache, waits = MemoryCache(CLOCK), list[float]()
-    hints = SubscriberHints(cache, MemoryConnections(CLOCK), sleep=waits.append)
-
-    hints.mark_unsubscribed("kitchen")
-    assert waits == []
-    cache.down = True
-    hints.mark_unsubscribed("kitchen")
-
-    assert waits == [KEPT_SECONDS]

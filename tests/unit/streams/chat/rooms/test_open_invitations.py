@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -37,6 +38,18 @@ def assert_not_invited(world: RoomWorld, user: str) -> None:
     assert world.ok("carol", "GET", "kitchen/invited")["items"] == []
     status, shown = world.request(user, "GET", "kitchen")
     assert status == 403 or shown["invitation"] is None
+
+
+def before(world: RoomWorld, monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], object]) -> None:
+    """Let ``act`` happen just before the next ``step`` of an invitation."""
+    original = getattr(world.invitations, step)
+
+    def later(invitation: Invitation) -> bool:
+        monkeypatch.setattr(world.invitations, step, original)
+        act()
+        return bool(original(invitation))
+
+    monkeypatch.setattr(world.invitations, step, later)
 
 
 def be_added_at_once(world: RoomWorld) -> None:
@@ -143,14 +156,7 @@ def test_a_removal_ends_a_join_that_was_faster_than_the_withdrawal(
     world: RoomWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.ok("carol", "PUT", "kitchen/members/bob")
-    withdraw = world.invitations.withdraw
-
-    def accepted_first(invitation: Invitation) -> bool:
-        monkeypatch.undo()
-        world.ok("bob", "PUT", "kitchen/members/bob")
-        return withdraw(invitation)
-
-    monkeypatch.setattr(world.invitations, "withdraw", accepted_first)
+    before(world, monkeypatch, "withdraw", lambda: world.ok("bob", "PUT", "kitchen/members/bob"))
 
     world.ok("carol", "DELETE", "kitchen/members/bob")
 
@@ -162,13 +168,7 @@ def test_an_invitation_that_was_withdrawn_meanwhile_is_not_accepted(
     world: RoomWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.ok("carol", "PUT", "kitchen/members/bob")
-    accept = world.invitations.accept
-
-    def withdrawn_first(invitation: Invitation) -> bool:
-        world.ok("carol", "DELETE", "kitchen/members/bob")
-        return accept(invitation)
-
-    monkeypatch.setattr(world.invitations, "accept", withdrawn_first)
+    before(world, monkeypatch, "accept", lambda: world.ok("carol", "DELETE", "kitchen/members/bob"))
 
     assert_not_invited(world, "bob")
     assert not world.row("bob").joins

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from headrace.core.keys import direct_room
@@ -17,11 +15,6 @@ WEEKEND = {"name": "Weekend", "topic": "who cooks?"}
 @pytest.fixture
 def world() -> RoomWorld:
     return RoomWorld()
-
-
-def refused(answer: tuple[int, Any]) -> tuple[int, str]:
-    status, body = answer
-    return status, body["error"]["code"]
 
 
 def test_a_room_shows_what_it_is_and_the_callers_membership(world: RoomWorld) -> None:
@@ -46,7 +39,7 @@ def test_p12_a_members_room_is_shown_to_users_who_were_ever_in_it(world: RoomWor
     left_at = world.ok("bob", "DELETE", "kitchen/members/bob")["leftAt"]
 
     assert world.ok("bob", "GET", "kitchen")["membership"] == {"state": "left", "since": left_at, "role": "member"}
-    assert refused(world.request("carol", "GET", "kitchen")) == (403, "forbidden")
+    assert world.refused("carol", "GET", "kitchen") == (403, "forbidden")
 
 
 def test_an_open_room_is_shown_to_every_caller(world: RoomWorld) -> None:
@@ -59,7 +52,7 @@ def test_an_open_room_is_shown_to_every_caller(world: RoomWorld) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_a_room_that_does_not_exist_is_not_found(world: RoomWorld, method: str) -> None:
-    assert refused(world.request("alice", method, "nowhere", {})) == (404, "not_found")
+    assert world.refused("alice", method, "nowhere", {}) == (404, "not_found")
 
 
 def test_a_repeated_creation_keeps_the_name_that_was_given_since(world: RoomWorld) -> None:
@@ -85,7 +78,7 @@ def test_a_room_that_an_operator_deleted_is_not_changed(world: RoomWorld) -> Non
     world.ok("alice", "PUT", "kitchen", GROUP)
     del world.rooms.rows["kitchen"]
 
-    assert refused(world.request("alice", "PATCH", "kitchen", WEEKEND)) == (404, "not_found")
+    assert world.refused("alice", "PATCH", "kitchen", WEEKEND) == (404, "not_found")
 
 
 def test_owners_change_a_members_room_and_the_creator_an_open_one(world: RoomWorld) -> None:
@@ -99,7 +92,7 @@ def test_owners_change_a_members_room_and_the_creator_an_open_one(world: RoomWor
     assert world.ok("alice", "PATCH", "hall", {"name": "Hall"})["name"] == "Hall"
     world.ok("bob", "DELETE", "kitchen/members/bob")
     for user, room in (("carol", "kitchen"), ("bob", "kitchen"), ("dave", "kitchen"), ("bob", "hall")):
-        assert refused(world.request(user, "PATCH", room, {"name": "x"})) == (403, "forbidden")
+        assert world.refused(user, "PATCH", room, {"name": "x"}) == (403, "forbidden")
 
 
 @pytest.mark.parametrize(
@@ -109,12 +102,12 @@ def test_owners_change_a_members_room_and_the_creator_an_open_one(world: RoomWor
 def test_a_text_beyond_its_bounds_is_refused_by_name(world: RoomWorld, field: str, value: object) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
 
-    for answer in (
+    for status, body in (
         world.request("alice", "PATCH", "kitchen", {field: value}),
         world.request("alice", "PUT", "other", {**GROUP, field: value}),
     ):
-        assert refused(answer) == (400, "invalid_request")
-        assert answer[1]["error"]["details"][0]["field"] == field
+        assert (status, body["error"]["code"]) == (400, "invalid_request")
+        assert body["error"]["details"][0]["field"] == field
 
 
 def test_both_users_of_a_direct_room_get_the_same_one(world: RoomWorld) -> None:
@@ -132,8 +125,8 @@ def test_both_users_of_a_direct_room_get_the_same_one(world: RoomWorld) -> None:
 def test_a_direct_room_has_its_two_users_and_no_third(world: RoomWorld) -> None:
     room = world.ok("alice", "PUT", "alice/direct/bob")["roomId"]
 
-    assert refused(world.request("alice", "PUT", f"{room}/members/carol")) == (409, "conflict")
-    assert refused(world.request("carol", "GET", room)) == (403, "forbidden")
+    assert world.refused("alice", "PUT", f"{room}/members/carol") == (409, "conflict")
+    assert world.refused("carol", "GET", room) == (403, "forbidden")
     assert world.ok("alice", "PUT", "alice/direct/carol")["roomId"] != room
 
 
@@ -170,7 +163,7 @@ def test_a_user_who_left_a_direct_room_returns_alone(world: RoomWorld) -> None:
 def test_a_direct_room_of_others_or_of_one_user_is_refused(
     world: RoomWorld, user: str, path: str, expected: tuple[int, str]
 ) -> None:
-    assert refused(world.request(user, "PUT", path)) == expected
+    assert world.refused(user, "PUT", path) == expected
     assert not world.rooms.rows
 
 
@@ -184,5 +177,5 @@ def test_a_producer_opens_direct_rooms_of_any_users(world: RoomWorld) -> None:
 def test_no_user_takes_the_id_of_a_direct_room_of_others(world: RoomWorld, body: dict[str, str]) -> None:
     room = direct_room("alice", "bob")
 
-    assert refused(world.request("mallory", "PUT", room, body)) == (400, "invalid_request")
+    assert world.refused("mallory", "PUT", room, body) == (400, "invalid_request")
     assert world.ok("alice", "PUT", "alice/direct/bob")["roomId"] == room
