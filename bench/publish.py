@@ -85,7 +85,7 @@ class Bare:
         self.body = b""
 
     def declare(self, queue: str, body: bytes) -> None:
-        """Publish ``body`` to a ``queue`` of its own from now on, which keeps the last hundred."""
+        """Publish ``body`` to its own ``queue`` from now on, which keeps the last hundred."""
         self._exchange, self.queue, self.body = "", queue, body
         limits = {"x-queue-type": "quorum", "x-max-length": BATCH}
         self._channel.queue_declare(queue, durable=True, arguments=limits)

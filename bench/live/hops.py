@@ -1,7 +1,7 @@
 """Measures connecting and live messages, by hop and by process: ``python -m bench.live.hops --beside CHECKOUT``.
 
 Starts its own stage. In each round so many clients connect and subscribe to one room at once. Some of them stay, and
-five senders send messages at a steady rate. The hops of a message are told apart by times that clients see:
+five senders send messages at a steady rate. The hops of a message lie between times that clients see:
 
 receive
     from sending until the receiving function gives the message its ``timestamp``

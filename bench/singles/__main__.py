@@ -1,7 +1,7 @@
 """Measures the CPU of single events by process, beside a bare publish: ``python -m bench.singles --beside CHECKOUT``.
 
 Starts its own stage, with an echo function beside the platform's. Eight connections send messages in single frames and
-in frames of 25, single rides and clicks by HTTP, and frames to the echo function. Nobody follows the rooms. The CPU of
+in frames of 25, single rides and clicks by HTTP, and frames to the echo function. No user follows the rooms. The CPU of
 a kind is that of the stage's processes from its first event until the last one is stored. The peer of one event is a
 bare pika publish with confirm to the same broker, in this process; the peer of the rate is the echo function.
 

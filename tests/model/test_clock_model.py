@@ -92,7 +92,7 @@ class Stage(ChatWorld):
         assert (result.error is None) == self.may_say(user, raw["timestamp"]), f"{raw} resulted in {result}"
         if result.error is None:
             self.accepted.add(raw["messageId"])
-            assert self.is_in(user, result.receipt["timestamp"]), f"in nobody's history: {raw}"
+            assert self.is_in(user, result.receipt["timestamp"]), f"in no user's history: {raw}"
             known = self.stored.get(raw["messageId"])
             assert known is None or known["timestamp"] == result.receipt["timestamp"], "stored twice"
 
@@ -141,7 +141,7 @@ class Stage(ChatWorld):
             assert pages == [row["timestampSk"] for row in rows if self.is_in(user, row["timestamp"])]
         for row in rows:
             left = any(not joins and when <= row["timestamp"] for when, joins in self.moves[row["userId"]])
-            assert left or self.is_in(row["userId"], row["timestamp"]), f"in nobody's history: {row}"
+            assert left or self.is_in(row["userId"], row["timestamp"]), f"in no user's history: {row}"
 
 
 def check(steps: list[Action]) -> None:

@@ -51,7 +51,7 @@ RIDE = {"skierID": 1, "resortID": 1, "seasonID": "2025", "dayID": 1, "time": 217
 CLICK = {"adId": "a", "adType": "banner", "clickedAt": TIME, "clickId": "018f3c5e-7b1a-7c3d-9e2f-0a1b2c3d4e5f"}
 WINDOW = """
 Mappings of rides and clicks let a batch fill for 0.5 s. At {rate:.0f} single rides a second in one queue,
-`persist_events` costs ${window:.2f} per million rides. Without that window, each ride would be a call of its own:
+`persist_events` costs ${window:.2f} per million rides. Without that window, each ride would be a separate call:
 ${single:.2f}.
 """
 USUAL = """

@@ -98,7 +98,7 @@ class Rooms:
         return await self.connection.request("sendMessage", roomId=room_id, message=message, **fields)
 
     async def signal(self, room_id: str, name: str, data: str = "") -> None:
-        """Send a signal, such as "typing". It is never stored, and may reach nobody; do not send it again.
+        """Send a signal, such as "typing". It is never stored, and may reach no user; do not send it again.
 
         Raises:
             Refused, Unavailable: see :meth:`Connection.request`.

@@ -1,4 +1,4 @@
-"""push_live uses subscriptions again, and nobody gets or misses a message by that."""
+"""push_live uses subscriptions again, and no user gets or misses a message by that."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def frames(
 
     ``missed`` marks the first frame: the subscriber did not get all earlier messages. It is marked too if an item is
     too long for a frame and left out, because only history has that item. With ``is_expiring``, all frames say that the
-    connection's token expires soon. The last frame has the first of ``links``; each other link has a frame of its own.
+    connection's token expires soon. The last frame has the first of ``links``; each other link has its own frame.
     """
     parts, is_complete = split(room_id, items)
     missed = missed or not is_complete

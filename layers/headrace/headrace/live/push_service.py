@@ -3,7 +3,7 @@
 Best effort: no batch returns to its queue. After a failed push, the subscriber's next frame has ``missed``, so that the
 client reads the missing messages from history. Rooms with many listeners take turns (:mod:`headrace.live.turns`).
 
-Signals (:mod:`headrace.live.signals`) come from a queue of their own, and so to another environment than live copies.
+Signals (:mod:`headrace.live.signals`) come from their own queue, and so to another environment than live copies.
 """
 
 from __future__ import annotations

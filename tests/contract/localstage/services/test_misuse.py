@@ -1,4 +1,4 @@
-"""The stage's emulators refuse what AWS's own models of the services do not allow, whoever sends it.
+"""The stage's emulators refuse what AWS's own models of the services do not allow, from every caller.
 
 Functions are other processes, whose clients check no parameters; the emulators would take most mistakes.
 """

@@ -34,7 +34,7 @@ from headrace.streams.chat.stream import item_of
 REMEMBERED = 10_000
 """Rooms of which a hook remembers that live copies were missed, or the last stored second: about 1 MB."""
 NOTICES = 100
-"""Rooms whose listeners are told with one batch that they missed messages, after the broker was unavailable."""
+"""Rooms whose listeners get a notice of missed messages with one batch, after the broker was unavailable."""
 UPDATES_AT_ONCE = 8
 SECOND = len("2025-11-21T10:00:58")
 """Characters of a time that is cut to its second."""
@@ -61,7 +61,7 @@ class LiveHook:
         self._clock = clock
         self._store = store
         self._missed: BoundedDict[str, None] = BoundedDict(REMEMBERED)
-        """Rooms whose last live copies were not published. Their next ones say so, or a frame of its own."""
+        """Rooms whose last live copies were not published. Their next ones say so, or an empty frame."""
         self._quiet: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms that had no subscribers at their last messages. Their next ones are appended without their items."""
 
@@ -149,7 +149,7 @@ class _News:
         return cls(room_id, rows, parts, is_complete, [new_tag() for _ in parts or [[]]])
 
     def batch(self, now: int) -> Batch:
-        """What is appended to the log. Nobody reads a part of a batch, so one with a missing item has no frames."""
+        """What is appended to the log. No reader takes part of a batch, so one with a missing item has no frames."""
         frames = [LoggedFrame(tag, now, encoded_list(part)) for tag, part in zip(self.tags, self.parts, strict=False)]
         return Batch(self.tags[-1], frames if self.is_complete else [])
 

@@ -3,7 +3,7 @@
     {"items": […], "position": "p1763719258722861-4be1f0c2a97d"}   →   history since p1763719258722861-4be1f0c2a97d
 
 A position is the server's time of an answer or of a frame with new messages. Its ``tag`` names the newest frame of the
-room (:mod:`headrace.streams.chat.messages.room_log`): whoever has all frames up to it has all messages stored until
+room (:mod:`headrace.streams.chat.messages.room_log`): a client with all frames up to it has all messages stored until
 then. Without a tag, a position is a time only.
 
 Most messages are stored at most ``LATE`` after the time that they have.

@@ -1,6 +1,6 @@
 """The log of a room's newest frames: which frame follows which, and what came after a position.
 
-Whoever stores messages of a room appends them to its log after that, and then publishes them as frames. Each frame has
+A function that has stored messages of a room appends them to its log, and then publishes them as frames. Each frame has
 a tag, and names the tag of the frame before. So a client sees whether a frame is missing between two others, and a
 reader with the tag of a position gets exactly what was stored after it. The log has the frames of the last two minutes,
 for rooms with subscribers. It is in the cache: where it is lost, the table tells what was stored, as ever.
@@ -29,7 +29,7 @@ class LoggedFrame:
 class Batch:
     """What was stored in a room at once: the ``tag`` of its last frame, and all frames.
 
-    Without ``frames``, the log begins anew behind this batch, and readers of earlier positions read the table.
+    Without ``frames``, the log begins again behind this batch, and readers of earlier positions read the table.
     """
 
     tag: str

@@ -86,7 +86,7 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
     caller, room_id, user_id = request.caller, request.path.room_id, request.path.user_id
     body = request.body
     if user_id == caller.subject and not has_seat(services, caller, room_id):
-        # Of a direct room whose invitation was declined before; or of any other, because nobody must see which exist.
+        # Of a direct room whose invitation was declined before; or of any other, because no caller may see which exist.
         return _member(None, Membership(user_id, room_id))
     check_seat(services, caller, room_id)
     room = existing(services.rooms.get(room_id), room_id)
