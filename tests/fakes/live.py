@@ -151,8 +151,8 @@ class MemoryConnections:
                 found[connection] |= {room} - {connection_room(connection)}
         return dict(found)
 
-    def count_rooms(self, connection_id: str) -> int:
-        return len({room for room, each in self.rows if each == connection_id} - {connection_room(connection_id)})
+    def rooms_of(self, connection_id: str) -> set[str]:
+        return {room for room, each in self.rows if each == connection_id} - {connection_room(connection_id)}
 
     def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
         for room, connection in subscribers:

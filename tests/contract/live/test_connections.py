@@ -309,13 +309,14 @@ def test_an_unavailable_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPa
         lambda: connections.subscriptions("kitchen"),
         lambda: connections.has_subscriptions("kitchen"),
         lambda: connections.of_user("alice"),
+        lambda: connections.rooms_of("c-1"),
         lambda: connections.forget([("kitchen", "c-1")]),
     ):
         with pytest.raises(StoreUnavailable):
             call()
 
 
-def test_the_rooms_of_a_connection_are_counted_without_the_connection_itself(
+def test_the_rooms_of_a_connection_are_listed_without_the_connection_itself(
     parts: tuple[Connections, Rows, FixedClock],
 ) -> None:
     connections, _, _ = parts
@@ -324,9 +325,9 @@ def test_the_rooms_of_a_connection_are_counted_without_the_connection_itself(
         connections.subscribe(room, "c-1", ALICE, NOW, None)
     connections.subscribe("kitchen", "c-2", ALICE, NOW, None)
 
-    assert connections.count_rooms("c-1") == 2
+    assert connections.rooms_of("c-1") == {"kitchen", "hall"}
     connections.unsubscribe("hall", ["c-1"])
-    assert connections.count_rooms("c-1") == 1
+    assert connections.rooms_of("c-1") == {"kitchen"}
 
 
 def test_subscriptions_that_were_read_for_a_mark_are_used_again_for_that_mark_within_a_second(

@@ -90,8 +90,8 @@ class Connections(Protocol):
     def rooms_of_user(self, user_id: str) -> dict[str, set[str]]:
         """The connections of a user that may be open, each with its rooms; may lag by a moment."""
 
-    def count_rooms(self, connection_id: str) -> int:
-        """The number of rooms to which a connection is subscribed; may lag by a moment."""
+    def rooms_of(self, connection_id: str) -> set[str]:
+        """The rooms to which a connection is subscribed; may lag by a moment."""
 
     def forget(self, subscribers: Iterable[tuple[str, str]]) -> None:
         """Delete closed connections with these subscriptions (room and connection); others expire."""

@@ -43,15 +43,12 @@ class DynamoConnections:
 
     def close(self, connection_id: str) -> int:
         # The index may not have the connection's own row yet, whose key is known.
-        rooms = {connection_room(connection_id), *self._rooms_of(connection_id)}
+        rooms = {connection_room(connection_id), *self.rooms_of(connection_id)}
         return self._delete((room, connection_id) for room in sorted(rooms))
 
-    def count_rooms(self, connection_id: str) -> int:
-        return len(self._rooms_of(connection_id) - {connection_room(connection_id)})
-
-    def _rooms_of(self, connection_id: str) -> set[str]:
+    def rooms_of(self, connection_id: str) -> set[str]:
         rows = self._table.query_all("connectionId", connection_id, IndexName=INDEX, ProjectionExpression="roomId")
-        return {row["roomId"] for row in rows}
+        return {row["roomId"] for row in rows} - {connection_room(connection_id)}
 
     def subscribe(self, room_id: str, connection_id: str, caller: Caller, connected_at: int, since: str | None) -> None:
         self._table.put(subscription_row(room_id, connection_id, caller, connected_at, since))

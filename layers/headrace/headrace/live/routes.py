@@ -8,7 +8,6 @@ index is read only where :mod:`headrace.live.shares` does not exclude that.
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
@@ -66,10 +65,11 @@ def open_connection(connections: Connections, request: Request[None, None, Any])
     Raises:
         RateLimited: ``CONNECTIONS_PER_USER`` are open. Callers with events:write have no bound.
     """
-    if len(connections_of(connections, request.caller)) >= CONNECTIONS_PER_USER:
+    caller = request.caller
+    if not caller.has(EVENTS_WRITE) and len(connections_of(connections, caller)) >= CONNECTIONS_PER_USER:
         message = f"you have {CONNECTIONS_PER_USER} open connections, which is the most that one user may have"
         raise RateLimited(message, retry_after=RETRY_SECONDS)
-    connections.open(request.event["requestContext"]["connectionId"], request.caller)
+    connections.open(request.event["requestContext"]["connectionId"], caller)
     return {"Sec-WebSocket-Protocol": responses.SUBPROTOCOL}
 
 
@@ -103,43 +103,40 @@ def authenticate(services: RenewalServices, request: Request[None, None, Authent
     return {"type": "authenticated", "tokenExpiresAt": responses.expiry(expires_at)}
 
 
-def check_subscribe(
-    connections: Connections, caller: Caller, room_id: str, connection_id: str, others: AbstractSet[str] | None = None
-) -> None:
+def check_subscribe(connections: Connections, caller: Caller, room_id: str, connection_id: str) -> None:
     """Check that ``caller`` may subscribe a connection to a room. One that is subscribed may always do so again.
-
-    ``others`` are the caller's connections in the room, if they were read before.
 
     Raises:
         RateLimited: ``CONNECTIONS_PER_ROOM`` others are subscribed, or the connection follows
             ``ROOMS_PER_CONNECTION`` other rooms. Callers with events:write have no bound.
     """
-    others = connections_of(connections, caller, room_id) if others is None else others
-    if connection_id not in others and len(others) >= CONNECTIONS_PER_ROOM:
+    if caller.has(EVENTS_WRITE):
+        return
+    others = connections_of(connections, caller, room_id)
+    if connection_id in others:
+        return
+    if len(others) >= CONNECTIONS_PER_ROOM:
         allowed = f"a room that you follow over fewer than {CONNECTIONS_PER_ROOM} connections"
         detail = FieldError("roomId", f"is followed over {len(others)} of your connections", echo(room_id), allowed)
         message = "you follow this room over too many connections"
         raise RateLimited(message, details=[detail], retry_after=RETRY_SECONDS)
-    if connection_id not in others and _follows_too_many(connections, caller, connection_id):
+    if len(followed_rooms(connections, connection_id)) >= ROOMS_PER_CONNECTION:
         allowed = f"fewer than {ROOMS_PER_CONNECTION} rooms per connection"
         detail = FieldError("roomId", "is one room too many for this connection", echo(room_id), allowed)
         raise RateLimited("this connection follows too many rooms", details=[detail], retry_after=RETRY_SECONDS)
 
 
-def _follows_too_many(connections: Connections, caller: Caller, connection_id: str) -> bool:
-    if caller.has(EVENTS_WRITE):
-        return False
+def followed_rooms(connections: Connections, connection_id: str) -> set[str]:
+    """The rooms to which a connection is subscribed; none if the index cannot be read."""
     try:
-        return connections.count_rooms(connection_id) >= ROOMS_PER_CONNECTION
+        return connections.rooms_of(connection_id)
     except StoreUnavailable as error:
-        report("live shares", f"the rooms of a connection are not counted: {error.message}")
-        return False
+        report("live shares", f"the rooms of a connection cannot be read: {error.message}")
+        return set()
 
 
 def connections_of(connections: Connections, caller: Caller, room_id: str | None = None) -> set[str]:
-    """The open connections of ``caller``, or those subscribed to a room; none for callers with events:write."""
-    if caller.has(EVENTS_WRITE):
-        return set()
+    """The open connections of ``caller``, or those subscribed to a room; none if the index cannot be read."""
     try:
         return connections.of_user(caller.subject, room_id)
     except StoreUnavailable as error:

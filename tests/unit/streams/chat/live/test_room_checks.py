@@ -9,6 +9,7 @@ import pytest
 
 from headrace.api import responses
 from headrace.api.rates.rate_limiter import RateLimiter
+from headrace.core.errors import StoreUnavailable
 from headrace.live.connections import Subscription
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.live.checks import ROOMS_PER_FRAME
@@ -52,6 +53,38 @@ def test_a_check_subscribes_to_a_room_whose_subscription_has_ended(stage: Stage)
     subscribed = stage.connections.rows["kitchen", "c-1"]
     stage.request("check", rooms={"kitchen": since})
     assert stage.connections.rows["kitchen", "c-1"] is subscribed
+
+
+def test_a_check_asks_once_which_of_its_rooms_the_connection_follows(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, rooms_of = list[str](), stage.connections.rooms_of
+
+    def counted(connection_id: str) -> set[str]:
+        asked.append(connection_id)
+        return rooms_of(connection_id)
+
+    for room in ("kitchen", "hall"):
+        stage.request("subscribe", roomId=room)
+    monkeypatch.setattr(stage.connections, "rooms_of", counted)
+
+    stage.request("check", rooms=dict.fromkeys(("kitchen", "hall"), position(CLOCK.now())))
+
+    assert asked == ["c-1"]
+
+
+def test_a_check_subscribes_again_while_it_is_unknown_what_the_connection_follows(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unavailable(_: str) -> set[str]:
+        raise StoreUnavailable("down")
+
+    stage.world.ok("bob", "PUT", "kitchen", OPEN)
+    monkeypatch.setattr(stage.connections, "rooms_of", unavailable)
+
+    stage.request("check", rooms={"kitchen": position(CLOCK.now())})
+
+    assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
 
 
 def test_a_check_follows_no_room_that_does_not_exist(stage: Stage) -> None:

@@ -22,7 +22,7 @@ from headrace.core import times
 from headrace.core.errors import CacheUnavailable, HeadraceError, NotFound, mapping_of, to_body
 from headrace.core.fields import StoredId, accepts
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
-from headrace.live.routes import connections_of
+from headrace.live.routes import followed_rooms
 from headrace.runtime.observability import report
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.live.frames import Answer
@@ -180,12 +180,11 @@ class _Rooms:
     def follow(cls, services: Subscriptions, request: Request[None, None, CheckFrame], *, missing_too: bool) -> _Rooms:
         """Subscribe to the rooms that the connection is not subscribed to; to missing rooms only if it is asked for."""
         caller, positions = request.caller, request.body.rooms
-        connection_id = request.event["requestContext"]["connectionId"]
+        followed = followed_rooms(services.connections, request.event["requestContext"]["connectionId"])
 
         def follow_one(room_id: str) -> ReadScope:
-            others = connections_of(services.connections, caller, room_id)
-            if connection_id not in others and (missing_too or services.access.exists(room_id)):
-                return follow(services, request, room_id, others)
+            if room_id not in followed and (missing_too or services.access.exists(room_id)):
+                return follow(services, request, room_id)
             return services.access.read_scope(caller, room_id)
 
         errors = _beyond_limit(services, request)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -115,10 +114,8 @@ def history(services: Subscriptions, request: Request[None, FramePage, RoomFrame
     return {"type": "history", "roomId": room_id, **page.to_body()}
 
 
-def follow(
-    services: Subscriptions, request: Request[None, None, Any], room_id: str, others: AbstractSet[str] | None = None
-) -> ReadScope:
-    """Subscribe the connection to a room; what the caller may read there. ``others``: see :func:`check_subscribe`.
+def follow(services: Subscriptions, request: Request[None, None, Any], room_id: str) -> ReadScope:
+    """Subscribe the connection to a room; what the caller may read there.
 
     Access is checked again after the row is written. If the membership ends in between, either its removal deletes
     the row, or the second check sees it. Raises Forbidden, RateLimited, StoreUnavailable.
@@ -127,7 +124,7 @@ def follow(
     connection_id, connected_at = context["connectionId"], int(context["connectedAt"]) // 1000
     scope = _readable(services, caller, room_id)
     if services.shares is None or not services.shares.is_small(caller, room_id, connection_id):
-        check_subscribe(services.connections, caller, room_id, connection_id, others)
+        check_subscribe(services.connections, caller, room_id, connection_id)
     while True:
         services.connections.subscribe(room_id, connection_id, caller, connected_at, _since(scope))
         before = scope
