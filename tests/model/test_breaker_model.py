@@ -86,8 +86,13 @@ class Player:
 
     def __init__(self, percent: int, window: int) -> None:
         self.model = Model(percent, window)
-        settings = BreakerRule(failure_percent=percent, window=window, probe_seconds=PROBE_SECONDS)
-        self.breaker: Breaker[bool] = Breaker("b", settings, lambda worked: not worked, None, lambda: self.model.now)
+        rule = BreakerRule(
+            failure_percent=percent,
+            window=window,
+            probe_seconds=PROBE_SECONDS,
+            monotonic=lambda: self.model.now,
+        )
+        self.breaker: Breaker[bool] = Breaker("b", rule, lambda worked: not worked)
         self.probing = False
 
     def play(self, steps: list[Step]) -> None:

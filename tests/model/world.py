@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.analytics.generations import LateEvents
@@ -73,8 +73,9 @@ class World:
     def start(self) -> None:
         """Start new processes, with nothing in memory."""
         lane = self.mortal(self.lane)
-        publisher = GuardedPublisher(self.mortal(self.broker), BREAKERS, None, self.monotonic)
-        self.writer = GuardedStore(self.mortal(self.store), BREAKERS, None, self.monotonic)
+        rule = replace(BREAKERS, monotonic=self.monotonic)
+        publisher = GuardedPublisher(self.mortal(self.broker), rule)
+        self.writer = GuardedStore(self.mortal(self.store), rule)
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
         late = LateEvents(self.mortal(self.cache), self.clock, SETTLE)
         self.persister = Persister(

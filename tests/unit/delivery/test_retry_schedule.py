@@ -58,10 +58,10 @@ def test_a_record_is_dead_at_once_after_its_last_try() -> None:
 @pytest.mark.parametrize(("longer", "dead"), [(-1, 0), (1, 1)])
 def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer: int, dead: int) -> None:
     """P6 in the worst case: it begins with a record's first try, and ends just after the breaker's probe."""
-    write_path, breaking = WritePath(), BreakerRule()
+    write_path = WritePath()
     clock = FixedClock(CLOCK.now())
     lane = MemoryRetryLane(clock)
-    store = GuardedStore(write_path.store, breaking, None, lambda: clock.now() / SECOND)
+    store = GuardedStore(write_path.store, BreakerRule(monotonic=lambda: clock.now() / SECOND))
     persister = Persister(store, lane, {"chat": TABLE}, clock)
     event = CHAT.accept(message(), sender()).event
     lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ class Broker:
         self.memory = MemoryPublisher(["persist.chat.0"])
         self.calls = 0
         self.confirm_seconds = 0.0
-        self.guarded = GuardedPublisher(self, settings, self.seen, self.time.monotonic)
+        self.guarded = GuardedPublisher(self, replace(settings, on_state=self.seen, monotonic=self.time.monotonic))
 
     def publish(self, messages: Any) -> list[Outcome]:
         self.calls += 1
@@ -125,7 +126,7 @@ def test_a_probe_that_fails_opens_for_as_long_again() -> None:
 
 def test_a_half_open_breaker_admits_exactly_one_publish() -> None:
     time, probing, answer, calls = Time(), threading.Event(), threading.Event(), []
-    breaker: Breaker[bool] = Breaker("b", SETTINGS, lambda ok: not ok, None, time.monotonic)
+    breaker: Breaker[bool] = Breaker("b", replace(SETTINGS, monotonic=time.monotonic), lambda ok: not ok)
     while breaker.state == "closed":
         breaker.call(lambda: False)
     time.seconds += 10

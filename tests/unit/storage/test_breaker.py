@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
@@ -26,7 +27,7 @@ def item(number: int, room: str = "kitchen") -> dict[str, Any]:
 
 def test_an_unavailable_table_is_not_called_until_a_probe_succeeds() -> None:
     time, memory = Time(), CountingStore()
-    store = GuardedStore(memory, SETTINGS, None, time.monotonic)
+    store = GuardedStore(memory, replace(SETTINGS, monotonic=time.monotonic))
     memory.down = True
     for _ in range(50):
         assert [type(each) for each in store.put_many(TABLE, [item(1), item(2)])] == [StoreUnavailable] * 2

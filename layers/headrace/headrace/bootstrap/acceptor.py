@@ -59,8 +59,9 @@ def acceptor(
     gates: Mapping[str, Gate], limiter: RateLimiter | None = None, hash_address: HashAddress = without_hash
 ) -> Acceptor:
     """Accepts events; ``gates``, by stream name, refuse events that their sender may not write."""
-    guarded, queues = GuardedPublisher(publisher(), BreakerRule(), breaker_status().seen), BrokerSettings.read()
-    return Acceptor(guarded, retry_lane(), queues.persist_queues, clock(), gates, limiter, hash_address)
+    guarded = GuardedPublisher(publisher(), BreakerRule(on_state=breaker_status().seen))
+    queues = BrokerSettings.read().persist_queues
+    return Acceptor(guarded, retry_lane(), queues, clock(), gates, limiter, hash_address)
 
 
 @functools.cache

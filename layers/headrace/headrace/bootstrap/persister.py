@@ -46,7 +46,7 @@ def persister() -> Persister:
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     parallel = settings.persist_parallel_writes
     store = DynamoStore(writing_client(parallel), parallel)
-    guarded = GuardedStore(store, BreakerRule(), breaker_status().seen)
+    guarded = GuardedStore(store, BreakerRule(on_state=breaker_status().seen))
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     log, by_first_message = RedisRoomLog(cache()), room_settings.rooms_by_first_message
     check = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)

@@ -28,7 +28,7 @@ OnState = Callable[[str, State], object]
 
 @dataclass(frozen=True, kw_only=True)
 class BreakerRule:
-    """When a breaker opens, and when it tries again: ``probe_seconds`` later.
+    """When a breaker opens, and when it tries again: ``probe_seconds`` later. Its states are reported to ``on_state``.
 
     To leave the dead lane empty, an outage must be shorter than the retry budget by these seconds.
     """
@@ -36,6 +36,8 @@ class BreakerRule:
     failure_percent: int = 50
     window: int = 10
     probe_seconds: float = 10.0
+    on_state: OnState | None = None
+    monotonic: Callable[[], float] = time.monotonic
 
 
 class Breaker(Generic[T]):
@@ -44,24 +46,13 @@ class Breaker(Generic[T]):
     A call that raises is a failure too; the exception is raised to the caller.
     """
 
-    def __init__(
-        self,
-        name: str,
-        rule: BreakerRule,
-        is_failure: Callable[[T], bool],
-        on_state: OnState | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        window = rule.window
+    def __init__(self, name: str, rule: BreakerRule, is_failure: Callable[[T], bool]) -> None:
         self.name = name
-        self._failure_percent = rule.failure_percent
-        self._probe_seconds = rule.probe_seconds
-        self._least = min(window, max(2, window // 3))
+        self._rule = rule
+        self._least = min(rule.window, max(2, rule.window // 3))
         self._is_failure = is_failure
-        self._on_state = on_state
-        self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._failed: deque[bool] = deque(maxlen=window)
+        self._failed: deque[bool] = deque(maxlen=rule.window)
         """Whether each of the latest calls failed, since the breaker closed."""
         self._state: State = CLOSED
         self._changes = 0
@@ -85,14 +76,14 @@ class Breaker(Generic[T]):
         finally:
             if began is not None:
                 self._end(began, failed=failed)
-            if self._on_state is not None and self._reported != self._changes:
+            if self._rule.on_state is not None and self._reported != self._changes:
                 self._reported = self._changes
-                self._on_state(self.name, self._state)
+                self._rule.on_state(self.name, self._state)
 
     def _begin(self) -> int | None:
         """How often the state had changed when the call was let through; ``None`` if it is refused."""
         with self._lock:
-            if self._state == OPEN and self._monotonic() - self._opened_at >= self._probe_seconds:
+            if self._state == OPEN and self._rule.monotonic() - self._opened_at >= self._rule.probe_seconds:
                 self._enter(HALF_OPEN)
                 return self._changes
             return self._changes if self._state == CLOSED else None
@@ -107,7 +98,7 @@ class Breaker(Generic[T]):
                 return
             self._failed.append(failed)
             calls = len(self._failed)
-            if calls >= self._least and 100 * self._failed.count(True) > self._failure_percent * calls:
+            if calls >= self._least and 100 * self._failed.count(True) > self._rule.failure_percent * calls:
                 self._enter(OPEN)
 
     def _enter(self, state: State) -> None:
@@ -115,7 +106,7 @@ class Breaker(Generic[T]):
         self._changes += 1
         self._failed.clear()
         if state == OPEN:
-            self._opened_at = self._monotonic()
+            self._opened_at = self._rule.monotonic()
 
 
 class Cooldown:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Protocol
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
-from headrace.runtime.breaker import Breaker, BreakerRule, OnState
+from headrace.runtime.breaker import Breaker, BreakerRule
 
 Failure = StoreUnavailable | PoisonRecord
 Key = tuple[object, ...]
@@ -59,17 +58,9 @@ class GuardedStore:
     table refuses as invalid are not failures either.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        rule: BreakerRule,
-        on_state: OnState | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, store: Store, rule: BreakerRule) -> None:
         self._store = store
         self._rule = rule
-        self._on_state = on_state
-        self._monotonic = monotonic
         self._breakers: dict[str, Breaker[list[Failure | None]]] = {}
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
@@ -81,8 +72,7 @@ class GuardedStore:
     def breaker(self, table: str) -> Breaker[list[Failure | None]]:
         """The breaker of one table."""
         if table not in self._breakers:
-            rule, seen, monotonic = self._rule, self._on_state, self._monotonic
-            self._breakers[table] = Breaker(f"table {table}", rule, _is_unavailable, seen, monotonic)
+            self._breakers[table] = Breaker(f"table {table}", self._rule, _is_unavailable)
         return self._breakers[table]
 
 

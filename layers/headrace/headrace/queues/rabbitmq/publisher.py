@@ -23,7 +23,7 @@ from headrace.core.errors import (
 from headrace.queues.ports import Outcome, Outgoing, Publisher
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, endpoints, with_credentials
-from headrace.runtime.breaker import Breaker, BreakerRule, Cooldown, OnState
+from headrace.runtime.breaker import Breaker, BreakerRule, Cooldown
 from headrace.runtime.secrets import Credentials, Secrets, credentials
 from headrace.runtime.settings import BrokerSettings
 
@@ -135,15 +135,9 @@ class GuardedPublisher:
     or full, only its own events go to the retry lane. The half-open breaker lets one request's publish through.
     """
 
-    def __init__(
-        self,
-        publisher: Publisher,
-        rule: BreakerRule,
-        on_state: OnState | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, publisher: Publisher, rule: BreakerRule) -> None:
         self._publisher = publisher
-        self.breaker: Breaker[list[Outcome]] = Breaker("broker", rule, _is_unavailable, on_state, monotonic)
+        self.breaker: Breaker[list[Outcome]] = Breaker("broker", rule, _is_unavailable)
 
     def publish(self, messages: Sequence[Outgoing]) -> list[Outcome]:
         if not messages:
