@@ -121,6 +121,16 @@ def test_a_request_is_about_a_bounded_number_of_connections(world: World) -> Non
     assert len(world.manager.open) == 3 + 1
 
 
+def test_connections_that_ended_without_a_notice_do_not_hide_the_open_ones(world: World) -> None:
+    for number in range(2 * CONNECTIONS + 1):
+        world.connect(f"p-{number:03}", "producer")
+        if number < 2 * CONNECTIONS:
+            del world.manager.open[f"p-{number:03}"]
+
+    assert world.call(CLOSE, "producer")[1] == {"closed": 1, "hasMore": False}
+    assert world.call(CLOSE, "producer")[1] == {"closed": 0, "hasMore": False}
+
+
 @pytest.mark.parametrize("route", [LIST, CLOSE])
 def test_only_operators_see_or_close_connections(world: World, route: str) -> None:
     for scope in ("chat:read", "chat:write", "events:write", "analytics:read"):

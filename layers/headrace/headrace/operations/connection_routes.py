@@ -17,6 +17,8 @@ from headrace.runtime.threads import Parallel
 AT_ONCE = 8
 CONNECTIONS = 200
 """Connections of one request. A user has 50 at most, but a trusted producer any number."""
+TRIED = 2000
+"""Connections that one request tries to close. API Gateway may have closed them without a notice."""
 ROOMS = 100
 """Rooms that are shown of each connection."""
 
@@ -93,10 +95,13 @@ def close_connections(services: UserConnections, request: Request[UserPath, None
         except Unavailable as error:
             return error
 
-    results = services.parallel.map(close, found[:CONNECTIONS])
-    closed = results.count(True)
+    tried, closed, failures = 0, 0, list[Unavailable]()
+    # It goes on as long as all were closed already: otherwise repeated requests would try the same ones.
+    while not (closed or failures) and tried < min(TRIED, len(found)):
+        results = services.parallel.map(close, found[tried : tried + CONNECTIONS])
+        closed, failures = results.count(True), [each for each in results if isinstance(each, Unavailable)]
+        tried += CONNECTIONS
     audit("connections were closed", request.caller, user=user_id, closed=closed)
-    for result in results:
-        if isinstance(result, Unavailable):
-            raise result
-    return {"closed": closed, "hasMore": len(found) > CONNECTIONS}
+    if failures:
+        raise failures[0]
+    return {"closed": closed, "hasMore": tried < len(found)}
