@@ -89,6 +89,15 @@ def test_a_request_without_a_token_is_refused_in_both_protocols(event: dict[str,
         caller_from_frame(event)
 
 
+@pytest.mark.parametrize("claim", [["chat:read"], {"chat:read": True}])
+def test_a_claim_that_api_gateway_would_pass_as_a_text_is_refused(claim: object) -> None:
+    context = CLAIMS | {"scp": claim}
+    with pytest.raises(Unauthorized):
+        caller_from_http({"requestContext": {"authorizer": {"jwt": {"claims": context}}}})
+    with pytest.raises(Unauthorized):
+        caller_from_frame({"requestContext": {"authorizer": context}})
+
+
 def test_one_of_the_wanted_scopes_is_enough() -> None:
     caller_from_claims(CLAIMS).require("events:write", "chat:write", now=0)
 

@@ -101,14 +101,14 @@ def caller_from_http(event: Mapping[str, Any], prefix: str = "") -> Caller:
     """The caller of an HTTP API event (payload 2.0) behind a JWT authorizer, with its address.
 
     Raises:
-        Unauthorized: the route has no authorizer, or the token names no subject.
+        Unauthorized: the route has no authorizer, the token names no subject, or a claim is not a text.
     """
     try:
         claims = event["requestContext"]["authorizer"]["jwt"]["claims"]
     except (KeyError, TypeError):
         raise Unauthorized("this route needs a token") from None
     address = event["requestContext"].get("http", {}).get("sourceIp") or ""
-    known = _remembered(prefix, *map(claims.get, _CLAIMS))
+    known = _known(claims, prefix)
     return Caller(known.subject, known.username, known.scopes, known.expires_at, address)
 
 
@@ -121,7 +121,14 @@ def caller_from_frame(event: Mapping[str, Any], prefix: str = "") -> Caller:
     context = event["requestContext"].get("authorizer")
     if not context:
         raise Unauthorized("this connection has no token")
-    return _remembered(prefix, *map(context.get, _CLAIMS))
+    return _known(context, prefix)
+
+
+def _known(claims: Mapping[str, Any], prefix: str) -> Caller:
+    try:
+        return _remembered(prefix, *map(claims.get, _CLAIMS))
+    except TypeError:  # a list or an object, which cannot be remembered
+        raise Unauthorized("a claim of the token is not a text") from None
 
 
 @functools.lru_cache(maxsize=1024, typed=True)
