@@ -142,8 +142,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpServer]:
     made.close()
 
 
-def answer(body: bytes) -> bytes:
-    return b"HTTP/1.1 200 OK\r\nx-amzn-requestid: 1\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+def answer(body: bytes, status: bytes = b"200 OK") -> bytes:
+    return b"HTTP/1.1 %s\r\nx-amzn-requestid: 1\r\ncontent-length: %d\r\n\r\n%s" % (status, len(body), body)
 
 
 def test_a_page_of_a_megabyte_is_read(server: HttpServer) -> None:
@@ -191,6 +191,18 @@ def test_after_a_call_without_an_answer_in_time_the_client_spends_no_more_time(s
         call(direct_client(client("dynamodb", timeout=0.2, attempts=2)).query, **QUERY)
 
     assert raised.value.code == "ConnectionClosedError"
+    assert len(server.received) == 2
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "ValidationException"])
+def test_a_refusal_after_a_call_without_an_answer_in_time_has_its_code(server: HttpServer, code: str) -> None:
+    answers = iter([None, answer(b'{"__type":"com.amazon.coral#%b"}' % code.encode(), b"400 Bad Request")])
+    server.answer = lambda _: next(answers, None)
+
+    with pytest.raises(AwsError) as raised:
+        call(direct_client(client("dynamodb", timeout=0.2, attempts=2)).query, **QUERY)
+
+    assert raised.value.code == code
     assert len(server.received) == 2
 
 

@@ -50,7 +50,7 @@ def test_a_signature_is_botocores(url: str, token: str) -> None:
 def test_further_headers_are_signed() -> None:
     credentials = Credentials("AKID", "secret", "token")
     signer = Signer("dynamodb", "https://dynamodb.example", "eu-central-1", credentials, FixedClock(NOW))
-    more = {"x-amz-target": "DynamoDB_20120810.Query", "content-type": "application/x-amz-json-1.0"}
+    more = (("x-amz-target", "DynamoDB_20120810.Query"), ("content-type", "application/x-amz-json-1.0"))
 
     head = signer.head("", sha256(BODY).hexdigest(), len(BODY), more)
 

@@ -10,10 +10,9 @@ import hmac
 import logging
 import re
 import ssl
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from hashlib import sha256
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -153,7 +152,8 @@ def aws_error(error: BaseException | None) -> AwsError:
 ALGORITHM = "AWS4-HMAC-SHA256"
 REMEMBERED = 1000
 """Paths whose URL-encoded form is remembered."""
-NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+Headers = tuple[tuple[str, str], ...]
+"""Names, in lower case, and values."""
 
 
 class Signer:
@@ -170,16 +170,15 @@ class Signer:
         self._credentials = credentials
         self._clock = clock
 
-    def head(self, path: str, hashed: str, length: int, more: Mapping[str, str] = NO_HEADERS) -> bytes:
+    def head(self, path: str, hashed: str, length: int, more: Headers = ()) -> bytes:
         """The request up to its body of ``length`` bytes, whose SHA-256 is ``hashed`` (hexadecimal).
 
-        ``path`` is URL-encoded, and follows the path of the signer's address. ``more`` are further headers, with
-        lower-case names.
+        ``path`` is URL-encoded, and follows the path of the signer's address. ``more`` are further headers.
         """
         path = self._path + path
         known = self._credentials.get_frozen_credentials()
-        second, given = self._clock.now() // SECOND, tuple(more.items())
-        signed, stamp, key, headers, authorization = _shared(self._host, self._scope, known, second, given)
+        second = self._clock.now() // SECOND
+        signed, stamp, key, headers, authorization = _shared(self._host, self._scope, known, second, more)
         # The signature is over the path as it is sent, URL-encoded once more.
         canonical = f"POST\n{_encoded(path)}\n\n{signed}\n{hashed}"
         to_sign = f"{ALGORITHM}\n{stamp}\n{sha256(canonical.encode()).hexdigest()}"
@@ -195,7 +194,7 @@ def _encoded(path: str) -> str:
 
 @functools.lru_cache(maxsize=16)
 def _shared(
-    host: str, place: str, known: ReadOnlyCredentials, second: int, more: tuple[tuple[str, str], ...]
+    host: str, place: str, known: ReadOnlyCredentials, second: int, more: Headers
 ) -> tuple[str, str, bytes, str, str]:
     """What the heads of one second have in common: parts of what is signed, the key, and parts of the head."""
     stamp = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -34,14 +34,16 @@ CONTENT_TYPE = "application/x-amz-json-1.0"
 _BODY = "headrace-body"
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
 _REQUEST_ID = re.compile(rb"\r\nx-amzn-requestid: *(\S+)\r\n", re.IGNORECASE)
-_OK = b"HTTP/1.1 200 "
+_STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
+OK = 200
 
 
 def send_directly(client: AwsClient) -> None:
     """Let ``client`` send its hot calls here. With a proxy, or without credentials, it sends all calls itself.
 
-    A call that gets no answer in time is made again here, up to the client's number of attempts. A refusal, a lost
-    connection or an answer of another form is not read here: the client makes the call again, with its own retries.
+    A call that gets no answer in time is made again here, up to the client's number of attempts. If the first attempt
+    ends with a refusal, a lost connection or an answer of another form, the client makes the call again, with its own
+    retries. A later attempt ends the call, because the time for the client's attempts was spent here.
     """
     credentials = session().get_credentials()
     if credentials is None or has_proxy(client):
@@ -75,16 +77,17 @@ class _Direct:
     ) -> tuple[SimpleNamespace, dict[str, Any]] | None:
         """What botocore asks before it makes a call: the response and what it holds; ``None``: make the call."""
         body = params["body"] = context.pop(_BODY, params["body"])
-        headers = {"content-type": CONTENT_TYPE, "x-amz-target": params["headers"]["X-Amz-Target"]}
+        headers = (("content-type", CONTENT_TYPE), ("x-amz-target", params["headers"]["X-Amz-Target"]))
         for attempt in range(1, self._attempts + 1):
             try:
                 request = self._signer.head("", sha256(body).hexdigest(), len(body), headers) + body
-                return SimpleNamespace(status_code=200), _content(*self._exchange(request))
+                status, content = _content(*self._exchange(request))
+                return None if status != OK and attempt == 1 else (SimpleNamespace(status_code=status), content)
             except TimeoutError as error:
                 if attempt == self._attempts:
                     raise ReadTimeoutError(endpoint_url=self._url, error=error) from error
             except (OSError, ValueError) as error:
-                if attempt > 1:  # the time for the client's attempts was spent here
+                if attempt > 1:
                     raise ConnectionClosedError(endpoint_url=self._url, error=error) from error
                 break
         return None
@@ -131,13 +134,16 @@ class _Direct:
         return connection
 
 
-def _content(head: bytes, body: bytearray) -> dict[str, Any]:
-    """What a complete answer of DynamoDB holds. Raises ValueError: a refusal, or not from DynamoDB."""
-    request_id = _REQUEST_ID.search(head)
-    if request_id is None or not head.startswith(_OK):
+def _content(head: bytes, body: bytearray) -> tuple[int, dict[str, Any]]:
+    """The status of an answer of DynamoDB, and what botocore would read from it. Raises ValueError: not an answer."""
+    status, request_id = _STATUS.match(head), _REQUEST_ID.search(head)
+    if status is None or request_id is None:
         raise ValueError("not an answer")
     content: dict[str, Any] = json.loads(body)
-    return content | {"ResponseMetadata": {"RequestId": request_id[1].decode()}}
+    content["ResponseMetadata"] = {"RequestId": request_id[1].decode()}
+    if int(status[1]) != OK:
+        content["Error"] = {"Code": str(content.get("__type", "")).rpartition("#")[2]}
+    return int(status[1]), content
 
 
 def _receive(connection: socket.socket) -> bytearray:
