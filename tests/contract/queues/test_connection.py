@@ -5,12 +5,16 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pika import ConnectionParameters
+from pika import BasicProperties, ConnectionParameters, DeliveryMode
+from pika.frame import Method, decode_frame
+from pika.spec import Basic
 
 from headrace.queues import rabbitmq
+from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.connection import BlockingSocketConnection, open_socket
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
@@ -62,6 +66,42 @@ def test_heartbeats_are_sent_whenever_a_connection_is_checked(
 
     assert connection.unsent == 0
     assert theirs.recv(100).endswith(b"a heartbeat")
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"x" * 300_000], ids=["empty", "one frame", "many frames"])
+@pytest.mark.parametrize("mandatory", [True, False])
+def test_a_message_is_sent_in_the_bytes_of_pikas_encoder(
+    ends: tuple[BlockingSocketConnection, socket.socket], body: bytes, mandatory: bool
+) -> None:
+    connection, mode = ends[0], DeliveryMode.Persistent if mandatory else DeliveryMode.Transient
+    link, sent = ConfirmChannel(), list[bytes]()
+    link._connection, link._channel = connection, SimpleNamespace(channel_number=1)
+    method = Basic.Publish(exchange="headrace.persist", routing_key="persist.chat.0", mandatory=mandatory)
+    properties = BasicProperties("application/json", delivery_mode=mode.value, correlation_id="grüße", message_id="1")
+
+    connection._body_max_length = connection._get_body_frame_max_length()  # type: ignore[attr-defined] # as tuned
+    connection._out.clear()
+    link._send(Outgoing(method.routing_key, body, "grüße"), method.exchange, mandatory=mandatory, mode=mode)
+    sent.append(bytes(connection._out))
+    connection._out.clear()
+    connection._send_message(1, method, (properties, body))  # type: ignore[attr-defined]
+    sent.append(bytes(connection._out))
+
+    assert sent[0] == sent[1]
+
+
+@pytest.mark.parametrize("multiple", [True, False])
+def test_a_confirm_that_comes_alone_is_read_as_pika_reads_it(
+    ends: tuple[BlockingSocketConnection, socket.socket], multiple: bool
+) -> None:
+    connection, settled = ends[0], list[Basic.Ack]()
+    connection._on_settled = settled.append
+    frame = Method(1, Basic.Ack(2**40, multiple)).marshal()
+
+    connection._process(frame)
+
+    (ours,), (_, pikas) = settled, decode_frame(frame)
+    assert vars(ours) == vars(pikas.method)
 
 
 def test_a_cancelled_timer_never_fires(ends: tuple[BlockingSocketConnection, socket.socket]) -> None:
