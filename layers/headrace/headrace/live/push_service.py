@@ -127,28 +127,25 @@ class PushService:
             for each in large:
                 self._turns.wait(each.news)
         self._record(results, meter)
-        self._forget(subscriber for subscriber, result in results.items() if result == "gone")
+        self._forget(results)
 
     def _push_signals(self, rooms: Mapping[str, Sequence[Signal]], meter: Meter) -> None:
         """Push signals, in rooms with few listeners first. A connection that is late, or rests, misses them."""
-        now, sends = self._clock(), list[tuple[str, Push]]()
+        now, sends = self._clock(), dict[Subscriber, Push]()
         read = zip(rooms.items(), self._subscriptions(dict.fromkeys(rooms, ""), meter), strict=True)
         for (room_id, signals), subscriptions in sorted(read, key=lambda each: len(each[1] or ())):
             for one in subscriptions or ():
-                if self._late.get(one.connection_id, (0, now))[1] > now:
-                    continue
                 frames = [each.frame for each in signals if _may_get(one, each)]
-                if frames:
-                    sends.append((room_id, Push(one.connection_id, frames)))
-        results = self._pusher.deliver([push for _, push in sends], SIGNAL_SECONDS)
-        subscribers = [(room_id, push.connection_id) for room_id, push in sends]
-        for (_, connection_id), result in zip(subscribers, results, strict=True):
+                if frames and not self._rests(one.connection_id, now):
+                    sends[room_id, one.connection_id] = Push(one.connection_id, frames)
+        results = self._send(sends, SIGNAL_SECONDS)
+        for (_, connection_id), result in results.items():
             meter.count("SignalsPushed", verdict=result)
             if result == "sent":
                 self._late.pop(connection_id, None)
             elif result in ("late", "refused"):
                 self._rest(connection_id)
-        self._forget(each for each, result in zip(subscribers, results, strict=True) if result == "gone")
+        self._forget(results)
 
     def _audiences(self, rooms: Mapping[str, LiveCopy], meter: Meter) -> list[_Audience]:
         """The rooms with their listeners, those with the fewest first; without rooms that cannot be read."""
@@ -164,17 +161,18 @@ class PushService:
 
     def _deliver(self, audiences: Iterable[_Audience], seconds: float) -> dict[Subscriber, PushResult]:
         """Push to all listeners of these rooms; those who have missed messages longest come first in their room."""
-        sends: list[Push] = []
-        subscribers: list[Subscriber] = []
+        sends: dict[Subscriber, Push] = {}
         for each in audiences:
             room_id = each.news.room_id
             waiting = sorted(
                 each.subscriptions, key=lambda one: self._missed.get((room_id, one.connection_id), math.inf)
             )
             for subscription, texts in self._addressed(each.news, waiting):
-                sends.append(Push(subscription.connection_id, texts))
-                subscribers.append((room_id, subscription.connection_id))
-        return dict(zip(subscribers, self._pusher.deliver(sends, seconds), strict=True))
+                sends[room_id, subscription.connection_id] = Push(subscription.connection_id, texts)
+        return self._send(sends, seconds)
+
+    def _send(self, sends: Mapping[Subscriber, Push], seconds: float) -> dict[Subscriber, PushResult]:
+        return dict(zip(sends, self._pusher.deliver(list(sends.values()), seconds), strict=True))
 
     def _subscriptions(self, marks: Mapping[str, str], meter: Meter) -> list[list[Subscription] | None]:
         def read(room_id: str) -> list[Subscription] | None:
@@ -198,8 +196,7 @@ class PushService:
         made: dict[tuple[str | None, bool, bool], list[bytes]] = {}
         for subscription in subscriptions:
             subscriber = (news.room_id, subscription.connection_id)
-            _, rests_until = self._late.get(subscription.connection_id, (0, now))
-            if rests_until > now:
+            if self._rests(subscription.connection_id, now):
                 self._miss(subscriber)
                 continue
             since = subscription.since if subscription.since is not None and subscription.since > earliest else None
@@ -236,9 +233,13 @@ class PushService:
         until = self._clock() + min(LONGEST_REST, FIRST_REST * 2 ** min(times - 1, 16)) if times else 0.0
         self._late[connection_id] = times + 1, until
 
-    def _forget(self, gone: Iterable[Subscriber]) -> None:
+    def _rests(self, connection_id: str, now: float) -> bool:
+        return self._late.get(connection_id, (0, now))[1] > now
+
+    def _forget(self, results: Mapping[Subscriber, PushResult]) -> None:
+        """Delete the connections that the pushes found closed."""
         try:
-            self._connections.forget(gone)
+            self._connections.forget(subscriber for subscriber, result in results.items() if result == "gone")
         except StoreUnavailable as error:
             report("live push", f"closed connections are not deleted before they expire: {error.message}")
 

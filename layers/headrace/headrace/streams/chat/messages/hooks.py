@@ -98,14 +98,14 @@ class LiveHook:
             for room_id, mark in followed.items()
             for body in self._copies(room_id, news[room_id], now, appended.get(room_id), mark)
         ]
-        untold = [room_id for room_id in islice(self._missed, NOTICES) if room_id not in followed]
-        messages += [Outgoing(live_queue(room_id), frame(room_id, [], missed=True), "") for room_id in untold]
+        silent = [room_id for room_id in islice(self._missed, NOTICES) if room_id not in followed]
+        messages += [Outgoing(live_queue(room_id), frame(room_id, [], missed=True), "") for room_id in silent]
         failure = self._publisher().publish(messages) if messages else None
         if failure is not None:
             report("live copies", f"stored messages are not pushed: {failure.message}")
         for room_id in followed:
             self._quiet.pop(room_id, None)
-        for room_id in [*followed, *untold]:
+        for room_id in [*followed, *silent]:
             if failure is not None:
                 self._missed[room_id] = None
             else:

@@ -3,7 +3,7 @@
 A function that has stored messages of a room appends them to its log, and then publishes them as frames. Each frame has
 a tag, and names the tag of the frame before. So a client sees whether a frame is missing between two others, and a
 reader with the tag of a position gets exactly what was stored after it. The log has the frames of the last two minutes,
-for rooms with subscribers. It is in the cache: where it is lost, the table tells what was stored, as ever.
+for rooms with subscribers. It is in the cache: where it is lost, the table tells what was stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Joins and leaves: each is added to a membership, and told to the room as a JOIN or LEAVE message."""
+"""Joins and leaves: each is added to a membership, and published to the room as a JOIN or LEAVE message."""
 
 from __future__ import annotations
 
