@@ -33,9 +33,10 @@ def declare_all(
     empty_queues: Callable[[float], dict[str, int]],
     seconds: float,
 ) -> Report:
-    """Declare the queues, make the users, and empty queues of before; wait ``seconds`` at most for a starting broker.
+    """Declare the queues, make the users, and empty former queues; wait at most ``seconds`` for a starting broker.
 
-    What cannot be done after the first step is ``missing`` in the report, which still has the depths of the queues.
+    Users that cannot be made are ``missing`` in the report, which still has the depths of the queues. Former queues
+    that cannot be emptied are only logged: the next run tries again.
     """
     deadline = time.monotonic() + seconds
     report = declare_queues(seconds)
