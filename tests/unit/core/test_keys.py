@@ -126,6 +126,13 @@ def test_a_tag_is_the_beginning_of_the_hash_in_base32(subject: str) -> None:
     assert keys.sender_tag(subject) == base64.b32encode(hashlib.sha256(encoded).digest())[:12].decode().lower()
 
 
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=50), min_size=1, max_size=4))
+def test_a_derived_id_is_the_beginning_of_the_hash_of_its_parts_in_base32(parts: list[str]) -> None:
+    hashed = hashlib.sha256("#".join(parts).encode()).digest()
+
+    assert keys.derived_id(*parts) == base64.b32encode(hashed)[:26].decode().lower()
+
+
 def test_hashes_are_the_same_in_every_process_and_version() -> None:
     assert keys.bucket_id("m-1", 8) == "005"
     assert names.queue_name("chat", "m-1", {"chat": 4}) == "persist.chat.0"
