@@ -63,8 +63,8 @@ class Signal(TypedDict):
 def send_signal(services: Sending, request: Request[None, None, SignalFrame]) -> dict[str, Any]:
     """Push a short text, such as "typing", to those who follow a room now, and never store it.
 
-    A user who may write in the room may send it; the room must exist. Do not repeat a signal that was refused: a later
-    one says more.
+    A user who may write in the room may send it; the room must exist. Do not send a signal again after an
+    error: a later one says more.
 
     Raises:
         Forbidden, NotFound: the caller may not write in the room, or there is none.
