@@ -95,7 +95,7 @@ def test_many_rooms_are_counted_and_the_first_are_shown(world: World) -> None:
     assert (len(shown["rooms"]), shown["roomCount"]) == (ROOMS, ROOMS + 1)
 
 
-def test_all_connections_of_a_user_are_closed_and_of_nobody_else(world: World) -> None:
+def test_all_connections_of_a_user_are_closed_and_of_no_other_user(world: World) -> None:
     assert world.call(CLOSE) == (200, {"closed": 2, "hasMore": False})
 
     assert world.manager.open.keys() == {"c-3"}
