@@ -140,6 +140,21 @@ def test_a_check_reads_the_table_only_of_rooms_whose_logs_do_not_know_the_positi
     assert check(newer) == (True, newer.partition("-")[0], 1)
 
 
+def test_rooms_whose_logs_do_not_know_the_position_cost_one_call_of_the_cache(stage: Stage) -> None:
+    names = ("kitchen", "hall")
+    for name in names:
+        stage.world.ok("bob", "PUT", name, OPEN)
+    rooms = {name: stage.request("subscribe", roomId=name)["position"].partition("-")[0] for name in names}
+    stage.store_message("kitchen", "new")
+    calls = stage.cache.calls
+
+    found = stage.request("resume", rooms=rooms)["rooms"]
+
+    assert stage.cache.calls - calls == 1
+    assert {name: texts(each) for name, each in found.items()} == {"kitchen": ["new"], "hall": []}
+    assert stage.request("resume", rooms={"hall": found["hall"]["position"]})["rooms"]["hall"] == found["hall"]
+
+
 def test_a_check_finds_a_message_that_no_log_has(stage: Stage) -> None:
     stage.world.ok("bob", "PUT", "kitchen", OPEN)
     since = stage.request("subscribe", roomId="kitchen")["position"]

@@ -15,11 +15,12 @@ from pydantic import Field, PlainValidator
 from typing_extensions import TypedDict
 
 from headrace.api import responses
+from headrace.api.paging.pager import Page
 from headrace.api.paging.request import LIMIT, PageRequest
 from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import CacheUnavailable, HeadraceError, NotFound, mapping_of, to_body
+from headrace.core.errors import CacheUnavailable, HeadraceError, mapping_of, to_body
 from headrace.core.fields import StoredId, accepts
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.live.routes import followed_rooms
@@ -35,6 +36,7 @@ from headrace.streams.chat.messages.positions import (
     POSITION_PATTERN,
     STORED_AT,
     Position,
+    first_time,
     position,
 )
 from headrace.streams.chat.messages.room_log import Since
@@ -125,13 +127,10 @@ def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> 
     asked = _Rooms.follow(services, request, missing_too=False)
 
     def check_one(room_id: str) -> RoomCheck:
-        since = asked.since.get(room_id)
-        if since is not None:
+        since = asked.since[room_id]
+        if since.frames is not None:
             return {"hasNew": bool(since.frames), "position": position(request.now, since.tag)}
-        try:
-            page = services.history.room(request.caller, room_id, PageRequest(limit=1), asked.positions[room_id].time)
-        except NotFound:  # a room may be followed before it exists
-            return {"hasNew": False, "position": position(request.now)}
+        page = asked.stored(services, request, room_id, PageRequest(limit=1))
         return {"hasNew": bool(page.items) or page.has_more, "position": str(page.position)}
 
     return {"type": "checked", **asked.answer(request, check_one)}
@@ -146,18 +145,14 @@ def resume(services: Subscriptions, request: Request[None, None, CheckFrame]) ->
 
     def resume_one(room_id: str) -> dict[str, Any]:
         nonlocal left
-        since, sent = asked.since.get(room_id), asked.positions[room_id]
-        if since is not None:
+        since, sent = asked.since[room_id], asked.positions[room_id]
+        if since.frames is not None:
             found = _logged(since, asked.scopes[room_id], left, sent, request.now)
         elif left < LEAST_BYTES:
             found = _resumption([], None, True, position(*sent))
         else:
-            try:
-                asks = PageRequest(limit=LIMIT, max_bytes=left)
-                page = services.history.room(request.caller, room_id, asks, sent.time)
-                found = _resumption(page.items, page.next, page.has_more, str(page.position))
-            except NotFound:
-                found = _resumption([], None, False, position(*sent))
+            page = asked.stored(services, request, room_id, PageRequest(limit=LIMIT, max_bytes=left))
+            found = _resumption(page.items, page.next, page.has_more, str(page.position))
         left -= len(found["items"].encode())
         return found
 
@@ -168,7 +163,7 @@ def resume(services: Subscriptions, request: Request[None, None, CheckFrame]) ->
 class _Rooms:
     """The rooms of a frame: the position of each; and what the caller may read there, or the error of the room.
 
-    ``since`` has the rooms whose logs know the position.
+    ``since`` has what the log of each room has since its position; without frames, the table may have more.
     """
 
     positions: Mapping[str, Position]
@@ -190,7 +185,14 @@ class _Rooms:
         errors = _beyond_limit(services, request)
         scopes = _by_room([room_id for room_id in positions if room_id not in errors], errors, follow_one)
         known = {room_id: positions[room_id] for room_id, scope in scopes.items() if scope.exists or missing_too}
-        return cls(positions, scopes, errors, _since(services, known))
+        return cls(positions, scopes, errors, dict.fromkeys(scopes, Since("")) | _since(services, known))
+
+    def stored(
+        self, services: Subscriptions, request: Request[None, None, Any], room_id: str, asks: PageRequest
+    ) -> Page:
+        """A page of what the table has since the position of a room. Raises StoreUnavailable."""
+        first, at = first_time(self.positions[room_id].time), position(request.now, self.since[room_id].tag)
+        return services.history.stored_since(request.caller, room_id, asks, first, self.scopes[room_id], at)
 
     def answer(self, request: Request[None, None, Any], work: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
         """The fields of the answer: what ``work`` returns for each room, or its error."""
@@ -222,16 +224,15 @@ def _by_room(room_ids: Iterable[str], errors: dict[str, RoomError], work: Callab
 
 
 def _since(services: Subscriptions, positions: Mapping[str, Position]) -> dict[str, Since]:
-    """What the logs have since these positions. Rooms where the table may have more are left out."""
+    """What the logs have since these positions; without frames where the table may have more."""
     history = services.history
     try:
         logs = {} if history.log is None else history.log.since({each: at.tag for each, at in positions.items()})
     except CacheUnavailable as error:
         report("room logs", f"checks read the table: {error.message}")
         return {}
-    found = {room_id: since for room_id, since in logs.items() if since.frames is not None}
-    unlogged = _unlogged(history, {room_id: positions[room_id].time for room_id in found})
-    return {room_id: since for room_id, since in found.items() if room_id not in unlogged}
+    logged = {room_id: positions[room_id].time for room_id, since in logs.items() if since.frames is not None}
+    return logs | {room_id: Since(logs[room_id].tag) for room_id in _unlogged(history, logged)}
 
 
 def _unlogged(history: History, times_of: Mapping[str, int]) -> set[str]:

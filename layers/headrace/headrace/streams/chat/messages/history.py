@@ -136,7 +136,9 @@ class History:
         if request.cursor is not None:
             request, first = self._continued(caller, room_id, request)
         if first is not None:
-            page = self._stored_since(caller, room_id, request, first, scope, now)
+            # Read before the table: then the table has all messages of this frame and of earlier ones.
+            tag = newest_tag(self.log, room_id) if scope.exists and request.before is None else ""
+            page = self.stored_since(caller, room_id, request, first, scope, positions.position(now, tag))
         else:
             page = replace(self._room(caller, room_id, request, scope, now), position=positions.position(now))
         if not page.items and not scope.exists:
@@ -168,20 +170,18 @@ class History:
             found = request.resolved(self.cursors, Query("since", room_id, caller.subject))
         return found, found.start
 
-    def _stored_since(
-        self, caller: Caller, room_id: str, request: PageRequest, first: str, scope: ReadScope, now: int
+    def stored_since(
+        self, caller: Caller, room_id: str, request: PageRequest, first: str, scope: ReadScope, begun: str
     ) -> Page:
         """Messages of the time ``first`` and later, newest first; then earlier ones that were stored late since then.
 
-        All pages of a walk have the position of the first one, since later pages miss what is stored meanwhile.
+        The first page has the position ``begun``, which is made before this call. All pages of a walk have the position
+        of the first one, since later pages miss what is stored meanwhile. Raises StoreUnavailable.
         """
-        seconds = now // times.SECOND
+        seconds = self.clock.now() // times.SECOND
         query = Query("since", room_id, caller.subject, first)
-        begun, key, stored_at = "", "", ""
-        if request.before is None:
-            # Read before the table: then the table has all messages of this frame and of earlier ones.
-            begun = positions.position(now, newest_tag(self.log, room_id) if scope.exists else "")
-        else:
+        key, stored_at = "", ""
+        if request.before is not None:
             begun, key, stored_at = self.cursors.verify(request.before, query, BEFORE, parts=3)
         rows: list[dict[str, Any]] = []
         more: tuple[str, str] | None = ("", IN_INDEX) if not stored_at else (key, stored_at)
