@@ -20,9 +20,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pika
+
 from bench import ROOT
 from bench.rounds import Series, command, figure, head, ratio, row
-from bench.services import create_table, running
+from bench.services import broker_parameters, create_table, running
 from localstage.services import Endpoints
 
 BATCH = 100
@@ -71,12 +73,8 @@ def frame(body: dict[str, Any]) -> dict[str, Any]:
 class Bare:
     """pika as its documentation shows it: one channel with confirms, one message at a time."""
 
-    def __init__(self, amqp_url: str, username: str, password: str) -> None:
-        import pika
-
-        url = pika.URLParameters(amqp_url)
-        url.credentials = pika.PlainCredentials(username, password)
-        self._connection = pika.BlockingConnection(url)
+    def __init__(self, broker: pika.URLParameters) -> None:
+        self._connection = pika.BlockingConnection(broker)
         self._channel = self._connection.channel()
         self._channel.confirm_delivery()
         self._properties = pika.BasicProperties(content_type="application/json", delivery_mode=2, correlation_id="c-1")
@@ -130,7 +128,7 @@ def measure(endpoints: Endpoints, rounds: int, calls: int) -> list[tuple[float, 
     # The id of the first event determines the queue, so single and batch use the same one.
     others = [{**EVENT, "messageId": f"{number:08d}-1b3d-4c5e-8f60-2f6d8e915c37"} for number in range(1, BATCH)]
     batch = frame({"action": "sendBatch", "events": [EVENT, *others]})
-    bare = Bare(endpoints.amqp_url, endpoints.broker_username, endpoints.broker_password)
+    bare = Bare(broker_parameters(endpoints.amqp_url, endpoints.broker_username, endpoints.broker_password))
     seen = []
     with silence():
         accept(handler, single)

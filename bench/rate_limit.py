@@ -78,12 +78,8 @@ def measure(cache: CacheSettings, rounds: int) -> list[Series]:
     for environments in (1, 4, 16):
         for name, send in (("steadily, 5×", steadily), ("in bursts", in_bursts)):
             runs = [admitted(send(environments), environments, cache) for _ in range(rounds)]
-            most = Series(
-                f"environments: {environments}, {name}: fullest window against the limit",
-                tuple(map(fullest, runs)),
-                "×",
-                "lower",
-            )
+            label = f"environments: {environments}, {name}: fullest window against the limit"
+            most = Series(label, tuple(map(fullest, runs)), "×", "lower")
             rate = sum(events for _, events in runs[0]) / SECONDS / LIMIT.rate
             row(name, f"{environments}", f"{rate:.2f}×", f"{max(most.values):.2f}×", f"≤ {AIM}×")
             found.append(most)

@@ -26,11 +26,10 @@ import uvloop
 
 from bench import ROOT
 from bench.rounds import Series, command, figure, head, ratio, row
-from loadtest.client.stage_process import SeparateStage, interruptible
+from bench.stages import Stage, started
 from loadtest.client.stage_template import write_template
 from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
-from loadtest.samples.processes import ProcessUsage
 
 STATE = ROOT / ".local" / "bench-refusals"
 LIMITS = {"EventRate": "100", "RequestRate": "100"}
@@ -119,9 +118,9 @@ class Flood:
         self.refused.value += 1
 
 
-def measure(stage: SeparateStage, target: Target, rounds: int, connections: int, kind: str) -> list[Series]:
+def measure(stage: Stage, rounds: int, connections: int, kind: str) -> list[Series]:
     """Print a row of the table; returns its ratios, and the CPU of the function that refuses frames."""
-    poster, flood, usage = Poster(target), Flood(target, kind, connections), ProcessUsage()
+    poster, flood = Poster(stage.target), Flood(stage.target, kind, connections)
     usual, beside, rates, cpu = list[float](), list[float](), list[float](), list[float]()
     with flood.process() as pid:
         time.sleep(FIRST)
@@ -130,12 +129,12 @@ def measure(stage: SeparateStage, target: Target, rounds: int, connections: int,
             usual.append(poster.median())
             os.kill(pid, signal.SIGCONT)
             time.sleep(AGAIN)
-            usage.take({stage.pid: "stage"})
+            stage.cpu()
             began, before = time.perf_counter(), flood.refused.value
             beside.append(poster.median())
             refused, seconds = flood.refused.value - before, time.perf_counter() - began
             rates.append(refused / seconds)
-            cpu.append(usage.take({stage.pid: "stage"})[0].get("ReceiveFrame", 0.0) / refused * 1e6)
+            cpu.append(stage.cpu().get("ReceiveFrame", 0.0) / refused * 1e6)
     found = ratio(f"{kind}, connections: {connections}: another's post", beside, usual, "lower")
     times = (f"{1000 * statistics.median(each):.1f} ms" for each in (usual, beside))
     worker = figure(f"{kind}, connections: {connections}: CPU of the function", cpu if kind == FRAME else [], "µs")
@@ -146,17 +145,12 @@ def measure(stage: SeparateStage, target: Target, rounds: int, connections: int,
 
 
 def main(rounds: int) -> list[Series]:
-    template = write_template(STATE / "template", [], LIMITS)
-    stage = SeparateStage(STATE, "--template", str(template))
-    with interruptible():
-        try:
-            target = stage.start()
-            Poster(target).median()  # warms up
-            head("refused", "connections", "refusals", "function's CPU", "usual post", "post beside", "ratio", "aim")
-            kinds = [(connections, kind) for connections in (1, 4) for kind in (FRAME, *BODIES)]
-            return [each for kind in kinds for each in measure(stage, target, rounds, *kind)]
-        finally:
-            stage.close()
+    stage = Stage(STATE, "--template", str(write_template(STATE / "template", [], LIMITS)))
+    with started(stage):
+        Poster(stage.target).median()  # warms up
+        head("refused", "connections", "refusals", "function's CPU", "usual post", "post beside", "ratio", "aim")
+        kinds = [(connections, kind) for connections in (1, 4) for kind in (FRAME, *BODIES)]
+        return [each for kind in kinds for each in measure(stage, rounds, *kind)]
 
 
 if __name__ == "__main__":

@@ -64,6 +64,23 @@ def ratio(name: str, ours: Iterable[float], theirs: Iterable[float], better: Bet
     return Series(name, tuple(our / their for our, their in zip(ours, theirs, strict=True)), "×", better)
 
 
+def percentile(values: Sequence[float], percent: int) -> float:
+    """Of sorted values."""
+    return values[len(values) * percent // 100]
+
+
+def median_text(values: Sequence[float]) -> str:
+    """The median as a cell of a table, with a decimal below 100; empty without values."""
+    median = statistics.median(values) if values else 0.0
+    return f"{median:,.{0 if median >= 100 else 1}f}" if values else ""
+
+
+def ratio_text(ours: Sequence[float], theirs: Sequence[float]) -> str:
+    """The median of the rounds' ratios as a cell of a table; empty if a side has not measured each round."""
+    ratios = [our / their for our, their in zip(ours, theirs, strict=True) if their] if len(ours) == len(theirs) else []
+    return f"{statistics.median(ratios):.2f}×" if ratios else ""
+
+
 def add_options(parser: argparse.ArgumentParser, rounds: int) -> None:
     """Add ``--rounds`` and ``--json`` to the command of a benchmark."""
     parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds per number (default {rounds})")

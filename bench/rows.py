@@ -7,6 +7,7 @@ from typing import Any
 
 Row = dict[str, Any]
 CHAT_KEY = ("roomId", "timestampSk")
+TEXT = "message number {}, about as long as people write in a chat"
 
 
 def chat_row(room: str, number: int, micros: int, *, user: int, message_id: str = "", shards: int = 8) -> Row:
@@ -20,7 +21,7 @@ def chat_row(room: str, number: int, micros: int, *, user: int, message_id: str 
         "timestampSk": keys.timestamp_sk(stamp, message_id, keys.sender_tag(f"user-{user}")),
         "userId": f"user-{user}",
         "username": f"User {user}",
-        "message": f"message number {number}, about as long as people write in a chat",
+        "message": TEXT.format(number),
         "messageType": "TEXT",
         "messageId": message_id,
         "timestamp": stamp,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import pika
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -53,6 +54,13 @@ async def running() -> AsyncIterator[Endpoints]:
         await services.stop()
 
 
+def broker_parameters(url: str, username: str, password: str) -> pika.URLParameters:
+    """The address of a broker with credentials, as pika connects to it."""
+    found = pika.URLParameters(url)
+    found.credentials = pika.PlainCredentials(username, password)
+    return found
+
+
 @dataclass(frozen=True)
 class Database:
     """A dynalite and a Redis, by their ports; both are empty."""
@@ -69,6 +77,15 @@ class Database:
         """boto3's client of DynamoDB for it."""
         config = Config(retries={"total_max_attempts": 1}, read_timeout=60, max_pool_connections=8)
         return boto3.client("dynamodb", endpoint_url=self.url, config=config)
+
+
+def redis_cache(port: int) -> Any:
+    """Headrace's cache in a Redis. A long timeout: other work on this machine must not turn a hit into a miss."""
+    from headrace.runtime.settings import CacheSettings
+    from headrace.storage.redis import RedisCache, connect
+
+    settings = CacheSettings(cache_endpoint=f"127.0.0.1:{port}")
+    return RedisCache(lambda: connect(settings, 5.0))
 
 
 def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = None) -> str:

@@ -19,7 +19,7 @@ from bench.analytics.world import empty_cache
 from bench.requests import answer_of, http_event
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.rows import fill
-from bench.services import create_table, database
+from bench.services import create_table, database, redis_cache
 from loadtest.ads.clicks import click_of
 
 MINUTE_START = int(time.time() // 60 - 60) * 60_000_000
@@ -94,7 +94,7 @@ def top_ads(count: int, cache_port: int, queries: list[dict[str, Any]]) -> Ask:
     from headrace.streams.ads.routes import AdsServices, top
     from headrace.streams.ads.stream import ADS
 
-    clock, cache = SystemClock(), _cache(cache_port)
+    clock, cache = SystemClock(), redis_cache(cache_port)
     scanner = Scanner(watched_reader(queries), "AdClicks", clock, PARALLEL)
     unused: Any = None  # by this route
 
@@ -123,7 +123,7 @@ def rides_per_hour(count: int, cache_port: int, queries: list[dict[str, Any]]) -
     clock = SystemClock()
     resorts = DynamoResorts(lean("dynamodb"), "Resorts")
     resorts.add_season(RESORT, SEASON, "Mission Ridge")
-    counts = RedisDayCounts(_cache(cache_port))
+    counts = RedisDayCounts(redis_cache(cache_port))
     days = ResortDays(
         watched_reader(queries), "LiftRides", resorts, counts, clock, parallel=Parallel(PARALLEL, "resort-days")
     )
@@ -139,14 +139,6 @@ def rides_per_hour(count: int, cache_port: int, queries: list[dict[str, Any]]) -
     if sum(each["rides"] for each in ask()["hours"]) != count:
         raise SystemExit("rides are missing in the answer")
     return ask
-
-
-def _cache(port: int) -> Any:
-    from headrace.runtime.settings import CacheSettings
-    from headrace.storage.redis import RedisCache, connect
-
-    settings = CacheSettings(cache_endpoint=f"127.0.0.1:{port}")
-    return RedisCache(lambda: connect(settings, 5.0))
 
 
 def bare(database: Any, queries: list[dict[str, Any]]) -> Callable[[], None]:

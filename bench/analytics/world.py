@@ -14,6 +14,7 @@ from botocore.config import Config
 
 from bench.requests import answer_of, http_event
 from bench.rows import CHAT_KEY, Row, chat_row
+from bench.services import redis_cache
 
 TABLE, SHARDS, SETTLE = "ChatMessages", 8, 10
 ROOMS, USERS = 20, 17_000
@@ -45,16 +46,11 @@ class Environment:
         from headrace.analytics.windows import Analytics, window
         from headrace.api.router import Api, Route, http_handler
         from headrace.core.times import SystemClock
-        from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
-        from headrace.storage.redis import RedisCache, connect
         from headrace.streams.chat.stream import CHAT
 
-        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{cache_port}")
-        # A long timeout: other work on this machine must not turn a hit into a miss.
-        cache = RedisCache(lambda: connect(settings, 5.0))
-        reader = DynamoColumns(columns_client(SHARDS))
-        self.analytics = Analytics(CHAT, Scanner(reader, TABLE, clock, SHARDS), cache, clock, SETTLE)
+        scanner = Scanner(DynamoColumns(columns_client(SHARDS)), TABLE, clock, SHARDS)
+        self.analytics = Analytics(CHAT, scanner, redis_cache(cache_port), clock, SETTLE)
         routes = {"GET /analytics/window": Route(window, query=filtered(TopQuery, CHAT))}
         self.router = http_handler(Api(routes, lambda: self.analytics, SystemClock()))
 

@@ -19,7 +19,7 @@ from typing import Any
 from bench.history.rooms import TABLE, RoomAccesses, fill_rooms
 from bench.requests import http_event
 from bench.rounds import Series, command, figure, head, ratio, row
-from bench.services import Database, database
+from bench.services import Database, database, redis_cache
 
 SIZES = [1_000, 200_000]
 PAGE = 20
@@ -49,16 +49,11 @@ class Pages:
         from headrace.api.paging.newest_page_cache import NewestPageCache
         from headrace.core.times import SystemClock
         from headrace.runtime.aws import client as lean
-        from headrace.runtime.settings import CacheSettings
         from headrace.storage.dynamodb.readers import DynamoReader
-        from headrace.storage.redis import RedisCache, connect
         from headrace.streams.chat.messages.history import History
 
         self._database = found.client()
-        settings = CacheSettings(cache_endpoint=f"127.0.0.1:{found.cache_port}")
-        # A long timeout: other work on this machine must not turn a hit into a miss.
-        self._cache = RedisCache(lambda: connect(settings, 5.0))
-        self._newest = NewestPageCache(self._cache, SystemClock())
+        self._newest = NewestPageCache(redis_cache(found.cache_port), SystemClock())
         self._histories = {
             kind: History(
                 DynamoReader(lean("dynamodb")), CursorSigner(CURSOR_KEY), TABLE, SystemClock(), access, self._newest

@@ -16,7 +16,6 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import boto3
@@ -25,9 +24,8 @@ from botocore.credentials import Credentials
 
 from bench import ROOT
 from bench.live.run import Run
-from bench.rounds import Series, command, figure, head, ratio, row
-from loadtest.client.stage_process import SeparateStage, interruptible
-from loadtest.client.target import Target
+from bench.rounds import Series, command, figure, head, percentile, ratio, row
+from bench.stages import Stage, started
 from localstage.template.attributes import ACCOUNT
 
 STATE = ROOT / ".local" / "bench-live"
@@ -77,21 +75,17 @@ def cpu_per_post(post_all: Callable[[], None], connections: int, calls: int) -> 
     return statistics.median(spent)
 
 
-def connection_ids(stage: SeparateStage, room: str) -> list[str]:
+def connection_ids(stage: Stage, room: str) -> list[str]:
     """The ids of the connections in a room, from the stage's table."""
-    services = {row["name"].split()[0]: row["url"] for row in stage.status()["services"]}
     token = (STATE / "session-token").read_text()
-    url = services["DynamoDB"]
-    dynamodb = boto3.resource("dynamodb", endpoint_url=url, aws_session_token=token, **CREDENTIALS)
+    dynamodb = boto3.resource("dynamodb", endpoint_url=stage.url("DynamoDB"), aws_session_token=token, **CREDENTIALS)
     table = next(each for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable"))
     return [str(row["connectionId"]) for row in table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]]
 
 
-async def measure(
-    stage: SeparateStage, target: Target, rounds: int, seconds: float, rate: float, subscribers: int
-) -> list[Series]:
+async def measure(stage: Stage, rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
     """Send and push, then post; a message that is missing ends the benchmark."""
-    run = Run(target, subscribers)
+    run = Run(stage.target, subscribers)
     async with run.following():
         await run.send_messages(5, 2)  # without cold starts in the measurement
         await run.wait_for_all(60)
@@ -108,7 +102,7 @@ async def measure(
         pushed = run.counted("pushed") - pushed
         connections = await asyncio.to_thread(connection_ids, stage, run.room)
         frame = json.dumps({"type": "bench", "text": "x" * 300}).encode()
-        per_post = await asyncio.to_thread(posts, target.websocket_url, connections, frame, rounds)
+        per_post = await asyncio.to_thread(posts, stage.target.websocket_url, connections, frame, rounds)
         found = report(run, len(warm), took, pushed, per_post)
         if run.missing():
             raise SystemExit("messages are missing")
@@ -120,7 +114,7 @@ def report(run: Run, warm: int, took: float, pushed: int, per_post: list[list[fl
     usual, ours = map(statistics.median, per_post)
     against = ratio("CPU per post against boto3", per_post[1], per_post[0], "lower")
     latencies = run.latencies()
-    p50, p99 = (latencies[int(len(latencies) * part)] * 1000 if latencies else 0.0 for part in (0.5, 0.99))
+    p50, p99 = (percentile(latencies, part) * 1000 if latencies else 0.0 for part in (50, 99))
     subscribers, messages = len(run.subscribers), len(run.accepted) - warm
     print(f"{subscribers} subscribers, {messages} messages in {took:.0f} s; a tenth of them cut off halfway\n")
     head("", "", "aim")
@@ -141,8 +135,9 @@ def report(run: Run, warm: int, took: float, pushed: int, per_post: list[list[fl
 
 
 def main(rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
-    with interruptible(), closing(SeparateStage(STATE)) as stage:
-        return asyncio.run(measure(stage, stage.start(), rounds, seconds, rate, subscribers))
+    stage = Stage(STATE)
+    with started(stage):
+        return asyncio.run(measure(stage, rounds, seconds, rate, subscribers))
 
 
 if __name__ == "__main__":

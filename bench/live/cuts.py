@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from contextlib import closing
 from typing import Any
 
 from bench import ROOT
 from bench.live.run import Run
 from bench.rounds import Series, command, figure, head, row
+from bench.stages import Stage, started
 from headrace_client import Rooms
-from loadtest.client.stage_process import SeparateStage, interruptible
 from loadtest.client.target import Target
 
 STATE = ROOT / ".local" / "bench-live"
@@ -79,9 +78,10 @@ def report(run: Run, opened_at: float, missed: list[set[str]], fetched: int) -> 
 
 
 def main(rounds: int, seconds: float, rate: float, subscribers: int) -> list[Series]:
-    with interruptible(), closing(SeparateStage(STATE)) as stage:
-        target = stage.start()
-        return [each for _ in range(rounds) for each in asyncio.run(measure(target, seconds, rate, subscribers))]
+    stage = Stage(STATE)
+    with started(stage):
+        runs = (asyncio.run(measure(stage.target, seconds, rate, subscribers)) for _ in range(rounds))
+        return [each for run in runs for each in run]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Any
 
 import aiohttp
 
-from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
 
 CONNECT_SECONDS = 60.0
@@ -53,10 +52,6 @@ class Client:
         await self._socket.close()
         if self._reading is not None:
             await self._reading
-
-
-def clients(target: Target, tokens: Sequence[str]) -> list[Client]:
-    return [Client(target.websocket_url, token) for token in tokens]
 
 
 async def connect_all(session: aiohttp.ClientSession, found: Sequence[Client], room: str) -> float:

@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from bench.rows import TEXT
 from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
 
 CONNECTIONS = 8
 FRAME = 25
 ANSWER_SECONDS = 20.0
-TEXT = "message number {}, about as long as people write in a chat"
 
 Send = Callable[[int], Awaitable[None]]
 """Sends the event with a number and waits for its answer. An event that is not accepted ends the benchmark."""
