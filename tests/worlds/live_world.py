@@ -37,7 +37,7 @@ class Live:
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
-        self.audience.mark_subscribed(room)
+        self.audience.mark_changed(room)
 
     def store(self, *items: Item) -> None:
         assert self.hook.after_store(CHAT, items) == [None] * len(items)

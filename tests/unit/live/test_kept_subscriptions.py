@@ -116,7 +116,7 @@ class LiveRoom:
 
 @settings(max_examples=300, deadline=None)
 @given(STEPS)
-def test_who_follows_when_a_message_is_stored_gets_it_and_nobody_else(steps: list[tuple[str, str]]) -> None:
+def test_only_who_follows_when_a_message_is_stored_gets_it(steps: list[tuple[str, str]]) -> None:
     room = LiveRoom()
 
     for action, user in steps:

@@ -240,8 +240,8 @@ class SubscriberHints:
         self._sleep = sleep
         self._cooldown = Cooldown(monotonic)
 
-    def mark_subscribed(self, room_id: str) -> bool:
-        """Set a new "some" for a room after a subscription is stored; whether it is set."""
+    def mark_changed(self, room_id: str) -> bool:
+        """Set a new "some" for a room after its subscriptions have changed; whether it is set."""
         try:
             self._set_some(room_id)
         except CacheUnavailable as error:
@@ -254,7 +254,7 @@ class SubscriberHints:
 
         If it cannot be set, wait until push_live reads the subscriptions again.
         """
-        if not self.mark_subscribed(room_id):
+        if not self.mark_changed(room_id):
             self._sleep(KEPT_SECONDS)
 
     def _set_some(self, room_id: str) -> bytes:

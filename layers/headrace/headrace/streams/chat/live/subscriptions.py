@@ -103,7 +103,7 @@ def unsubscribe(services: Subscriptions, request: Request[None, None, RoomFrame]
     room_id = request.body.room_id
     services.connections.unsubscribe(room_id, [request.event["requestContext"]["connectionId"]])
     # Without waiting, also where the mark cannot be set: the user may read what is still pushed for a second.
-    services.hints.mark_subscribed(room_id)
+    services.hints.mark_changed(room_id)
     return {"type": "unsubscribed", "roomId": room_id}
 
 
@@ -135,7 +135,7 @@ def follow(services: Subscriptions, request: Request[None, None, Any], room_id: 
             services.hints.mark_unsubscribed(room_id)
             raise
         if _since(scope) == _since(before):
-            services.hints.mark_subscribed(room_id)
+            services.hints.mark_changed(room_id)
             return scope
 
 
