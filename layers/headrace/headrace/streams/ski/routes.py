@@ -33,11 +33,15 @@ class ResortPath(Params):
     resort: ResortID
 
 
-class ResortDayPath(ResortPath):
-    """A resort's day."""
+class DayPath(Params):
+    """A day, at any resort."""
 
     season: SeasonID
     day: DayID
+
+
+class ResortDayPath(DayPath, ResortPath):
+    """A resort's day."""
 
     @property
     def resort_day(self) -> ResortDay:
@@ -49,13 +53,6 @@ class LiftDayPath(ResortDayPath):
     """A lift's day at a resort."""
 
     lift: LiftID
-
-
-class DayPath(Params):
-    """A day, at any resort."""
-
-    season: SeasonID
-    day: DayID
 
 
 class SeasonBody(Params):

@@ -17,13 +17,12 @@ from headrace.core.fields import accepts
 from headrace.storage.ports import RangeQuery
 from headrace.streams.ski import answers
 from headrace.streams.ski.resorts import unknown_season
-from headrace.streams.ski.routes import ResortDayPath, SkiServices, resorts_of
+from headrace.streams.ski.routes import DayPath, ResortDayPath, SkiServices, resorts_of
 from headrace.streams.ski.stream import (
     RESORTS,
     SEASONS,
     SKI,
     VERTICAL_PER_LIFT,
-    DayID,
     ResortNumber,
     Ride,
     SeasonID,
@@ -39,12 +38,6 @@ PAGE = 10_000
 """Rides in one read; DynamoDB ends a page at 1 MB."""
 
 
-class SkierResortDayPath(ResortDayPath):
-    """A skier's day at a resort."""
-
-    skier: SkierID
-
-
 class SkierPath(Params):
     """A skier."""
 
@@ -57,10 +50,12 @@ class SkierSeasonPath(SkierPath):
     season: SeasonID
 
 
-class SkierDayPath(SkierSeasonPath):
+class SkierDayPath(DayPath, SkierPath):
     """A skier's day, at any resort."""
 
-    day: DayID
+
+class SkierResortDayPath(SkierPath, ResortDayPath):
+    """A skier's day at a resort."""
 
 
 def _split(value: object) -> list[str]:
