@@ -16,6 +16,7 @@ from headrace.analytics.windows import Analytics
 from headrace.api.params import read
 from headrace.core import keys, times
 from headrace.core.stream import Shards, Stream
+from headrace.storage.ports import Columns, Query
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryColumns
@@ -23,6 +24,8 @@ from tests.worlds.functions import routes_of
 
 SETTLE = 10
 START = "2025-11-21T10:00:00.000000Z"
+NOW = times.micros_of(START)
+HOUR_QUERY = {"from": times.iso(NOW - times.HOUR), "to": times.iso(NOW)}
 TAG = keys.sender_tag("producer")
 Row = dict[str, Any]
 
@@ -140,6 +143,42 @@ class SlotWorld:
                 self.actions.pop(0)()
             finally:
                 self.busy = False
+
+
+def world_with(*ats: int) -> SlotWorld:
+    """A world with events at these times, whose cache is older than the settling time."""
+    world = SlotWorld(shards=2)
+    total(world, HOUR_QUERY)
+    world.clock.advance(SETTLE + 2)
+    for number, at in enumerate(ats):
+        world.put(world.row(at, user=f"u{number}", message_id=f"m{number}"))
+    world.clock.advance(SETTLE + 3)
+    return world
+
+
+def total(world: SlotWorld, query: dict[str, str] = HOUR_QUERY, reader: Any = None) -> int:
+    """The number of messages in a window, as a new environment answers or ``reader``."""
+    return cast(int, world.query(reader or world.reader(), "window", query)["totalMessages"])
+
+
+def reads(world: SlotWorld, call: Callable[[], object]) -> int:
+    """The number of pages that were read for an answer."""
+    before = world.columns.reads
+    call()
+    return world.columns.reads - before
+
+
+def watched(world: SlotWorld) -> list[Query]:
+    """The queries that are sent from now on, once for each page."""
+    found: list[Query] = []
+    read = world.columns.read
+
+    def keep(query: Query) -> Columns:
+        found.append(query)
+        return read(query)
+
+    world.columns.read = keep  # type: ignore[method-assign]
+    return found
 
 
 def answer(reader: Analytics, kind: str, request: WindowRequest, deadline: float) -> dict[str, Any]:
