@@ -12,7 +12,6 @@ from typing import Protocol
 from localstage.core.model import Function
 from localstage.core.process import WorkerProcess
 from localstage.functions import payloads, runtime_api
-from localstage.functions.alarm import Alarm
 from localstage.functions.event import Event
 from localstage.functions.logs import FunctionLog, PeakMemory
 from localstage.functions.settings import PoolSettings, command, variables
@@ -97,8 +96,6 @@ class Environment:
         self._server: asyncio.Server | None = None
         self._process: WorkerProcess | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._deadline = Alarm(self._loop, self._timed_out)
-        self._rest = Alarm(self._loop, self._freeze)
         self._ending: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
@@ -142,10 +139,10 @@ class Environment:
         limit = self.function.timeout
         if self.second_start and self._first:
             limit = max(limit - self._init_seconds, 0.0)
-        self._rest.clear()
+        self._cancel_timer()
         event.began, event.cold = now, self._first
         self.event, self.state = event, State.BUSY
-        self._deadline.set(limit)
+        self._timer = self._loop.call_later(limit, self._timed_out)
         self._log.started(event.request_id)
         connection, self._waiting = self._waiting, None
         if connection is not None:
@@ -156,9 +153,10 @@ class Environment:
 
     def rest(self) -> None:
         """Freeze the process and its children unless an event arrives at once; only when IDLE."""
-        self._rest.set(_FREEZE_AFTER)
+        self._timer = self._loop.call_later(_FREEZE_AFTER, self._freeze)
 
     def _freeze(self) -> None:
+        self._timer = None
         self.frozen = True
         self._signal(signal.SIGSTOP)
 
@@ -179,8 +177,6 @@ class Environment:
         self.frozen = False
         self._waiting = None
         self._cancel_timer()
-        self._deadline.clear()
-        self._rest.clear()
         if self._server is not None:
             self._server.close()
 
@@ -283,7 +279,7 @@ class Environment:
         self._owner.gone(self)
 
     def _done(self, event: Event, payload: bytes, error: str | None, note: str = "") -> None:
-        self._deadline.clear()
+        self._cancel_timer()
         self.event = None
         event.seconds = time.monotonic() - event.began
         init = self._init_seconds if self._first else None
