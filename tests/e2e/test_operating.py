@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -61,14 +62,16 @@ def test_a_stage_that_does_not_answer_fails(platform: RunningStage) -> None:
 
 def test_the_way_of_a_message_is_in_the_logs(platform: RunningStage) -> None:
     alice, room = Client(platform), unique("room")
-    socket = alice.connect()
-    socket.request({"action": "sendMessage", **message(room)})
-    assert socket.request({"action": "subscribe", "roomId": room})["type"] == "subscribed"
+    sender, follower = alice.connect(), alice.connect()
+    sender.request({"action": "sendMessage", **message(room)})
     alice.wait_for(room, 1)
+    follower.send(json.dumps({"action": "subscribe", "roomId": room}))
+    while follower.receive()["type"] != "subscribed":
+        pass
     sent = message(room)
-    ack = socket.request({"action": "sendMessage", **sent})
-    alice.wait_for(room, 2)
-    socket.receive()
+    ack = sender.request({"action": "sendMessage", **sent})
+    while sent["messageId"] not in str(follower.receive()):
+        pass
 
     by_request, by_event = (
         ops(platform, "trace", "--", ack["correlationId"]),
