@@ -5,7 +5,7 @@ from headrace.bootstrap.api import frame_api
 from headrace.bootstrap.chat import subscriptions
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.streams.chat.live.checks import Checked, CheckFrame, Resumed, check, resume
+from headrace.streams.chat.live.checks import Checked, CheckFrame, Resumed, ResumeFrame, check, resume
 from headrace.streams.chat.live.subscriptions import (
     FramePage,
     HistoryPage,
@@ -20,7 +20,7 @@ from headrace.streams.chat.live.subscriptions import (
 ROUTES = {
     "subscribe": Route(subscribe, scopes=(CHAT_READ,), body=RoomFrame, answer=Subscribed),
     "check": Route(check, scopes=(CHAT_READ,), body=CheckFrame, answer=Checked),
-    "resume": Route(resume, scopes=(CHAT_READ,), body=CheckFrame, answer=Resumed),
+    "resume": Route(resume, scopes=(CHAT_READ,), body=ResumeFrame, answer=Resumed),
     "unsubscribe": Route(unsubscribe, scopes=(CHAT_READ,), body=RoomFrame, answer=Unsubscribed),
     "history": Route(
         history,

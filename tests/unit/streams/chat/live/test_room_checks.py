@@ -98,6 +98,31 @@ def test_a_check_follows_no_room_that_does_not_exist(stage: Stage) -> None:
     assert stage.listening("kitchen") == [Subscription("c-1", "alice")]
 
 
+def test_a_check_can_ask_without_subscribing(stage: Stage) -> None:
+    stage.world.ok("bob", "PUT", "kitchen", OPEN)
+    stage.request("subscribe", roomId="hall")
+    rooms = dict.fromkeys(
+        ("kitchen", "hall"), stage.request("subscribe", connection="c-2", roomId="kitchen")["position"]
+    )
+    stage.request("unsubscribe", connection="c-2", roomId="kitchen")
+    stage.store_message("kitchen", "new")
+
+    found = stage.request("check", rooms=rooms, subscribe=False)["rooms"]
+
+    assert [found[room]["hasNew"] for room in rooms] == [True, False]
+    assert stage.listening("kitchen") == []
+    assert stage.listening("hall") == [Subscription("c-1", "alice")]
+
+
+def test_p12_a_check_that_only_asks_says_nothing_of_a_room_that_the_caller_has_left(stage: Stage) -> None:
+    stage.world.ok("alice", "PUT", "den", GROUP)
+    stage.world.ok("alice", "DELETE", "den/members/alice")
+
+    answer = stage.request("check", rooms={"den": position(CLOCK.now())}, subscribe=False)["rooms"]["den"]
+
+    assert answer["error"]["code"] == "forbidden"
+
+
 def test_each_room_of_a_check_counts_as_a_read(stage: Stage) -> None:
     """The router counts the frame, so the first room is paid for."""
     stage.frames = stage.environment(stage.world.access, RateLimiter(RateSettings(request_rate=2), None, lambda: 1000))

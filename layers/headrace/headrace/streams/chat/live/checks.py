@@ -27,7 +27,7 @@ from headrace.live.routes import followed_rooms
 from headrace.runtime.observability import report
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.live.frames import Answer
-from headrace.streams.chat.live.subscriptions import Subscriptions, follow
+from headrace.streams.chat.live.subscriptions import Subscriptions, follow, readable
 from headrace.streams.chat.messages.history import History, checked_position
 from headrace.streams.chat.messages.positions import (
     LATE_INDEX,
@@ -57,7 +57,7 @@ TaggedPosition = Annotated[
 ]
 
 
-class CheckFrame(Params):
+class ResumeFrame(Params):
     """Rooms that the connection follows, each with the position up to which the client has all messages."""
 
     unknown = "is not a field of this action"
@@ -67,6 +67,12 @@ class CheckFrame(Params):
         max_length=ROOMS_PER_FRAME,
         description=f"1 to {ROOMS_PER_FRAME} room ids, each with {POSITION_FORM}",
     )
+
+
+class CheckFrame(ResumeFrame):
+    """Rooms to ask for."""
+
+    subscribe: bool = Field(default=True, description="false: only ask, and subscribe to none of the rooms")
 
 
 class RoomCheck(TypedDict):
@@ -122,9 +128,10 @@ def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> 
     """Ask for up to 20 rooms at once whether something is new, and subscribe to those whose subscription has ended.
 
     Each room counts as a read. A room that does not exist is followed by the first check after its creation.
-    Send it every few minutes: it also keeps an idle connection open.
+    With ``"subscribe": false``, the subscriptions stay as they are. Send it every few minutes: it also keeps an idle
+    connection open.
     """
-    asked = _Rooms.follow(services, request, missing_too=False)
+    asked = _Rooms.open(services, request, missing_too=False, subscribes=request.body.subscribe)
 
     def check_one(room_id: str) -> RoomCheck:
         since = asked.since[room_id]
@@ -136,12 +143,12 @@ def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> 
     return {"type": "checked", **asked.answer(request, check_one)}
 
 
-def resume(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
+def resume(services: Subscriptions, request: Request[None, None, ResumeFrame]) -> dict[str, Any]:
     """Subscribe to up to 20 rooms at once, and get what was stored in them since a position.
 
     Send it after you connected again, when a frame is missing, and every few minutes. Each room counts as a read.
     """
-    asked, left = _Rooms.follow(services, request, missing_too=True), MISSED_BYTES
+    asked, left = _Rooms.open(services, request, missing_too=True, subscribes=True), MISSED_BYTES
 
     def resume_one(room_id: str) -> dict[str, Any]:
         nonlocal left
@@ -172,18 +179,26 @@ class _Rooms:
     since: Mapping[str, Since]
 
     @classmethod
-    def follow(cls, services: Subscriptions, request: Request[None, None, CheckFrame], *, missing_too: bool) -> _Rooms:
-        """Subscribe to the rooms that the connection is not subscribed to; to missing rooms only if it is asked for."""
-        caller, positions = request.caller, request.body.rooms
-        followed = followed_rooms(services.connections, request.event["requestContext"]["connectionId"])
+    def open(
+        cls, services: Subscriptions, request: Request[None, None, Any], *, missing_too: bool, subscribes: bool
+    ) -> _Rooms:
+        """Look up the rooms. It ``subscribes`` to those that the connection does not follow, if they exist.
 
-        def follow_one(room_id: str) -> ReadScope:
+        With ``missing_too``, it also subscribes to rooms that do not exist.
+        """
+        caller, positions = request.caller, dict[str, Position](request.body.rooms)
+        connection_id = request.event["requestContext"]["connectionId"]
+        followed = followed_rooms(services.connections, connection_id) if subscribes else set[str]()
+
+        def open_one(room_id: str) -> ReadScope:
+            if not subscribes:
+                return readable(services, caller, room_id)
             if room_id not in followed and (missing_too or services.access.exists(room_id)):
                 return follow(services, request, room_id)
             return services.access.read_scope(caller, room_id)
 
         errors = _beyond_limit(services, request)
-        scopes = _by_room([room_id for room_id in positions if room_id not in errors], errors, follow_one)
+        scopes = _by_room([room_id for room_id in positions if room_id not in errors], errors, open_one)
         known = {room_id: positions[room_id] for room_id, scope in scopes.items() if scope.exists or missing_too}
         return cls(positions, scopes, errors, dict.fromkeys(scopes, Since("")) | _since(services, known))
 
@@ -201,7 +216,7 @@ class _Rooms:
         return {"rooms": Encoded(encode_object(rooms)), "tokenExpiresAt": responses.expiry(request.caller.expires_at)}
 
 
-def _beyond_limit(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, RoomError]:
+def _beyond_limit(services: Subscriptions, request: Request[None, None, Any]) -> dict[str, RoomError]:
     """The errors of the rooms for which the caller's limit of reads leaves nothing. The router has counted one."""
     rooms = list(request.body.rooms)
     if services.limiter is None:

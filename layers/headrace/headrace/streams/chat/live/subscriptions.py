@@ -122,14 +122,14 @@ def follow(services: Subscriptions, request: Request[None, None, Any], room_id: 
     """
     caller, context = request.caller, request.event["requestContext"]
     connection_id, connected_at = context["connectionId"], int(context["connectedAt"]) // 1000
-    scope = _readable(services, caller, room_id)
+    scope = readable(services, caller, room_id)
     if services.shares is None or not services.shares.is_small(caller, room_id, connection_id):
         check_subscribe(services.connections, caller, room_id, connection_id)
     while True:
         services.connections.subscribe(room_id, connection_id, caller, connected_at, _since(scope))
         before = scope
         try:
-            scope = _readable(services, caller, room_id)
+            scope = readable(services, caller, room_id)
         except Forbidden:
             services.connections.unsubscribe(room_id, [connection_id])
             services.hints.mark_unsubscribed(room_id)
@@ -139,8 +139,8 @@ def follow(services: Subscriptions, request: Request[None, None, Any], room_id: 
             return scope
 
 
-def _readable(services: Subscriptions, caller: Caller, room_id: str) -> ReadScope:
-    """What the caller may read in a room, which includes new messages."""
+def readable(services: Subscriptions, caller: Caller, room_id: str) -> ReadScope:
+    """What the caller may read in a room, which includes new messages. Raises Forbidden, StoreUnavailable."""
     scope = services.access.read_scope(caller, room_id)
     if not scope.is_open:
         allowed = "a room that you are a member of"
