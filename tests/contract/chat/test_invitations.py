@@ -14,7 +14,7 @@ from headrace.runtime.aws import client
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, Invitations
-from headrace.streams.chat.rooms.memberships import Change, membership_event
+from headrace.streams.chat.rooms.memberships import JOIN_TIME, Change, membership_event
 from tests.contract.chat.conftest import MEMBERSHIPS
 from tests.fakes.chat import MemoryInvitations
 
@@ -30,8 +30,8 @@ def invitations(request: pytest.FixtureRequest) -> Invitations:
     return DynamoInvitations(client("dynamodb"), MEMBERSHIPS)
 
 
-def invitation(room_id: str = "kitchen", inviter: str = "alice", user_id: str = "bob") -> Invitation:
-    return Invitation(user_id, room_id, inviter, AT, "member")
+def invitation(room_id: str = "kitchen", inviter: str = "alice", user_id: str = "bob", *, at: str = AT) -> Invitation:
+    return Invitation(user_id, room_id, inviter, at, "member")
 
 
 def test_an_invitation_is_open_until_it_is_removed(invitations: Invitations) -> None:
@@ -120,6 +120,32 @@ def test_open_invitations_of_one_inviter_are_bounded_and_closed_ones_do_not_coun
     assert invitations.get("bob", "another") == invitation("another")
 
 
+def test_requests_at_the_same_time_make_a_bounded_number_of_invitations_together(
+    tables: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them is counted before any of them has written its invitation."""
+    invitations = DynamoInvitations(client("dynamodb"), MEMBERSHIPS)
+    write, waiting, refused = invitations._table.update, list(range(OPEN_LIMIT + 10)), []
+
+    def invite_next() -> None:
+        number = waiting.pop()
+        try:
+            invitations.add(invitation(f"room-{number}", at=iso(1_763_719_258_000_000 + number)))
+        except Conflict:
+            refused.append(number)
+
+    def write_last(key: Any, change: str, *given: Any, **named: Any) -> Any:
+        while "invitedBy" in change and waiting:
+            invite_next()
+        return write(key, change, *given, **named)
+
+    monkeypatch.setattr(invitations._table, "update", write_last)
+    invite_next()
+
+    assert len(invitations.page("bob", None, 99)[0]) == OPEN_LIMIT
+    assert len(refused) == 10
+
+
 def test_an_interrupted_removal_does_not_count_for_ever(invitations: Invitations) -> None:
     for number in range(OPEN_LIMIT):
         invitations.add(invitation(f"room-{number}"))
@@ -128,10 +154,11 @@ def test_an_interrupted_removal_does_not_count_for_ever(invitations: Invitations
         invitations._table.call(invitations._table.client.delete_item, TableName=MEMBERSHIPS, Key=key)
     else:
         invitations.remove(invitation("room-3"))
+    another = invitation("another", at=iso(1_763_719_258_000_001 + JOIN_TIME))
 
-    invitations.add(invitation("another"))
+    invitations.add(another)
 
-    assert invitations.get("bob", "another") == invitation("another")
+    assert invitations.get("bob", "another") == another
 
 
 def test_rooms_to_which_one_user_adds_another_are_bounded_also_at_the_same_time(invitations: Invitations) -> None:

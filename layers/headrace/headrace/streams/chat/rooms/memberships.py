@@ -26,7 +26,7 @@ LEAVES_LIMIT = 2000
 """Entries that each set may have. An entry has 27 characters of time and up to 64 of id, so two full sets have 276,000
 bytes of the 400 KB that an item may have. When a set is full, the oldest closed interval makes room."""
 JOIN_TIME = 5 * MINUTE
-"""Microseconds in which a counted join happens, if its request was not interrupted: no function runs as long."""
+"""Microseconds in which a counted join or invitation is written, if at all: no function runs as long."""
 READ_LIMIT = 10_000
 """Memberships of a user that are read to find the newest ones."""
 
@@ -161,13 +161,18 @@ def membership_event(timestamp: str, event_id: str) -> str:
     return f"{timestamp}#{event_id}"
 
 
+def counted_room(event: str) -> str:
+    """The room of a counted join or invitation, which is ``time#roomId``."""
+    return event[TIME_LENGTH + 1 :]
+
+
 def ended_joins(memberships: Memberships, user_id: str, by: str, join: str, now: int, counted: set[str]) -> set[str]:
     """Those of the ``counted`` joins, by which ``by`` adds a user, that count no more when ``join`` is added.
 
     Of each room one counts, until the user has opened or left it. Without a later event in its membership, a join may
     still follow within ``JOIN_TIME``, and counts.
     """
-    newest = {each[TIME_LENGTH + 1 :]: each for each in sorted({*counted, join})}
+    newest = {counted_room(each): each for each in sorted({*counted, join})}
     for row in memberships.get_many([(user_id, room_id) for room_id in newest]).values():
         at = newest[row.room_id][:TIME_LENGTH]
         is_past = row.last_event >= at or micros_of(at) < now - JOIN_TIME

@@ -1,9 +1,8 @@
 """Invitations to rooms, and whose invitations a user blocks.
 
 An invitation is a row of the Memberships table beside the user's memberships, so that no number of invitations slows
-down or crowds out the user's own rooms. A second row per user and inviter holds the rooms of their open invitations,
-the joins into rooms that the user has not opened, and whether the user blocks the inviter. One conditional write to it
-bounds and refuses.
+down or crowds out the user's own rooms. A second row per user and inviter holds their open invitations, the joins into
+rooms that the user has not opened, and whether the user blocks the inviter. Conditional writes to it bound and refuse.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from headrace.core.items import Item, to_wire
+from headrace.core.times import iso, micros_of
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.rooms.dynamodb.rooms import FITS
@@ -22,7 +22,7 @@ from headrace.streams.chat.rooms.invitations import (
     invitation_body,
     too_many,
 )
-from headrace.streams.chat.rooms.memberships import Pair, Role
+from headrace.streams.chat.rooms.memberships import JOIN_TIME, Pair, Role, counted_room, membership_event
 
 _INVITED = "#invited#"
 _INVITERS = "#inviters#"
@@ -42,12 +42,16 @@ class DynamoInvitations:
 
     def add(self, invitation: Invitation) -> None:
         user_id, inviter = invitation.user_id, invitation.invited_by
+        oldest = iso(micros_of(invitation.invited_at) - JOIN_TIME)
 
         def ended(counted: set[str]) -> set[str]:
-            invited = map(_invitation, self._table.get_many([_key(user_id, room_id) for room_id in counted]))
-            return counted - {each.room_id for each in invited if each.invited_by == inviter}
+            """What counts no more. Of each room the newest counts, while it is open or may still be written."""
+            newest = {counted_room(each): each for each in sorted({*counted, _counted(invitation)})}
+            found = map(_invitation, self._table.get_many([_key(user_id, room_id) for room_id in newest]))
+            is_open = {newest[each.room_id] for each in found if each.invited_by == inviter}
+            return counted - is_open - {each for each in newest.values() if each >= oldest}
 
-        is_counted = self._count(user_id, inviter, "rooms", invitation.room_id, OPEN_LIMIT, ended)
+        is_counted = self._count(user_id, inviter, "invited", _counted(invitation), OPEN_LIMIT, ended)
         if is_counted:
             # What accepting has marked stays: a removal has to know of a join that may still follow.
             self._table.update(
@@ -85,21 +89,20 @@ class DynamoInvitations:
         )
 
     def accept(self, invitation: Invitation) -> bool:
-        key, values = _key(invitation.user_id, invitation.room_id), {**_values(invitation), ":true": True}
-        return self._table.update_if(_SAME, key, "SET accepted = :true", values)
+        key = _key(invitation.user_id, invitation.room_id)
+        return self._table.update_if(_SAME, key, "SET accepted = :true", {**_values(invitation), ":true": True})
 
     def withdraw(self, invitation: Invitation) -> bool:
-        key = _key(invitation.user_id, invitation.room_id)
-        is_gone = self._table.delete_if("attribute_not_exists(accepted)", key)
+        is_gone = self._table.delete_if("attribute_not_exists(accepted)", _key(invitation.user_id, invitation.room_id))
         if is_gone:
-            self._uncount(invitation.user_id, invitation.invited_by, {invitation.room_id})
+            self._uncount(invitation.user_id, invitation.invited_by, {_counted(invitation)})
         return is_gone
 
     def remove(self, invitation: Invitation) -> None:
         if self._table.delete_if(_SAME, _key(invitation.user_id, invitation.room_id), _values(invitation)):
-            self._uncount(invitation.user_id, invitation.invited_by, {invitation.room_id})
+            self._uncount(invitation.user_id, invitation.invited_by, {_counted(invitation)})
 
-    def _uncount(self, user_id: str, inviter: str, gone: set[str], name: str = "rooms") -> None:
+    def _uncount(self, user_id: str, inviter: str, gone: set[str], name: str = "invited") -> None:
         if gone:
             key, names = _inviter_key(user_id, inviter), {"ExpressionAttributeNames": {"#set": name}}
             self._table.update_if("attribute_exists(#set)", key, "DELETE #set :gone", {":gone": gone}, **names)
@@ -133,11 +136,11 @@ class DynamoInvitations:
             {":at": at},
             ReturnValues="ALL_NEW",
         )
-        rooms = set(row.get("rooms", ()))
-        for room_id in rooms:
+        counted = set(row.get("invited", ()))
+        for room_id in set(map(counted_room, counted)):
             self._table.delete_if("invitedBy = :by", _key(user_id, room_id), {":by": other_id})
         # Last, so that repeating an interrupted request completes it.
-        self._uncount(user_id, other_id, rooms)
+        self._uncount(user_id, other_id, counted)
         return str(row["blockedAt"])
 
     def unblock(self, user_id: str, other_id: str) -> None:
@@ -167,6 +170,11 @@ def _id(row: Item) -> str:
 def _user(row: Item) -> str:
     """The invited user of a row."""
     return str(row["userId"].removeprefix(_INVITED))
+
+
+def _counted(invitation: Invitation) -> str:
+    """An invitation in the set of those that count."""
+    return membership_event(invitation.invited_at, invitation.room_id)
 
 
 def _values(invitation: Invitation) -> Item:
