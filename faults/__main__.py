@@ -10,8 +10,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from faults.harness.harness import Harness
+from faults.harness.harness import FOLDER, PICTURES, Harness
 from faults.harness.ledger import Row
+from faults.harness.stage_template import ROOT
 from faults.scenarios import SCENARIOS
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import interruptible
@@ -51,6 +52,7 @@ def run(names: Sequence[str]) -> int:
     finally:
         if rows:
             print(total(rows, len(names), time.monotonic() - began))
+            print(f"timelines: {(FOLDER / PICTURES).relative_to(ROOT)}")
     return 0 if rows and all(row.good for row in rows) else 1
 
 

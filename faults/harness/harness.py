@@ -18,6 +18,7 @@ from faults.harness.operator import Operator
 from faults.harness.services import ProxiedServices
 from faults.harness.stage_template import ROOT, write_template
 from faults.harness.stream_load import StreamLoad
+from faults.harness.timeline import Timeline
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import walk_all
 from loadtest.checker.verdict import Verdict
@@ -26,6 +27,8 @@ from loadtest.client.target import Target
 from localstage.core.errors import AlreadyRunning
 
 FOLDER = ROOT / ".local" / "faults"
+PICTURES = "pictures"
+"""The folder in a harness's folder that has the timelines, as ``SCENARIO.svg``."""
 PATIENCE = 150.0
 """Seconds that a scenario may take to drain. The retry lane pauses for 2 + 8 + 32 + 128 s before the fifth attempt."""
 CHAT = "chat"
@@ -124,6 +127,7 @@ class Harness:
         try:
             yield run
         finally:
+            run.timeline.stop()
             self.heal()
 
 
@@ -140,6 +144,8 @@ class ScenarioRun:
 
     def __post_init__(self) -> None:
         self._retried = self.harness.services.retried.events
+        lanes = Lanes(self.harness.services, working=lambda: 0)
+        self.timeline = Timeline(lanes, lambda: self.load.accepted, self.harness.folder / "stage" / "logs")
 
     def load_through(self, outage: AbstractContextManager[object], seconds: float) -> None:
         """Start the load, and let it run before, during and after ``outage``, which lasts ``seconds``."""
@@ -180,6 +186,7 @@ class ScenarioRun:
         self.load.stop()
         self.problems += self.load.problems
         left = self.harness.lanes.drain(patience)
+        self.timeline.stop()
         self.harness.heal()
         row: Row = self.load.row(
             self.name,
@@ -188,4 +195,6 @@ class ScenarioRun:
             note=note if isinstance(note, str) else note(),
             problems=self.problems,
         )
+        path = self.harness.folder / PICTURES / f"{self.name}.svg"
+        self.timeline.draw(row, self.harness.services.outages, path)
         return replace(row, seconds=time.monotonic() - self.began)

@@ -12,6 +12,7 @@ from typing import Any
 import boto3
 import pika
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
 from pika.exceptions import AMQPError, ChannelClosedByBroker
 
 from faults.harness.services import ProxiedServices
@@ -79,6 +80,21 @@ class Lanes:
         persist = sum(self._depth(queue) or 0 for queue in QUEUES)
         parking = self._depth(PARKING_QUEUE) or 0
         return Depths(persist, parking, self._count(self.retry_url), self._count(self.dead_url), self._working())
+
+    def waiting(self) -> tuple[int | None, int | None, int | None]:
+        """Records in the persist queues, the RetryQueue and the dead lane; None for a service that does not answer."""
+
+        def answered(depth: Callable[[], int]) -> int | None:
+            try:
+                return depth()
+            except (AMQPError, BotoCoreError, ClientError, OSError):
+                return None
+
+        return (
+            answered(lambda: sum(self._depth(queue) or 0 for queue in QUEUES)),
+            answered(lambda: self._count(self.retry_url)),
+            answered(lambda: self._count(self.dead_url)),
+        )
 
     def drain(self, patience: float, done: Callable[[Depths], bool] = lambda depths: not depths.moving) -> Depths:
         """Wait until ``done``, at most ``patience`` seconds; returns the last depths."""

@@ -6,17 +6,40 @@ An exception in a block ends the whole run, so a killed service is restarted onl
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
-from faults.harness.services import ProxiedServices, rabbitmqctl
+from faults.harness.services import Outage, ProxiedServices, rabbitmqctl
 from faults.proxies.http_proxy import Fault
 from faults.proxies.proxy_faults import LosesConfirms, down, refuse
 
 LOWEST_WATERMARK, USUAL_WATERMARK = "0.00001", "0.4"
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-@contextmanager
+
+def outage(
+    breaks: Callable[Concatenate[ProxiedServices, P], Iterator[T]],
+) -> Callable[Concatenate[ProxiedServices, P], AbstractContextManager[T]]:
+    """A context manager from a generator, as ``contextmanager`` does; records when the outage began and ended."""
+    manager = contextmanager(breaks)
+
+    @contextmanager
+    @wraps(breaks)
+    def recorded(services: ProxiedServices, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        services.outages.append(this := Outage(time.monotonic()))
+        with manager(services, *args, **kwargs) as value:
+            yield value
+        this.ended = time.monotonic()
+
+    return recorded
+
+
+@outage
 def killed(services: ProxiedServices, name: str) -> Iterator[None]:
     """The service is killed (-9), and restarted on its old port and data."""
     services.kill(name)
@@ -24,7 +47,7 @@ def killed(services: ProxiedServices, name: str) -> Iterator[None]:
     services.restart(name)
 
 
-@contextmanager
+@outage
 def silent(services: ProxiedServices, name: str) -> Iterator[None]:
     """The service accepts connections and does not answer."""
     services.signal(name, signal.SIGSTOP)
@@ -34,7 +57,7 @@ def silent(services: ProxiedServices, name: str) -> Iterator[None]:
         services.signal(name, signal.SIGCONT)
 
 
-@contextmanager
+@outage
 def memory_alarm(services: ProxiedServices) -> Iterator[None]:
     """The broker's memory alarm blocks every publisher."""
     rabbitmqctl(services.folder, "set_vm_memory_high_watermark", LOWEST_WATERMARK)
@@ -42,7 +65,7 @@ def memory_alarm(services: ProxiedServices) -> Iterator[None]:
     rabbitmqctl(services.folder, "set_vm_memory_high_watermark", USUAL_WATERMARK)
 
 
-@contextmanager
+@outage
 def broker_refusing(services: ProxiedServices) -> Iterator[None]:
     """The broker's connections are reset, and so is every new one."""
     services.broker.to_server = refuse
@@ -51,7 +74,7 @@ def broker_refusing(services: ProxiedServices) -> Iterator[None]:
     services.broker.pass_all()
 
 
-@contextmanager
+@outage
 def broker_stalled(services: ProxiedServices, *, cut: bool = False) -> Iterator[None]:
     """Nothing gets through to the broker or back; ``cut`` resets the connections at the end."""
     services.broker.stall()
@@ -61,7 +84,7 @@ def broker_stalled(services: ProxiedServices, *, cut: bool = False) -> Iterator[
     services.broker.pass_all()
 
 
-@contextmanager
+@outage
 def broker_slow(services: ProxiedServices, seconds: float) -> Iterator[None]:
     """Everything reaches the broker ``seconds`` late."""
     services.broker.delay = seconds
@@ -69,7 +92,7 @@ def broker_slow(services: ProxiedServices, seconds: float) -> Iterator[None]:
     services.broker.pass_all()
 
 
-@contextmanager
+@outage
 def confirms_lost(services: ProxiedServices, count: int) -> Iterator[LosesConfirms]:
     """``count`` connections are reset after the broker has the message and before its publisher has the confirm."""
     services.broker.to_client = confirms = LosesConfirms(count)
@@ -77,7 +100,7 @@ def confirms_lost(services: ProxiedServices, count: int) -> Iterator[LosesConfir
     services.broker.pass_all()
 
 
-@contextmanager
+@outage
 def dynamodb_fault(services: ProxiedServices, fault: Fault) -> Iterator[None]:
     """Every call of DynamoDB goes to ``fault``."""
     services.dynamodb.fault = fault
@@ -85,7 +108,7 @@ def dynamodb_fault(services: ProxiedServices, fault: Fault) -> Iterator[None]:
     services.dynamodb.fault = None
 
 
-@contextmanager
+@outage
 def sqs_down(services: ProxiedServices) -> Iterator[None]:
     """Every connection to SQS is cut, those under way included."""
     services.sqs.fault = down

@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,15 +29,24 @@ CLI_SECONDS = 30
 T = TypeVar("T")
 
 
+@dataclass
+class Outage:
+    """When something was broken, in seconds of the monotonic clock; ``ended`` is None until then."""
+
+    began: float
+    ended: float | None = None
+
+
 class ProxiedServices:
     """RabbitMQ behind ``broker``, DynamoDB behind ``dynamodb``, SQS behind ``sqs``; Redis as it is.
 
     Methods and the faults of the proxies may be used from any thread. ``retried`` counts what SQS took into the retry
-    lane.
+    lane. ``outages`` are those of :mod:`faults.harness.outages` so far.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.outages: list[Outage] = []
         self._password = secrets.token_urlsafe(18)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="services", daemon=True)

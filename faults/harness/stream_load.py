@@ -101,6 +101,11 @@ class StreamLoad:
         for thread in (*self._threads, self._querying):
             thread.start()
 
+    @property
+    def accepted(self) -> int:
+        """The number of events accepted so far."""
+        return len(self.work.all_accepted)
+
     def is_done(self) -> bool:
         """Whether everything is sent."""
         return not any(thread.is_alive() for thread in self._threads)

@@ -96,7 +96,9 @@ class Line:
 
 @dataclass(frozen=True)
 class LineChart:
-    """``lines`` from second 0 to ``last``. ``log``: an axis of decades; ``marks``: seconds with a vertical line."""
+    """``lines`` from second 0 to ``last``. ``log``: an axis of decades; ``marks``: seconds with a vertical line;
+    ``shaded``: spans of seconds in which something was broken.
+    """
 
     title: str
     unit: str
@@ -104,6 +106,7 @@ class LineChart:
     last: float
     log: bool = False
     marks: Sequence[float] = ()
+    shaded: Sequence[tuple[float, float]] = ()
 
     @property
     def shown(self) -> Sequence[Line]:
@@ -122,6 +125,8 @@ class LineChart:
             axes.plot([], [], color=REST, label=f"{len(self.lines) - named} more")
         for mark in self.marks:
             axes.axvline(mark, color=GRID, linewidth=0.9, linestyle="--", zorder=1)
+        for at, span in enumerate(self.shaded):
+            axes.axvspan(*span, color=GRID, linewidth=0, zorder=1, label="_" if at else "outage")
         axes.set_xlim(0, max(1.0, self.last))
         axes.xaxis.set_major_formatter("{x:,.0f} s")
         if self.log:
@@ -160,11 +165,13 @@ def svg(chart: Chart) -> str:
         return _element(figure, f"{chart.title}, {chart.unit}")
 
 
-def picture(title: str, charts: Sequence[Chart]) -> str:
-    """All ``charts`` as one SVG document, for the documentation."""
+def picture(title: str, charts: Sequence[Chart], caption: str = "") -> str:
+    """All ``charts`` as one SVG document, for the documentation, with the ``caption`` above them."""
     rows = max(1, -(-len(charts) // COLUMNS))
     with mpl.rc_context(SETTINGS):
         figure = Figure((COLUMNS * WIDTH, rows * HEIGHT), facecolor=CARD)
+        if caption:
+            figure.suptitle(caption, color=INK, weight=600)
         places = figure.subfigures(rows, COLUMNS, squeeze=False).flat
         for place, chart in zip(places, charts, strict=False):
             _draw(place, chart)

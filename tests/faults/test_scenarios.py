@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from faults.harness import chat_load
-from faults.harness.harness import Harness
+from faults.harness.harness import PICTURES, Harness
 from faults.proxies.http_proxy import Call, Forward, answer
 from faults.scenarios import broker, store
 
@@ -16,6 +16,9 @@ def test_events_whose_confirm_was_lost_are_stored_once(harness: Harness) -> None
     row = broker.confirms_lost(harness)
 
     assert row.good, row
+    timeline = (harness.folder / PICTURES / "confirms-lost.svg").read_text(encoding="utf-8")
+    assert f"{row.accepted:,} accepted, {row.stored:,} stored, 0 dead, lost 0" in timeline
+    assert all(label in timeline for label in ("accepted", "stored", "main", "retry", "dead", "outage"))
 
 
 def test_a_batch_whose_writer_is_killed_is_stored_once(harness: Harness) -> None:

@@ -39,8 +39,17 @@ TOP_LEVEL = {
 PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "headrace_client"}
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
-LINES = {"layers": 20_200, "localstage": 10_346, "loadtest": 7_449, "bench": 3_808, "tools": 2_581, "faults": 2_296}
-LINES |= {"rehearsal": 1_780, "ops": 1_809, "clients": 1_200}
+LINES = {
+    "layers": 20_200,
+    "localstage": 10_346,
+    "loadtest": 7_460,
+    "bench": 3_808,
+    "tools": 2_581,
+    "faults": 2_450,
+    "rehearsal": 1_780,
+    "ops": 1_809,
+    "clients": 1_200,
+}
 """At most so many lines of Python are in these folders. Raise a number here when growth is worth it, and say why in the
 commit."""
 
