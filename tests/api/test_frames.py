@@ -20,7 +20,11 @@ from tests.e2e.conftest import RunningStage
 from tests.worlds.reference import WEBSOCKET
 from tools.api_reference.recording import USERS
 
-MESSAGES = WEBSOCKET["components"]["messages"]
+SCHEMAS = WEBSOCKET["components"]["schemas"]
+PAYLOADS = {
+    name: SCHEMAS[each["payload"]["$ref"].rpartition("/")[2]]
+    for name, each in WEBSOCKET["components"]["messages"].items()
+}
 ACTIONS = [name for name, each in WEBSOCKET["operations"].items() if "reply" in each]
 SENDERS = ("alice", "producer")
 SHORT = 8
@@ -36,7 +40,7 @@ pytestmark = pytest.mark.timeout(LONGEST)
 
 
 def _validator(names: list[str]) -> Draft202012Validator:
-    payloads = [MESSAGES[name]["payload"] for name in names]
+    payloads = [PAYLOADS[name] for name in names]
     return Draft202012Validator({"anyOf": payloads, "components": WEBSOCKET["components"]})
 
 
@@ -51,7 +55,7 @@ def _replies(action: str) -> list[str]:
 ANSWERS = {action: _validator(_replies(action)) for action in ACTIONS}
 ANY_ANSWER = _validator([reply for action in ACTIONS for reply in _replies(action)])
 PUSHED = {
-    MESSAGES[name]["payload"]["properties"]["type"]["const"]: _validator([name])
+    PAYLOADS[name]["properties"]["type"]["const"]: _validator([name])
     for each in WEBSOCKET["operations"].values()
     if "reply" not in each
     for name in _names(each["messages"])
@@ -131,12 +135,12 @@ def test_every_answer_to_any_text_is_documented(speaker: Speaker, report: Report
 
 def frames(action: str, mode: GenerationMode) -> st.SearchStrategy[str]:
     """Texts that the schema of an action allows, or does not allow; some are about a room that exists."""
-    payload = {"content": {"application/json": {"schema": _shortened(MESSAGES[action]["payload"])}}}
+    payload = {"content": {"application/json": {"schema": _shortened(PAYLOADS[action])}}}
     document = {
         "openapi": "3.1.0",
         "info": {"title": "frames", "version": "1"},
         "paths": {"/frame": {"post": {"requestBody": {"required": True, **payload}, "responses": {"200": {}}}}},
-        "components": {"schemas": _shortened(WEBSOCKET["components"]["schemas"])},
+        "components": {"schemas": _shortened(SCHEMAS)},
     }
     operation = schemathesis.openapi.from_dict(document)["/frame"]["POST"]
     bodies = operation.as_strategy(generation_mode=mode).map(lambda case: case.body)

@@ -109,9 +109,7 @@ def _frames() -> dict[str, Any]:
     found = {}
     for name in messages.keys() - WEBSOCKET["operations"].keys() | PUSHED.keys():
         payload = messages[name]["payload"]
-        schema = (
-            WEBSOCKET["components"]["schemas"][payload["$ref"].rpartition("/")[2]] if "$ref" in payload else payload
-        )
+        schema = WEBSOCKET["components"]["schemas"][payload["$ref"].rpartition("/")[2]]
         found[schema["properties"].get("type", {}).get("const", "")] = payload
     return found
 

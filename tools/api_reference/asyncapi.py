@@ -5,22 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.api.params import names_of
-from headrace.api.responses import REQUEST_ID_FORM, REQUEST_ID_LIMIT, SUBPROTOCOL
+from headrace.api.responses import SUBPROTOCOL
 from headrace.streams.chat.live.frames import Acks, Messages
 from headrace.streams.chat.live.signals import Signal
 from tools.api_reference.examples import event_of, examples_of, receipt_of
-from tools.api_reference.openapi import VERSION, batch_schema, error_schema, own_error, write_schemas
+from tools.api_reference.openapi import VERSION
+from tools.api_reference.results import batch_schema, error_schemas, ref, result_schemas
 from tools.api_reference.routes import Declared, actions, mapping
 from tools.api_reference.schemas import Models, Schema, schema_of
 from tools.api_reference.texts import first_line, text
 
-REQUEST_ID = {
-    "type": ["string", "number"],
-    "maxLength": REQUEST_ID_LIMIT,
-    "description": f"The client's id of the frame, {REQUEST_ID_FORM}; the answer has the same.",
-}
-GATEWAY = "gatewayRefusal"
+GATEWAY = "GatewayRefusal"
 """API Gateway's own answer to a frame. It has no ``type``, and its ``requestId`` is not that of the frame."""
+GATEWAY_SAID = "A refusal of API Gateway itself, such as of a frame beyond the route's rate"
 PUSHED: dict[str, tuple[Any, str]] = {
     "messages": (Messages, "New messages of a room that the connection subscribed to"),
     "signal": (Signal, "A signal in a room that the connection subscribed to"),
@@ -32,22 +29,25 @@ def asyncapi() -> dict[str, Any]:
     """The document, with every action of every function."""
     found = actions()
     models = Models(found)
-    messages = {"error": _error_message(found), GATEWAY: _gateway_message()}
+    schemas = {name: schema for name, schema in error_schemas().items() if name != "Refused"}
+    schemas[GATEWAY] = _gateway_schema()
+    messages = {"error": _error_message(found, schemas), "gatewayRefusal": _message(GATEWAY, GATEWAY_SAID, [])}
     operations: dict[str, Any] = {}
+    clients, servers = list[str](), ["ErrorFrame"]
     for each in found:
         answer = _answer_name(each, models)
-        messages[each.key] = _frame(each, models)
+        schemas |= result_schemas(each)
+        messages[each.key] = _frame(each, models, schemas)
         messages[answer] = _answer(each, models)
         operations[each.key] = _operation(each, answer)
-    schemas: dict[str, Any] = {}
+        clients.append(_target(messages[each.key]))
+        servers.append(_target(messages[answer]))
     for name, (kind, summary) in PUSHED.items():
         more, pushed = schema_of(kind)
-        schemas |= more
-        messages[name] = {
-            "summary": first_line(name),
-            "payload": pushed,
-            "examples": [{"name": each.name, "payload": each.answer} for each in examples_of(name)],
-        }
+        schemas |= {**more, kind.__name__: pushed}
+        messages[name] = _message(
+            kind.__name__, first_line(name), [(each.name, each.answer) for each in examples_of(name)]
+        )
         operations[f"push{name[0].upper()}{name[1:]}"] = {
             "action": "send",
             "channel": {"$ref": "#/channels/connection"},
@@ -55,14 +55,32 @@ def asyncapi() -> dict[str, Any]:
             "description": text(name),
             "messages": [{"$ref": f"#/channels/connection/messages/{name}"}],
         }
-    schemas |= {**models.used_by([messages, operations]), "Error": error_schema()}
-    for each in found:
-        schemas |= {name: schema for name, schema in write_schemas(each).items() if name.endswith("Result")}
+        servers.append(kind.__name__)
+    unions = {
+        "ClientFrame": ("receive", "action", clients, "A frame that a client sends"),
+        "ServerFrame": ("send", "type", servers, "A frame that a client gets: an answer, an error, or what is pushed"),
+    }
+    for name, (action, discriminator, names, said) in unions.items():
+        schemas[name] = _union(f"{said}.", names, discriminator)
+        operations[f"{action}Frame"] = {
+            "action": action,
+            "channel": {"$ref": "#/channels/frames"},
+            "summary": said,
+            "messages": [{"$ref": f"#/channels/frames/messages/{name}"}],
+        }
+    schemas = models.used_by([messages, schemas]) | schemas
+    schemas["RoomError"]["properties"]["error"] = ref("Error")
     channel = {
         "address": "/",
         "description": text("connection"),
         "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
         "bindings": {"ws": {"method": "GET", "bindingVersion": "0.1.0", "headers": _handshake()}},
+    }
+    # Generators make one type of each union. Apart, since a message is one of those that its channel lists.
+    frames = {
+        "address": "/",
+        "description": "The same connection, with one message for all frames of a direction.",
+        "messages": {name: _message(name, f"{said}.", []) for name, (*_, said) in unions.items()},
     }
     return {
         "asyncapi": "3.0.0",
@@ -77,7 +95,7 @@ def asyncapi() -> dict[str, Any]:
                 "security": [{"$ref": "#/components/securitySchemes/token"}],
             }
         },
-        "channels": {"connection": channel},
+        "channels": {"connection": channel, "frames": frames},
         "operations": operations,
         "components": {
             "securitySchemes": {
@@ -95,7 +113,7 @@ def asyncapi() -> dict[str, Any]:
 
 
 def _operation(action: Declared, answer: str) -> dict[str, Any]:
-    replies = [{"$ref": f"#/channels/connection/messages/{name}"} for name in (answer, "error", GATEWAY)]
+    replies = [{"$ref": f"#/channels/connection/messages/{name}"} for name in (answer, "error", "gatewayRefusal")]
     return {
         "action": "receive",
         "channel": {"$ref": "#/channels/connection"},
@@ -109,9 +127,30 @@ def _operation(action: Declared, answer: str) -> dict[str, Any]:
     }
 
 
-def _frame(action: Declared, models: Models) -> dict[str, Any]:
+def _message(schema: str, summary: str, examples: list[tuple[str, Any]], *, with_id: bool = False) -> dict[str, Any]:
+    """A message whose payload has the schema of that name; a frame and its answer have the same ``requestId``."""
+    return {
+        "name": schema,
+        "title": schema,
+        "summary": summary,
+        "payload": ref(schema),
+        **({"correlationId": {"location": "$message.payload#/requestId"}} if with_id else {}),
+        **({"examples": [{"name": name, "payload": payload} for name, payload in examples]} if examples else {}),
+    }
+
+
+def _target(message: dict[str, Any]) -> str:
+    return str(message["name"])
+
+
+def _union(description: str, names: list[str], discriminator: str) -> Schema:
+    """One of several schemas, which the constant in the field ``discriminator`` tells apart."""
+    return {"description": description, "discriminator": discriminator, "oneOf": [ref(name) for name in names]}
+
+
+def _frame(action: Declared, models: Models, schemas: dict[str, Schema]) -> dict[str, Any]:
     """The message of a frame: its action, its id, and the fields of its models or of its events."""
-    properties: dict[str, Any] = {"action": {"const": action.key}, "requestId": REQUEST_ID}
+    properties: dict[str, Any] = {"action": {"const": action.key, "type": "string"}, "requestId": ref("RequestId")}
     required = ["action"]
     route = action.route
     if route.batch:
@@ -127,20 +166,16 @@ def _frame(action: Declared, models: Models) -> dict[str, Any]:
             schema = models.resolved(action.key, kind)
             properties |= {name: schema["properties"][name] for name in names_of(model)[0]}
             required += schema.get("required", [])
-    return {
-        "summary": action.summary,
-        "payload": {
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": False,
-        },
-        "examples": [
-            {"name": each.name, "payload": each.request["body"]}
-            for each in examples_of(action.key)
-            if each.name == "ok"
-        ],
+    name = f"{action.key[0].upper()}{action.key[1:]}Frame"
+    schemas[name] = {
+        "type": "object",
+        "description": f"{action.summary}.",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
     }
+    sent = [(each.name, each.request["body"]) for each in examples_of(action.key) if each.name == "ok"]
+    return _message(name, action.summary, sent, with_id=True)
 
 
 def _answer_name(action: Declared, models: Models) -> str:
@@ -150,46 +185,46 @@ def _answer_name(action: Declared, models: Models) -> str:
 
 
 def _answer(action: Declared, models: Models) -> dict[str, Any]:
-    schema = models.schema(action.key, "answer")
     described = models.resolved(action.key, "answer")
     if action.route.answer is Acks:
-        results = write_schemas(action)["ChatResults"]["properties"]
-        schema = {**described, "properties": {**described["properties"], **results}}
-    return {
-        "summary": described["description"],
-        "payload": schema,
-        "examples": [
-            {"name": each.name, "payload": each.answer} for each in examples_of(action.key) if each.name == "ok"
-        ],
-    }
+        described["properties"]["results"]["items"] = ref("MessageResult")
+    answers = [(each.name, each.answer) for each in examples_of(action.key) if each.name == "ok"]
+    return _message(action.route.answer.__name__, described["description"], answers, with_id=True)
 
 
-def _error_message(found: list[Declared]) -> dict[str, Any]:
+def _error_message(found: list[Declared], schemas: dict[str, Schema]) -> dict[str, Any]:
     single = next(each for each in found if each.route.stream is not None and not each.route.batch)
     stream = single.route.stream
     receipt = receipt_of(stream, event_of(single.key)) if stream is not None else ()
     properties: dict[str, Schema] = {
-        "type": {"const": "error"},
-        "requestId": REQUEST_ID,
+        "type": {"const": "error", "type": "string"},
+        "requestId": ref("RequestId"),
         **{name: {"type": "string", "description": f"Of the refused message, for {single.key}."} for name in receipt},
-        "error": own_error(),
+        "error": ref("Error"),
     }
+    said = first_line("error")
+    schemas["ErrorFrame"] = {
+        "type": "object",
+        "description": said,
+        "properties": properties,
+        "required": ["type", "error"],
+    }
+    refused = [
+        (f"{each.key}_{each.name}", each.answer)
+        for action in found
+        for each in examples_of(action.key)
+        if each.name != "ok"
+    ]
+    return _message("ErrorFrame", said, refused, with_id=True)
+
+
+def _gateway_schema() -> Schema:
     return {
-        "summary": first_line("error"),
-        "payload": {"type": "object", "properties": properties, "required": ["type", "error"]},
-        "examples": [
-            {"name": f"{each.key}_{each.name}", "payload": each.answer}
-            for action in found
-            for each in examples_of(action.key)
-            if each.name != "ok"
-        ],
+        "type": "object",
+        "description": f"{GATEWAY_SAID}.",
+        "properties": {name: {"type": "string"} for name in ("message", "connectionId", "requestId")},
+        "required": ["message", "connectionId", "requestId"],
     }
-
-
-def _gateway_message() -> dict[str, Any]:
-    fields = {name: {"type": "string"} for name in ("message", "connectionId", "requestId")}
-    summary = "A refusal of API Gateway itself, such as of a frame beyond the route's rate"
-    return {"summary": summary, "payload": {"type": "object", "properties": fields, "required": list(fields)}}
 
 
 def _handshake() -> Schema:

@@ -9,9 +9,11 @@ from typing import Any
 from headrace.api.params import names_of
 from headrace.api.responses import refusal
 from headrace.core.errors import HeadraceError, InvalidRequest, UserError
-from tools.api_reference.examples import Example, event_of, examples_of, receipt_of
+from tools.api_reference import results
+from tools.api_reference.examples import Example, examples_of
+from tools.api_reference.names import event_name, operation_id
 from tools.api_reference.routes import Declared, error_kinds, has_pause, http_routes, mapping, plain
-from tools.api_reference.schemas import REF, Models, Schema, parameter, references
+from tools.api_reference.schemas import Models, Schema, parameter, references
 from tools.api_reference.texts import text
 
 VERSION = "1.0.0"
@@ -23,8 +25,8 @@ TITLES = {
     "operations": "Operations",
 }
 AREAS = tuple(TITLES)
-REFUSED = {"$ref": "#/components/schemas/Refused"}
-GATEWAY = {"$ref": "#/components/schemas/GatewayRefusal"}
+REFUSED = results.ref("Refused")
+GATEWAY = results.ref("GatewayRefusal")
 MEANINGS = {HeadraceError: "A fault of the platform, which is logged.", UserError: InvalidRequest.__doc__}
 """Descriptions of codes whose class is a base class."""
 COMMON = ("Refused", "GatewayRefusal")
@@ -37,7 +39,6 @@ RATE_HEADERS = {
     "RateLimit-Policy": "The limit for this request, such as `reads`: `q` in `w` seconds. Missing without one.",
     "RateLimit": "How many `r` are left now, and the seconds `t` until all of them are again.",
 }
-MESSAGE = {"type": "string", "description": "The message of the error."}
 REFUSING = (400, 403, 404, 429, 503)
 """Statuses of a write without any accepted event."""
 
@@ -66,9 +67,8 @@ def openapi() -> dict[str, Any]:
         "paths": paths,
     }
     refusals = dict(sorted(_shared(paths).items()))
-    schemas = {**models.used_by(paths), **_error_schemas()}
-    for each in routes:
-        schemas |= write_schemas(each)
+    events = results.http_schemas(routes, models)
+    schemas = {**models.used_by([paths, events]), **results.error_schemas(), **events}
     document["components"] = {
         "securitySchemes": {
             "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": text("token")}
@@ -100,7 +100,7 @@ def _shared(paths: dict[str, dict[str, Any]]) -> dict[str, Any]:
             content = response["content"]["application/json"]
             if int(status) < 400 or "examples" not in content:
                 continue
-            of_stream = [name.removesuffix("Refused") for name in references(content) if name not in COMMON]
+            of_stream = [name.removeprefix("Refused") for name in references(content) if name not in COMMON]
             name = "_".join([status, *of_stream, *content["examples"]])
             if shared.setdefault(name, response) == response:
                 operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
@@ -111,7 +111,7 @@ def _operation(route: Declared, models: Models) -> dict[str, Any]:
     examples = examples_of(route.key)
     scopes = route.route.scopes
     operation: dict[str, Any] = {
-        "operationId": "_".join([route.method, *route.path.replace("{", "").replace("}", "").strip("/").split("/")]),
+        "operationId": operation_id(route),
         "tags": [TITLES[route.area]],
         "summary": route.summary,
         "description": route.description,
@@ -157,38 +157,21 @@ def _names(route: Declared, kind: str) -> list[str]:
 
 
 def _request(route: Declared, models: Models, examples: list[Example]) -> dict[str, Any] | None:
-    if (schema := request_schema(route, models)) is None:
-        return None
     body = route.route.body
+    if route.route.stream is not None:
+        schema = results.request(route)
+    elif body is not None:
+        schema = models.schema(route.key, "body")
+    else:
+        return None
     given = {each.name: {"value": each.request["body"]} for each in examples if each.request.get("body") is not None}
     content: dict[str, Any] = {"schema": schema} | ({"examples": given} if given else {})
     is_required = route.route.stream is not None or body is None or not body.is_optional
     return {"required": is_required, "content": {"application/json": content}}
 
 
-def request_schema(route: Declared, models: Models) -> Schema | None:
-    """The schema of a body: one event, a batch of them, or the route's own model."""
-    if route.route.stream is None:
-        return None if route.route.body is None else models.schema(route.key, "body")
-    if route.route.batch:
-        return batch_schema(route, models)
-    event = models.resolved(route.key, "event")
-    return {**event, "required": [name for name in event["required"] if name not in route.path_names]}
-
-
-def batch_schema(route: Declared, models: Models) -> Schema:
-    """The schema of an object with a list of events."""
-    events = {"type": "array", "items": models.schema(route.key, "event"), "minItems": 1, "maxItems": route.route.batch}
-    return {
-        "type": "object",
-        "properties": {"events": events},
-        "required": ["events"],
-        "additionalProperties": False,
-    }
-
-
 def _responses(route: Declared, models: Models, examples: list[Example]) -> dict[str, Any]:
-    answer = _ref(f"{_title(route)}Results") if route.route.stream else models.schema(route.key, "answer")
+    answer = results.ref(f"{event_name(route)}Results") if route.route.stream else models.schema(route.key, "answer")
     both = {"anyOf": [answer, GATEWAY]}
     statuses = {route.route.status: answer} | ({OWN_BODY[route.key]: both} if route.key in OWN_BODY else {})
     responses = {
@@ -230,7 +213,7 @@ def _refusal(route: Declared, status: int, kinds: list[type[HeadraceError]], exa
     named = [f"`{mapping(kind).code}`" for kind in kinds]
     own: Schema = REFUSED
     if route.route.stream is not None and status in REFUSING:
-        own = _ref(f"{_title(route)}Refused")
+        own = results.ref(f"Refused{event_name(route)}s")
     schemas = [own] if kinds else []
     if str(status) in GATEWAYS:
         named.append(GATEWAYS_OWN)
@@ -260,88 +243,3 @@ def _response(description: str, schema: Schema, headers: dict[str, Any], example
         **({"headers": headers} if headers else {}),
         "content": {"application/json": content},
     }
-
-
-def write_schemas(route: Declared) -> dict[str, Schema]:
-    """The schemas of the answers of a route that takes events: one result for each, and the refusal of all of them."""
-    stream = route.route.stream
-    if stream is None:
-        return {}
-    title = _title(route)
-    receipt = {name: {"type": "string"} for name in receipt_of(stream, event_of(route.key))}
-    result = {
-        "type": "object",
-        "description": "An accepted event has a `lane`, a refused one an `error`.",
-        "properties": {**receipt, "lane": {"type": "string", "enum": ["main", "retry"]}, "error": own_error()},
-        "oneOf": [{"required": [*receipt, "lane"]}, {"required": ["error"]}],
-    }
-    results = {"type": "array", "items": _ref(f"{title}Result"), "minItems": 1}
-    properties = {"error": own_error(), "message": MESSAGE, "results": results}
-    return {
-        f"{title}Result": result,
-        f"{title}Results": {"type": "object", "properties": {"results": results}, "required": ["results"]},
-        f"{title}Refused": {"type": "object", "properties": properties, "required": ["error", "message"]},
-    }
-
-
-def _title(route: Declared) -> str:
-    return route.area.title()
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"{REF}{name}"}
-
-
-def own_error() -> Schema:
-    """A reference to the one error shape."""
-    return _ref("Error")
-
-
-def error_schema() -> Schema:
-    """The one error shape of both protocols."""
-    codes = [mapping(kind).code for kind in error_kinds()]
-    detail = {
-        "type": "object",
-        "properties": {
-            "field": {"type": "string", "description": "The field that is wrong."},
-            "message": {"type": "string", "description": "What is wrong with it."},
-            "got": {"description": "What came, cut to 64 characters."},
-            "allowed": {"type": "string", "description": "What is accepted."},
-        },
-        "required": ["field", "message"],
-    }
-    return {
-        "type": "object",
-        "description": "Why a request or an event is refused.",
-        "properties": {
-            "code": {"type": "string", "enum": codes},
-            "message": {"type": "string", "description": "One sentence for people; it may change."},
-            "details": {"type": "array", "items": detail},
-            "retryAfter": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "Seconds after which the same request may succeed; only with `rate_limited` and "
-                "`unavailable`.",
-            },
-            "correlationId": {
-                "type": "string",
-                "description": "The id of the request in the logs; only where the whole request or frame is refused.",
-            },
-        },
-        "required": ["code", "message", "details"],
-    }
-
-
-def _error_schemas() -> dict[str, Schema]:
-    refused = {
-        "type": "object",
-        "properties": {"error": own_error(), "message": MESSAGE},
-        "required": ["error", "message"],
-    }
-    gateway = {
-        "type": "object",
-        "description": "A refusal of API Gateway itself, which did not call a function.",
-        "properties": {"message": {"type": ["string", "null"]}},
-        "required": ["message"],
-    }
-    return {"Error": error_schema(), "Refused": refused, "GatewayRefusal": gateway}

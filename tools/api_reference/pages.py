@@ -43,13 +43,18 @@ class Reader:
         self._document = document
 
     def resolved(self, node: Node) -> Node:
-        """The node itself, or what it refers to."""
+        """The node itself, or what it refers to; one of several objects as one object with the fields of all."""
         while "$ref" in node:
             found: Any = self._document
             for part in node["$ref"].removeprefix("#/").split("/"):
                 found = found[part]
             node = found
-        return node
+        if "oneOf" not in node or "properties" in node:
+            return node
+        objects = [self.resolved(each) for each in node["oneOf"]]
+        properties = {name: schema for each in objects for name, schema in each["properties"].items()}
+        required = set.intersection(*(set(each["required"]) for each in objects))
+        return {"type": "object", **node, "properties": properties, "required": required}
 
     def fields(self, schema: Node, depth: int = 0) -> Iterator[Field]:
         """The fields of a schema, each followed by the fields of its objects."""

@@ -5,6 +5,7 @@ What a validator accepts stands beside it in the layer, as ``accepts(…)``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -51,9 +52,14 @@ class Models:
             if event is not None:
                 _add_other_names(self.resolved(key, "event"), event)
         for each in routes:
-            for kind, model in (("query", each.route.query), ("body", each.route.body)):
-                if model is not None and not model.keeps_null:
-                    _allow_null(self.resolved(each.key, kind))
+            self._say_what_may_be_left_out(each)
+
+    def _say_what_may_be_left_out(self, route: Declared) -> None:
+        for kind, model in (("query", route.route.query), ("body", route.route.body)):
+            if model is not None and not model.keeps_null:
+                _allow_null(self.resolved(route.key, kind))
+        for kind in ("event", "body") if route.is_http else ("event", "body", "query"):
+            _say_defaults(self.resolved(route.key, kind))
 
     def schema(self, key: str, kind: str) -> Schema:
         """The schema of a route's model: a reference, except for plain types."""
@@ -132,6 +138,15 @@ def _allow_null(model: Schema) -> None:
     properties = model.get("properties", {})
     for name in properties.keys() - set(model.get("required", [])):
         properties[name] = _or_null(properties[name])
+
+
+def _say_defaults(model: Schema) -> None:
+    """Move defaults to the descriptions: generators make a field with a default a required one."""
+    for schema in model.get("properties", {}).values():
+        default = schema.pop("default", None)
+        if default not in (None, ""):
+            said = json.dumps(default) if not isinstance(default, str) else default
+            schema["description"] = "; ".join(filter(None, [schema.get("description"), f"default `{said}`"]))
 
 
 def _add_other_names(schema: Schema, model: type[BaseModel]) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import WithJsonSchema
+from typing_extensions import TypeAliasType
 
 from headrace.core import errors, times
 from headrace.core.json import encode_object
@@ -13,10 +16,22 @@ from headrace.runtime.observability import Meter, correlate, report, report_unex
 
 SUBPROTOCOL = "headrace.v1"
 """What a WebSocket connection speaks; the answer to a handshake names it."""
-RequestId = str | int | float
-"""The client's id of a frame."""
 REQUEST_ID_LIMIT = 128
 REQUEST_ID_FORM = f"a text or a number of at most {REQUEST_ID_LIMIT} characters"
+RequestId = TypeAliasType(
+    "RequestId",
+    Annotated[
+        str | int | float,
+        WithJsonSchema(
+            {
+                "type": ["string", "number"],
+                "maxLength": REQUEST_ID_LIMIT,
+                "description": f"The client's id of the frame, {REQUEST_ID_FORM}; the answer has the same.",
+            }
+        ),
+    ],
+)
+"""The client's id of a frame."""
 REQUEST_ID = "x-request-id"
 """The header of every HTTP answer with the correlation id of its log lines."""
 HEADERS = {"content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.worlds.requests import Context
 from tools.api_reference import openapi
 from tools.api_reference.__main__ import generated
 from tools.api_reference.examples import Example, examples
+from tools.api_reference.names import OPERATION_IDS, event_name
 from tools.api_reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
 from tools.api_reference.scopes import SCOPES
 
@@ -85,7 +87,7 @@ def _scope(written: Any) -> str:
 
 def test_the_document_has_the_actions_of_the_template(template_stack: TemplateStack) -> None:
     keys = {one["RouteKey"] for one in template_stack.of_type("AWS::ApiGatewayV2::Route").values()}
-    received = {name for name, one in WEBSOCKET["operations"].items() if one["action"] == "receive"}
+    received = {name for name, one in WEBSOCKET["operations"].items() if "reply" in one}
 
     assert received == {key for key in keys if not key.startswith("$")}
 
@@ -113,12 +115,79 @@ def test_both_documents_have_every_error_code() -> None:
     assert answered == codes == {mapping(kind).code for kind in error_kinds()}
 
 
-def test_every_answer_has_the_request_id_of_its_frame_as_text_or_number() -> None:
-    answers = [each["properties"] for each in WEBSOCKET["components"]["schemas"].values() if "properties" in each]
-    ids = [each["requestId"] for each in answers if "requestId" in each and "const" in each["type"]]
+def test_every_frame_may_have_a_request_id_as_text_or_number() -> None:
+    schemas = WEBSOCKET["components"]["schemas"]
+    union = [*schemas["ServerFrame"]["oneOf"], *schemas["ClientFrame"]["oneOf"]]
+    frames = {each["$ref"].rpartition("/")[2]: schemas[each["$ref"].rpartition("/")[2]] for each in union}
 
-    assert len(ids) >= 6
-    assert {kind["type"] for each in ids for kind in each["anyOf"]} == {"string", "integer", "number"}
+    without = {name for name, schema in frames.items() if "requestId" not in schema["properties"]}
+    assert without == {"Messages", "Signal"}
+    assert schemas["RequestId"]["type"] == ["string", "number"]
+
+
+def test_every_operation_has_a_name_that_a_method_can_have() -> None:
+    ids = [operation["operationId"] for methods in HTTP["paths"].values() for operation in methods.values()]
+
+    assert len(set(ids)) == len(ids) > 40
+    assert all(re.fullmatch(r"[a-z]+([A-Z][a-z]+)+", each) for each in ids)
+    assert {"listMessages", "inviteMember", "sendMessages"} <= set(ids)
+    assert set(OPERATION_IDS) == {each.key for each in http_routes()}
+
+
+def test_a_route_without_a_name_says_where_to_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(OPERATION_IDS, "GET /ads/top")
+
+    with pytest.raises(SystemExit, match="GET /ads/top has no name: give it one in OPERATION_IDS"):
+        openapi.openapi()
+
+
+def test_every_payload_has_a_schema_with_a_name() -> None:
+    for message in WEBSOCKET["components"]["messages"].values():
+        assert message["payload"] == {"$ref": f"#/components/schemas/{message['title']}"}
+    bodies = [each.get("requestBody") for methods in HTTP["paths"].values() for each in methods.values()]
+    schemas = [each["content"]["application/json"]["schema"] for each in bodies if each is not None]
+
+    assert schemas
+    assert all(list(each) == ["$ref"] for each in schemas)
+
+
+def test_every_frame_is_in_one_union_whose_members_a_constant_tells_apart() -> None:
+    schemas, messages = WEBSOCKET["components"]["schemas"], WEBSOCKET["components"]["messages"]
+    found = {}
+    for name in ("ServerFrame", "ClientFrame"):
+        union = schemas[name]
+        names = [each["$ref"].rpartition("/")[2] for each in union["oneOf"]]
+        constants = [schemas[each]["properties"][union["discriminator"]]["const"] for each in names]
+        found |= dict.fromkeys(names, name)
+        assert len(constants) == len(set(constants)) == len(names)
+
+    assert found.keys() == {each["title"] for each in messages.values()} - {"GatewayRefusal"}
+    for name, message in messages.items():
+        if message["title"] in found:
+            direction = "ClientFrame" if name in WEBSOCKET["operations"] else "ServerFrame"
+            assert found[message["title"]] == direction
+
+
+def test_a_field_of_a_request_that_has_a_default_is_not_a_required_one() -> None:
+    """Generators make a field with a ``default`` a required one."""
+    components = [HTTP["components"]["schemas"], WEBSOCKET["components"]["schemas"]]
+
+    fields = [
+        each for document in components for one in document.values() for each in one.get("properties", {}).items()
+    ]
+    assert fields
+    assert not [name for name, schema in fields if "default" in schema]
+    assert "default `group`" in HTTP["components"]["schemas"]["RoomRequest"]["properties"]["form"]["description"]
+
+
+def test_a_result_is_accepted_or_refused() -> None:
+    for document in (HTTP, WEBSOCKET):
+        schemas = document["components"]["schemas"]
+        alternatives = [each["$ref"].rpartition("/")[2] for each in schemas["MessageResult"]["oneOf"]]
+
+        assert alternatives == ["AcceptedMessage", "RefusedMessage"]
+        assert set(schemas["AcceptedMessage"]["required"]) == {"roomId", "messageId", "timestamp", "lane"}
+        assert schemas["RefusedMessage"]["required"] == ["error"]
 
 
 def test_every_scope_is_described_and_used() -> None:
@@ -188,8 +257,8 @@ def test_the_frames_that_are_pushed_have_the_form_that_the_document_says() -> No
 @named([each for each in http_routes() if each.route.batch])
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_batch_may_have_as_many_events_as_the_document_says(declared: Declared, more: int) -> None:
-    body = HTTP["paths"][declared.path]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    events: list[dict[str, Any]] = [{}] * (body["properties"]["events"]["maxItems"] + more)
+    batch = HTTP["components"]["schemas"][f"{event_name(declared)}Batch"]
+    events: list[dict[str, Any]] = [{}] * (batch["properties"]["events"]["maxItems"] + more)
     claims = {"sub": "p", "scope": "events:write", "exp": "4102444800"}
     event = {
         "routeKey": declared.key,

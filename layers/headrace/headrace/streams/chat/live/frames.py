@@ -34,7 +34,7 @@ class Sending:
 class Answer(TypedDict):
     """An answer; ``requestId`` is the frame's, if it had one, and ``correlationId`` that of the server's log lines."""
 
-    requestId: NotRequired[str | int | float]
+    requestId: NotRequired[responses.RequestId]
     correlationId: str
 
 

@@ -1,0 +1,134 @@
+"""The schemas of what sends events: the requests, one result for each event, and the errors of both protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tools.api_reference.examples import event_of, receipt_of
+from tools.api_reference.names import event_name
+from tools.api_reference.routes import Declared, error_kinds, mapping
+from tools.api_reference.schemas import REF, Models, Schema
+
+MESSAGE = {"type": "string", "description": "The message of the error."}
+
+
+def ref(name: str) -> Schema:
+    """A reference to a schema of the document."""
+    return {"$ref": f"{REF}{name}"}
+
+
+def request(route: Declared) -> Schema:
+    """A reference to the schema of an HTTP body with events."""
+    return ref(f"{event_name(route)}{'Batch' if route.route.batch else 'Body'}")
+
+
+def http_schemas(routes: Iterable[Declared], models: Models) -> dict[str, Schema]:
+    """The schemas of the HTTP routes that take events."""
+    found: dict[str, Schema] = {}
+    for route in (each for each in routes if each.route.stream is not None):
+        name = event_name(route)
+        found |= result_schemas(route)
+        results: Schema = {"type": "array", "items": ref(f"{name}Result"), "minItems": 1}
+        error = {"error": ref("Error"), "message": MESSAGE, "results": results}
+        found[f"{name}Results"] = {"type": "object", "properties": {"results": results}, "required": ["results"]}
+        found[f"Refused{name}s"] = {"type": "object", "properties": error, "required": ["error", "message"]}
+        if route.route.batch:
+            found[f"{name}Batch"] = batch_schema(route, models)
+        else:
+            event = models.resolved(route.key, "event")
+            needed = [each for each in event["required"] if each not in route.path_names]
+            found[f"{name}Body"] = {**event, "required": needed}
+    return found
+
+
+def batch_schema(route: Declared, models: Models) -> Schema:
+    """The schema of an object with a list of events."""
+    events = {"type": "array", "items": models.schema(route.key, "event"), "minItems": 1, "maxItems": route.route.batch}
+    return {
+        "type": "object",
+        "properties": {"events": events},
+        "required": ["events"],
+        "additionalProperties": False,
+    }
+
+
+def result_schemas(route: Declared) -> dict[str, Schema]:
+    """The schemas of the result of one event: accepted, or refused."""
+    stream = route.route.stream
+    if stream is None:
+        return {}
+    name = event_name(route)
+    receipt = {each: {"type": "string"} for each in receipt_of(stream, event_of(route.key))}
+    accepted = {
+        "type": "object",
+        "description": "An accepted event; in both lanes it will be stored.",
+        "properties": {**receipt, "lane": {"type": "string", "enum": ["main", "retry"]}},
+        "required": [*receipt, "lane"],
+    }
+    refused = {
+        "type": "object",
+        "description": "A refused event, with the ids that it had.",
+        "properties": {**receipt, "error": ref("Error")},
+        "required": ["error"],
+    }
+    return {
+        f"Accepted{name}": accepted,
+        f"Refused{name}": refused,
+        f"{name}Result": {
+            "description": "An accepted event has a `lane`, a refused one an `error`.",
+            "oneOf": [ref(f"Accepted{name}"), ref(f"Refused{name}")],
+        },
+    }
+
+
+def error_schema() -> Schema:
+    """The one error shape of both protocols."""
+    codes = [mapping(kind).code for kind in error_kinds()]
+    return {
+        "type": "object",
+        "description": "Why a request or an event is refused.",
+        "properties": {
+            "code": {"type": "string", "enum": codes},
+            "message": {"type": "string", "description": "One sentence for people; it may change."},
+            "details": {"type": "array", "items": ref("FieldError")},
+            "retryAfter": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Seconds after which the same request may succeed; only with `rate_limited` and "
+                "`unavailable`.",
+            },
+            "correlationId": {
+                "type": "string",
+                "description": "The id of the request in the logs; only where the whole request or frame is refused.",
+            },
+        },
+        "required": ["code", "message", "details"],
+    }
+
+
+def error_schemas() -> dict[str, Schema]:
+    """The schemas of an error, and of the bodies with which a function or API Gateway refuses a request."""
+    detail: dict[str, Any] = {
+        "type": "object",
+        "description": "What is wrong with one field.",
+        "properties": {
+            "field": {"type": "string", "description": "The field that is wrong."},
+            "message": {"type": "string", "description": "What is wrong with it."},
+            "got": {"description": "What came, cut to 64 characters."},
+            "allowed": {"type": "string", "description": "What is accepted."},
+        },
+        "required": ["field", "message"],
+    }
+    refused = {
+        "type": "object",
+        "properties": {"error": ref("Error"), "message": MESSAGE},
+        "required": ["error", "message"],
+    }
+    gateway = {
+        "type": "object",
+        "description": "A refusal of API Gateway itself, which did not call a function.",
+        "properties": {"message": {"type": ["string", "null"]}},
+        "required": ["message"],
+    }
+    return {"Error": error_schema(), "FieldError": detail, "Refused": refused, "GatewayRefusal": gateway}
