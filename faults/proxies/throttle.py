@@ -12,7 +12,8 @@ from typing import Any
 from aiohttp import web
 
 from faults.proxies.http_proxy import Call, Forward, answer
-from headrace.core.items import from_wire, size_of
+from headrace.core.items import size_of
+from headrace.storage.dynamodb.client import from_wire
 
 KB = 1024
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headrace.core.items import Item, from_wire
+from headrace.core.items import Item
+from headrace.storage.dynamodb.client import from_wire
 from headrace.storage.ports import Table
 from tests.contract.emulators import sdk
 

@@ -19,9 +19,9 @@ from headrace.storage.ports import (
     RangeQuery,
     Rows,
     Table,
-    milliseconds,
     one_of_each,
 )
+from headrace.storage.redis import milliseconds
 
 
 class MemoryStore:

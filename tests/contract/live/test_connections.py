@@ -10,7 +10,6 @@ import pytest
 
 from headrace.core.caller import Caller
 from headrace.core.errors import NotFound, StoreUnavailable
-from headrace.core.items import from_wire
 from headrace.live.connections import (
     CONNECTION_SECONDS,
     GRACE_SECONDS,
@@ -21,6 +20,7 @@ from headrace.live.connections import (
 )
 from headrace.live.dynamodb import CHECK_SECONDS, DynamoConnections
 from headrace.runtime.aws import client
+from headrace.storage.dynamodb.client import from_wire
 from tests.contract.emulators import sdk
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.core.items import to_wire
+from headrace.storage.dynamodb.client import to_wire
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 from headrace.storage.ports import ColumnReader, Query
 from tests.contract.emulators import sdk

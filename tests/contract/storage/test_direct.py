@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from headrace.core.items import from_wire, to_wire
 from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call, client
 from headrace.storage.dynamodb import direct
+from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.storage.dynamodb.direct import IDLE_SECONDS, send_directly
 from tests.contract.emulators import function_environment, sdk
 from tests.contract.http_server import HttpServer, certificate_of, status, trusted

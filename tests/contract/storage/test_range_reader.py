@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.core.items import to_wire
 from headrace.runtime.aws import AwsClient, client
+from headrace.storage.dynamodb.client import to_wire
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
 from tests.contract.emulators import Emulators, function_environment, sdk

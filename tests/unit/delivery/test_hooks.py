@@ -10,11 +10,11 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import AfterStore, BeforeStore, Stream
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import StreamHooks
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Failure
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.probe import probe
-from headrace.streams.registry import StreamHooks
 from tests.worlds.senders import CLOCK, TABLE, caller, message
 from tests.worlds.write_path import WritePath
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headrace.core.caller import Caller
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.core.items import to_wire
 from headrace.live.connections import Connections
 from headrace.live.dynamodb import DynamoConnections
 from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.batch_writer import DynamoStore
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, from_wire, to_wire
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader
 from headrace.storage.ports import Query, RangeQuery, Table
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
@@ -192,3 +194,24 @@ def test_rows_that_cannot_all_be_read_are_throttled() -> None:
 
     with pytest.raises(StoreThrottled):
         DynamoTable(played(play), "Rooms", "rooms").get_many([{"roomId": "kitchen"}, {"roomId": "cellar"}])
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.sets(st.text(), min_size=1)
+    | st.sets(st.integers(), min_size=1),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(), each, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=4))
+def test_an_item_is_decoded_as_it_was_encoded(item: dict[str, Any]) -> None:
+    assert from_wire(to_wire(item)) == item
+
+
+def test_a_fraction_stays_exact() -> None:
+    assert from_wire(to_wire({"n": Decimal("0.1")})) == {"n": Decimal("0.1")}

@@ -19,12 +19,13 @@ from headrace.core.stream import Stream, ValidatedEvent
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.http_routes import batch, single
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import StreamHooks
 from headrace.operations.dead_letter import STREAM_NAMES, Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.runtime.settings import table_settings
 from headrace.storage.ports import RangeQuery
-from headrace.streams.registry import STREAMS, StreamHooks
+from headrace.streams.registry import STREAMS
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from tests.fakes.storage import MemoryReader, MemoryStore

@@ -7,6 +7,7 @@ import functools
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, retry_lane, secrets, separate_cache
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import StreamHooks
 from headrace.live.connections import SubscriberHints
 from headrace.live.dynamodb import DynamoConnections
 from headrace.queues.ports import LivePublisher
@@ -29,7 +30,7 @@ from headrace.streams.chat.messages.room_log import RoomLog
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.registry import STREAMS, StreamHooks
+from headrace.streams.registry import STREAMS
 from headrace.streams.ski.day_counts import RideHook
 from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.redis import RedisDayCounts

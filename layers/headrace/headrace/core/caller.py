@@ -203,15 +203,6 @@ def choose_time(
     return chosen
 
 
-def expires_at(timestamp: str, accepted_at: int, retention_days: int) -> int:
-    """When the row of an event expires, in epoch seconds: at least ``retention_days`` after it was accepted.
-
-    The days count from 24 hours after the event's time, until when it may be sent, so that sending it again changes
-    nothing (P3). For an event that was older when it was accepted (a replayed log), they count from its acceptance.
-    """
-    return (max(times.micros_of(timestamp) + AGE_LIMIT, accepted_at) + retention_days * times.DAY) // times.SECOND
-
-
 def _check_bounds(sender: SenderContext, field_name: str, timestamp: str) -> None:
     if timestamp > times.iso(sender.now + AHEAD_LIMIT):
         raise _outside(field_name, timestamp, "is too far ahead", sender)

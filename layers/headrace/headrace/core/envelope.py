@@ -6,6 +6,7 @@ characters, and JSON escapes them all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,9 @@ VERSION = 1
 MAX_EVENTS = 100
 MAX_BYTES = 256 * 1024
 _HEADER_BYTES = 4096
+CORRELATION_ID = "correlationId"
+"""The attribute of a record with the correlation id of its request: known before the record is read."""
+_CORRELATION_ID = re.compile("[!-~]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +106,10 @@ def _text(content: dict[str, Any], field: str) -> str:
     if not isinstance(value, str):
         raise PoisonRecord("not_an_envelope", f"the envelope's {field} is not a text")
     return value
+
+
+def correlation_attribute(correlation_id: object) -> dict[str, str]:
+    """The attribute of a record for the retry lane; none for an id that SQS may refuse, which only strangers write."""
+    if isinstance(correlation_id, str) and _CORRELATION_ID.fullmatch(correlation_id):
+        return {CORRELATION_ID: correlation_id}
+    return {}

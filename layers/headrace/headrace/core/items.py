@@ -1,4 +1,4 @@
-"""Rows as plain Python values, their form as DynamoDB JSON, and DynamoDB's limits on them.
+"""Rows as plain Python values, when they expire, and DynamoDB's limits on them.
 
 Values are ``str``, ``int``, ``Decimal``, ``bool``, ``None``, ``list``, ``dict``, and sets of ``str`` or of ``int``.
 """
@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from headrace.core import times
+from headrace.core.caller import AGE_LIMIT
 from headrace.core.errors import FieldError, PoisonRecord, echo
 from headrace.core.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 
@@ -19,58 +21,13 @@ _NUMBER_DIGITS = 38
 _SURELY_SMALL = ITEM_BYTES // 8
 
 
-def to_wire(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """``item`` with the types of its values, as boto3's clients take it."""
-    return {name: {"S": value} if type(value) is str else _wire(value) for name, value in item.items()}
+def expires_at(timestamp: str, accepted_at: int, retention_days: int) -> int:
+    """When the row of an event expires, in epoch seconds: at least ``retention_days`` after it was accepted.
 
-
-def _wire(value: Any) -> dict[str, Any]:
-    match value:
-        case str():
-            return {"S": value}
-        case bool():
-            return {"BOOL": value}
-        case int() | Decimal():
-            return {"N": str(value)}
-        case None:
-            return {"NULL": True}
-        case list() | tuple():
-            return {"L": [_wire(part) for part in value]}
-        case dict():
-            return {"M": to_wire(value)}
-        case set() | frozenset():
-            if value and all(isinstance(each, int) for each in value):
-                return {"NS": [str(each) for each in sorted(value)]}
-            return {"SS": sorted(value)}
-    raise TypeError(f"no attribute value for {type(value).__name__}")
-
-
-def from_wire(wire: Mapping[str, Mapping[str, Any]]) -> Item:
-    """The item that a client of boto3 returned; whole numbers are ``int``, others ``Decimal``."""
-    return {name: value["S"] if "S" in value else _value(value) for name, value in wire.items()}
-
-
-def _value(wire: Mapping[str, Any]) -> Any:
-    ((kind, value),) = wire.items()
-    match kind:
-        case "S" | "BOOL":
-            return value
-        case "N":
-            if value.isdecimal():  # a tenth of the time of Decimal
-                return int(value)
-            number = Decimal(value)
-            return int(number) if number == number.to_integral_value() else number
-        case "NULL":
-            return None
-        case "L":
-            return [_value(part) for part in value]
-        case "M":
-            return from_wire(value)
-        case "SS":
-            return set(value)
-        case "NS":
-            return {int(each) for each in value}
-    raise TypeError(f"no Python value for attribute type {kind}")
+    The days count from 24 hours after the event's time, until when it may be sent, so that sending it again changes
+    nothing (P3). For an event that was older when it was accepted (a replayed log), they count from its acceptance.
+    """
+    return (max(times.micros_of(timestamp) + AGE_LIMIT, accepted_at) + retention_days * times.DAY) // times.SECOND
 
 
 def check(item: Item, partition_key: str, sort_key: str | None = None) -> None:

@@ -16,7 +16,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller, HashAddress, SenderContext, without_hash
-from headrace.core.envelope import EncodedEnvelope, Envelope, pack
+from headrace.core.envelope import EncodedEnvelope, Envelope, correlation_attribute, pack
 from headrace.core.errors import (
     InvalidEvent,
     Lane,
@@ -29,7 +29,7 @@ from headrace.core.errors import (
 from headrace.core.stream import Result, Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.queues import names
-from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord, correlation_attribute
+from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
 
 Key = tuple[str, str]

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.core import items, times
-from headrace.core.envelope import Envelope, decode
-from headrace.core.errors import PoisonRecord
+from headrace.core.envelope import CORRELATION_ID, Envelope, correlation_attribute, decode
+from headrace.core.errors import PoisonRecord, echo
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
-from headrace.queues.ports import CORRELATION_ID, correlation_attribute
 from headrace.queues.sqs import ENCODING, from_text
-from headrace.streams.registry import stream_named
+from headrace.streams.registry import STREAMS
 
 ATTEMPTS = "attempts"
 """The attribute of an SQS record that counts earlier tries, which SQS does not count."""
@@ -87,7 +86,9 @@ def rows_of(body: bytes, tables: Mapping[str, TableSettings]) -> Record:
         PoisonRecord: the record as a whole can never be stored.
     """
     envelope = decode(body)
-    stream = stream_named(envelope.stream)
+    stream = STREAMS.get(envelope.stream)
+    if stream is None:
+        raise PoisonRecord("unknown_stream", f"no stream is named {echo(envelope.stream)}")
     accepted_at = times.micros_of(envelope.accepted_at)
     table = tables[stream.name]
     return Record(stream, envelope, tuple(_row(stream, event, accepted_at, table) for event in envelope.events))

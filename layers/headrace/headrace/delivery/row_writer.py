@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,6 +113,17 @@ class RowWriter:
             for at, reason in zip(stored, found, strict=True):
                 reasons[at] = reason
         return reasons
+
+
+class StreamHooks:
+    """Calls the hook of a row's stream, if it has one. ``factories`` build the hooks, by stream name, on first use."""
+
+    def __init__(self, factories: Mapping[str, Callable[[], AfterStore]]) -> None:
+        self._hooks = {name: functools.cache(build) for name, build in factories.items()}
+
+    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
+        hook = self._hooks.get(stream.name)
+        return [None] * len(items) if hook is None else hook().after_store(stream, items)
 
 
 def _stored(

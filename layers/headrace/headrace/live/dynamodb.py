@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from headrace.core.caller import Caller
-from headrace.core.items import Item, to_wire
+from headrace.core.items import Item
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     CHECKED_ROWS,
@@ -21,7 +21,7 @@ from headrace.live.connections import (
     unexpired,
 )
 from headrace.runtime.aws import AwsClient
-from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.dynamodb.client import DynamoTable, to_wire
 
 INDEX = "ByConnection"
 USER_INDEX = "ByUser"

@@ -14,12 +14,13 @@ from typing_extensions import TypedDict
 
 from headrace.api.params import Params, QueryTime
 from headrace.core import times
+from headrace.core.envelope import CORRELATION_ID
 from headrace.core.errors import POISON_REASONS, PoisonRecord
 from headrace.core.fields import accepts
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, UNKNOWN_STREAM, attempts, rows_of
 from headrace.delivery.retry_schedule import RECEIVES
-from headrace.queues.ports import CORRELATION_ID, ReceivedLetter, RetryRecord
+from headrace.queues.ports import ReceivedLetter, RetryRecord
 from headrace.queues.sqs import BASE64, ENCODING, from_text
 from headrace.streams.registry import STREAMS
 

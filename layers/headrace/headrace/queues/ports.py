@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -52,18 +51,6 @@ class RetryRecord:
     body: bytes
     attributes: Mapping[str, str] = field(default_factory=dict)
     delay: int = 0
-
-
-CORRELATION_ID = "correlationId"
-"""The attribute of a record with the correlation id of its request: known before the record is read."""
-_CORRELATION_ID = re.compile("[!-~]{1,64}")
-
-
-def correlation_attribute(correlation_id: object) -> dict[str, str]:
-    """The attribute of a record for the retry lane; none for an id that SQS may refuse, which only strangers write."""
-    if isinstance(correlation_id, str) and _CORRELATION_ID.fullmatch(correlation_id):
-        return {CORRELATION_ID: correlation_id}
-    return {}
 
 
 class RetryLane(Protocol):

@@ -196,8 +196,3 @@ class Commands(Protocol):
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
         """The results of ``commands``, in order. Each is on one key; they are sent in one round trip."""
-
-
-def milliseconds(seconds: float) -> int:
-    """``seconds`` as an expiry time of Redis, which is at least 1 ms."""
-    return max(1, int(seconds * 1000))

@@ -12,7 +12,7 @@ from headrace.core.urls import LOOPBACK
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import CacheSettings
-from headrace.storage.ports import Command, milliseconds
+from headrace.storage.ports import Command
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -126,3 +126,8 @@ def connect_cluster(settings: CacheSettings, seconds: float) -> RedisCluster:
     from redis.cluster import RedisCluster
 
     return RedisCluster(**_options(settings, seconds))
+
+
+def milliseconds(seconds: float) -> int:
+    """``seconds`` as an expiry time of Redis, which is at least 1 ms."""
+    return max(1, int(seconds * 1000))

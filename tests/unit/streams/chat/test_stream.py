@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from headrace.core import keys, times
 from headrace.core.errors import InvalidEvent, PoisonRecord
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.registry import stream_named
 from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
 
 
@@ -275,13 +274,6 @@ FIELDS = ("roomId", "message", "messageId", "timestamp", "messageType", "userId"
 def test_any_input_is_a_storable_event_or_an_invalid_one(raw: dict[str, Any]) -> None:
     with contextlib.suppress(InvalidEvent):
         CHAT.item(CHAT.accept(raw, sender(trusted=True)).event, CLOCK.now(), TABLE)
-
-
-def test_a_stream_is_found_by_its_name() -> None:
-    assert stream_named("chat") is CHAT
-    with pytest.raises(PoisonRecord) as caught:
-        stream_named("chess")
-    assert caught.value.reason == "unknown_stream"
 
 
 @pytest.mark.parametrize("field", ["roomId", "messageId", "userId"])

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import Field
 
 from headrace.core import keys, times
-from headrace.core.caller import EVENTS_WRITE, SenderContext, choose_time, expires_at
+from headrace.core.caller import EVENTS_WRITE, SenderContext, choose_time
 from headrace.core.fields import CanonicalTime, Id, IncomingModel, SenderTag, Time, incoming, stamped
-from headrace.core.items import Item
+from headrace.core.items import Item, expires_at
 from headrace.core.stream import Stream, TableSettings, ValidatedEvent
 
 

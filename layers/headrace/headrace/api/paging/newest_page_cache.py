@@ -68,7 +68,7 @@ class NewestPageCache:
 
         ``read_at`` is the time in microseconds at which the request began. Raises what the pager raises.
         """
-        if not request.is_newest or request.limit > ROWS:
+        if not _is_newest(request) or request.limit > ROWS:
             return pager.page(request)
         cached, is_wanted = self.find(room_id)
         if cached is not None and _shows(pager, cached, request.limit):
@@ -112,6 +112,12 @@ class NewestPageCache:
             self._cache.set_many({newest_page(room_id): ("\n".join(lines).encode(), left)})
         except CacheUnavailable as error:
             report("newest pages", f"pages are read from the table: {error.message}")
+
+
+def _is_newest(request: PageRequest) -> bool:
+    """Whether the newest items are requested."""
+    places = request.before, request.after, request.around, request.start, request.end, request.cursor
+    return all(each is None for each in places)
 
 
 def _shows(pager: Pager, cached: CachedPage, limit: int) -> bool:

@@ -120,8 +120,3 @@ class PageRequest(Params):
             return self
         direction, start, end = cursors.opened(self.cursor, query)
         return self.model_copy(update={direction: self.cursor, "start": start, "end": end, "cursor": None})
-
-    @property
-    def is_newest(self) -> bool:
-        """Whether the newest items are requested."""
-        return (self.before, self.after, self.around, self.start, self.end, self.cursor) == (None,) * 6

@@ -6,8 +6,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
+from headrace.core.envelope import CORRELATION_ID, correlation_attribute
 from headrace.core.errors import PoisonRecord
-from headrace.queues.ports import CORRELATION_ID, correlation_attribute
 
 
 def rabbit_body(record: Mapping[str, Any]) -> bytes:

@@ -19,10 +19,10 @@ from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import NackError, UnroutableError
 
 from headrace.core import times
-from headrace.core.envelope import decode
+from headrace.core.envelope import correlation_attribute, decode
 from headrace.core.errors import Lane, PoisonRecord
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, Groups, persist_queue, persist_queues
-from headrace.queues.ports import RetryLane, RetryRecord, correlation_attribute
+from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.rabbitmq.endpoints import blocking_connection
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import BrokerSettings

@@ -13,10 +13,10 @@ from typing import Any
 
 from headrace.core.collections import slices
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
-from headrace.core.items import Item, from_wire, to_wire
+from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient, AwsError, call, client
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import GET_LIMIT, THROTTLING_CODES, WRITE_LIMIT
+from headrace.storage.dynamodb.client import GET_LIMIT, THROTTLING_CODES, WRITE_LIMIT, from_wire, to_wire
 from headrace.storage.dynamodb.direct import send_directly
 from headrace.storage.ports import Failure, Key, Table, one_of_each
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.core.items import from_wire, to_wire
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import DynamoClient
+from headrace.storage.dynamodb.client import DynamoClient, from_wire, to_wire
 from headrace.storage.ports import EXPIRES, Columns, Query, RangeQuery, Rows
 
 PARALLEL = 8

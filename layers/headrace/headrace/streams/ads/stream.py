@@ -13,7 +13,7 @@ from pydantic import AfterValidator, AliasChoices, Field
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys, times
-from headrace.core.caller import CHAT_WRITE, SenderContext, choose_time, choose_user, expires_at
+from headrace.core.caller import CHAT_WRITE, SenderContext, choose_time, choose_user
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import (
     EventModel,
@@ -27,7 +27,7 @@ from headrace.core.fields import (
     incoming,
     stamped,
 )
-from headrace.core.items import Item
+from headrace.core.items import Item, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
 
 ID_FIELD, OTHER_ID_FIELD = "clickId", "messageId"

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from headrace.core import keys, times
-from headrace.core.caller import CHAT_WRITE, Caller, SenderContext, choose_time, choose_user, expires_at
+from headrace.core.caller import CHAT_WRITE, Caller, SenderContext, choose_time, choose_user
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import (
     CanonicalTime,
@@ -26,7 +26,7 @@ from headrace.core.fields import (
     incoming,
     stamped,
 )
-from headrace.core.items import Item
+from headrace.core.items import Item, expires_at
 from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
 from headrace.runtime.observability import Meter
 

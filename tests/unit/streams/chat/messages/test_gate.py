@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headrace.core.caller import expires_at
 from headrace.core.errors import Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
+from headrace.core.items import expires_at
 from headrace.core.keys import direct_room
 from headrace.core.stream import Result
 from headrace.core.times import iso

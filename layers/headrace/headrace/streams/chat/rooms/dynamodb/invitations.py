@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from headrace.core.items import Item, to_wire
+from headrace.core.items import Item
 from headrace.core.times import iso, micros_of
 from headrace.runtime.aws import AwsClient
-from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.dynamodb.client import DynamoTable, to_wire
 from headrace.streams.chat.rooms.dynamodb.rooms import FITS
 from headrace.streams.chat.rooms.invitations import (
     OPEN_LIMIT,

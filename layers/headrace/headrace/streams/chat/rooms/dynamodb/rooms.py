@@ -8,10 +8,10 @@ from typing import Any
 
 from headrace.core.collections import slices
 from headrace.core.errors import StoreThrottled
-from headrace.core.items import Item, to_wire
+from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import GET_LIMIT, ConditionFailed, DynamoTable
+from headrace.storage.dynamodb.client import GET_LIMIT, ConditionFailed, DynamoTable, to_wire
 from headrace.streams.chat.rooms.memberships import (
     JOINS_LIMIT,
     LEAVES_LIMIT,
