@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
 import jwt
 import pytest
+import websocket
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from loadtest.client.websocket import ConnectionRefused
@@ -22,20 +24,44 @@ def forged_token(platform: RunningStage) -> str:
     return jwt.encode(claims, key, algorithm="RS256", headers={"kid": jwt.get_unverified_header(good)["kid"]})
 
 
+def expired_token(platform: RunningStage) -> str:
+    token = platform.token("alice", "chat:write", ttl=1)
+    until(
+        lambda: jwt.decode(token, options={"verify_signature": False})["exp"],
+        lambda exp: exp < datetime.now(UTC).timestamp(),
+    )
+    return token
+
+
 def test_connecting_needs_a_valid_token_with_a_scope(platform: RunningStage) -> None:
     expired, scopeless, forged, none = (Client(platform) for _ in range(4))
-    expired.token = platform.token("alice", "chat:write", ttl=1)
+    expired.token = expired_token(platform)
     scopeless.token = platform.token("alice", "analytics:read")
     forged.token = forged_token(platform)
     none.token = "nonsense"
-    until(
-        lambda: jwt.decode(expired.token, options={"verify_signature": False})["exp"],
-        lambda exp: exp < datetime.now(UTC).timestamp(),
-    )
 
     for client, status in ((expired, "401"), (scopeless, "403"), (forged, "401"), (none, "401")):
         with pytest.raises(ConnectionRefused, match=status):
             client.connect()
+
+
+def test_a_page_sees_at_the_opened_connection_why_it_is_refused(platform: RunningStage) -> None:
+    url, offered = platform.where["websocket_url"], ["headrace.token_expired", "headrace.forbidden"]
+    tokens = {
+        "headrace.token_expired": expired_token(platform),
+        "headrace.forbidden": platform.token("alice", "analytics:read"),
+        "headrace.v1": platform.token("alice", "chat:read"),
+    }
+    for subprotocol, token in tokens.items():
+        page = websocket.create_connection(url, timeout=20.0, subprotocols=["headrace.v1", token, *offered])
+        page.send('{"action": "ping"}')
+        answer = json.loads(page.recv())
+        page.close()
+
+        assert page.getsubprotocol() == subprotocol
+        assert (answer["type"] == "pong") == (subprotocol == "headrace.v1"), answer
+    with pytest.raises(websocket.WebSocketBadStatusException, match="401"):
+        websocket.create_connection(url, subprotocols=["headrace.v1", forged_token(platform), *offered])
 
 
 def test_frames_are_refused_after_the_token_of_the_connection_expires(platform: RunningStage) -> None:

@@ -26,9 +26,9 @@ ELSEWHERE |= {
 ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "RecursiveInvocationsDropped"}
 ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
-ELSEWHERE |= {"PersistQueuesInUse", "live.signals"}
+ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
-parameters that a release has removed."""
+parameters and schemas that a release has removed."""
 
 PATH = re.compile(
     r"(?<![\w/.:*$>-])(?!\.local)((?:[\w.*-]+/)*[\w.*-]+\.(?:py|md|json|yaml|toml|sh)\b|(?:[\w.-]+/)+(?![\w:{*]))"
@@ -42,7 +42,7 @@ RULES = dict(re.findall(r"^([\w-]+):((?:.*\n)(?:\t.*\n)*)", (ROOT / "Makefile").
 
 def code(page: Path) -> str:
     """The code of a Markdown page, and all of another file, without what is new: changes, modules and random ids."""
-    text = re.sub(r"^```(?:diff|python)\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    text = re.sub(r"^```(?:diff|js|python)\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
     text = re.sub(r'"(?:connectionId|correlationId|next|previous)": "[^"]*"', "", text)
     spans = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`", text, re.S)
     return "\n".join(map("".join, spans)) if page.suffix == ".md" else page.read_text()

@@ -40,7 +40,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 20_220,
+    "layers": 20_252,
     "localstage": 10_346,
     "loadtest": 7_460,
     "bench": 3_808,

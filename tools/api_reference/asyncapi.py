@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.api.authorizer import REFUSALS
 from headrace.api.params import names_of
 from headrace.api.responses import SUBPROTOCOL
 from headrace.streams.chat.live.frames import Acks, Messages
@@ -228,13 +229,15 @@ def _gateway_schema() -> Schema:
 
 
 def _handshake() -> Schema:
+    names = "|".join(sorted(REFUSALS)).replace(".", "[.]")
     return {
         "type": "object",
         "properties": {
             "Sec-WebSocket-Protocol": {
                 "type": "string",
-                "pattern": rf"^{SUBPROTOCOL.replace('.', '[.]')}, *[^ ,]+$",
-                "description": f"`{SUBPROTOCOL}` and the access token; the server picks the first.",
+                "pattern": rf"^{SUBPROTOCOL.replace('.', '[.]')}, *[^ ,]+(?:, *(?:{names}))*$",
+                "description": f"`{SUBPROTOCOL}` and the access token; the server picks the first. Pages add the "
+                "names of refusals: for a refused token, the connection opens with the name that says why.",
             }
         },
         "required": ["Sec-WebSocket-Protocol"],

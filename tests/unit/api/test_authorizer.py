@@ -55,6 +55,36 @@ def test_a_token_without_any_scope_of_the_socket_is_denied() -> None:
     assert answer["policyDocument"]["Statement"][0]["Effect"] == "Deny"
 
 
+OFFERED = "headrace.v1, abc.def.ghi, headrace.token_expired, headrace.forbidden"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "subprotocol"),
+    [(TokenExpired("expired"), "headrace.token_expired"), (caller("analytics:read"), "headrace.forbidden")],
+)
+def test_a_page_that_offers_it_gets_a_connection_whose_subprotocol_says_why_it_is_refused(
+    outcome: Caller | Exception, subprotocol: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = decide(event(value=OFFERED), Verifier(outcome))
+
+    assert answer["policyDocument"]["Statement"][0]["Effect"] == "Allow"
+    assert answer["context"] == {"refused": subprotocol}
+    assert '"ConnectRefused":[1.0]' in capsys.readouterr().out.replace(" ", "")
+    with pytest.raises(Unauthorized):
+        caller_from_frame({"requestContext": {"authorizer": answer["context"]}})
+
+
+def test_a_token_of_somebody_whom_the_issuer_does_not_know_opens_no_connection() -> None:
+    with pytest.raises(Exception, match=r"^Unauthorized$"):
+        decide(event(value=f"{OFFERED}, headrace.unauthorized"), Verifier(Unauthorized("forged")))
+
+
+def test_a_page_that_offers_refusals_connects_as_others_do() -> None:
+    answer = decide(event(value=OFFERED), Verifier(caller("chat:read")))
+
+    assert answer == decide(event(), Verifier(caller("chat:read")))
+
+
 @pytest.mark.parametrize("error", [Unauthorized("forged"), TokenExpired("expired")])
 def test_an_untrusted_token_is_a_401_in_the_form_of_api_gateway(
     error: Exception, capsys: pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from headrace.api.params import AnyBody, Params
 from headrace.api.router import Api, Handler, Reply, Request, Route, connection_handler, frame_handler, http_handler
 from headrace.api.statistics import RequestTimes
-from headrace.core.errors import ConfigurationError, NotFound, RateLimited, StoreUnavailable
+from headrace.core.errors import ConfigurationError, Forbidden, NotFound, RateLimited, StoreUnavailable
 from headrace.runtime.aws import AwsError
 from headrace.runtime.observability import LogThrottle, logger
 from tests.fakes.clock import FixedClock
@@ -232,6 +232,17 @@ def test_a_connection_that_a_client_may_not_open_is_counted(
     assert connection_handler(api)(frame_event("$connect"))["statusCode"] != 200
 
     assert ("ConnectLimited" in capsys.readouterr().out) == counted
+
+
+def test_a_refused_connection_opens_with_the_subprotocol_that_says_why_and_no_route_runs() -> None:
+    refused = {"refused": "headrace.forbidden"}
+    api = Api(dict.fromkeys(("$connect", "$disconnect"), Route(failing(Forbidden("ran")))), lambda: None, CLOCK)
+
+    answers = [connection_handler(api)(frame_event(key, **refused)) for key in api.routes]
+    frame = frame_handler(Api({"ping": Route(failing(Forbidden("ran")))}, lambda: None, CLOCK))
+
+    assert answers == 2 * [{"statusCode": 200, "headers": {"Sec-WebSocket-Protocol": "headrace.forbidden"}}]
+    assert json.loads(frame(frame_event("ping", **refused))["body"])["error"]["code"] == "unauthorized"
 
 
 def test_every_request_is_timed_under_its_route_even_if_it_fails() -> None:

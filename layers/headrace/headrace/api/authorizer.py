@@ -3,6 +3,10 @@
 API Gateway has no JWT authorizer for WebSocket APIs, so tokens are verified here by the rules of its HTTP APIs
 (developer guide, "Control access to HTTP APIs with JWT authorizers"). Only RSA signatures are accepted. ``iss``,
 ``exp``, ``nbf``, ``iat``, and ``aud`` (or ``client_id`` if there is no ``aud``) are checked.
+
+A page in a browser cannot see the status of a refused handshake, and API Gateway cannot close a connection with a code
+of ours. So a page may offer subprotocols that name refusals. The connection then opens with the one that says why, and
+every frame on it is refused.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -19,9 +23,9 @@ from urllib.request import HTTPRedirectHandler, build_opener
 import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
-from headrace.api.responses import SUBPROTOCOL
-from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller, caller_from_claims
-from headrace.core.errors import TokenExpired, Unauthorized, Unavailable, echo
+from headrace.api.responses import SUBPROTOCOL, refusal_subprotocol
+from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller, caller_from_claims, refused_context
+from headrace.core.errors import Forbidden, TokenExpired, Unauthorized, Unavailable, UserError, echo
 from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
@@ -103,6 +107,9 @@ def _read(url: str, response: Any, deadline: float) -> bytes:
 
 
 CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})
+REFUSALS = frozenset(map(refusal_subprotocol, (TokenExpired(), Forbidden())))
+"""The subprotocols of refusals. Only the issuer's own users get a connection in this way: with other tokens, and
+without one, no function behind a frame can be called."""
 ALGORITHMS = ("RS256", "RS384", "RS512")
 TOKEN_LIMIT = 8192
 KEYS_LIFESPAN_SECONDS = 7200
@@ -114,7 +121,8 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
     """The answer of a REQUEST authorizer: allow a caller with any of ``CONNECT_SCOPES``, deny one without.
 
     API Gateway passes the answer's context with every event of the connection. Scopes in it keep their prefix, so that
-    both protocols read them alike.
+    both protocols read them alike. If the client offers the subprotocol of a refusal, the connection opens, and the
+    context has that subprotocol in place of the caller.
 
     Raises:
         Exception: with the text ``Unauthorized``, which API Gateway answers with 401. Lambda counts it among the
@@ -123,28 +131,43 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
     """
     correlate(event)
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    offered = [part.strip() for part in (headers.get("sec-websocket-protocol") or "").split(",")]
     try:
-        caller = verifier.verify(token_from_subprotocols(headers.get("sec-websocket-protocol")))
-    except (Unauthorized, TokenExpired) as error:
-        report(f"connect {type(error).__name__}", error.message, level="info")
-        meter = Meter()
-        meter.count("ConnectRefused")
-        meter.flush()
-        raise Exception("Unauthorized") from None
+        caller = verifier.verify(token_from_subprotocols(offered))
+        if CONNECT_SCOPES.isdisjoint(caller.scopes):
+            raise Forbidden("the token has no scope of the WebSocket API")
+    except (Unauthorized, TokenExpired, Forbidden) as error:
+        return _refused(error, offered, event)
     except Exception as error:
         report_unexpected(error)
         raise
-    effect = "Deny" if CONNECT_SCOPES.isdisjoint(caller.scopes) else "Allow"
+    context = {
+        "sub": caller.subject,
+        "username": caller.username,
+        "scope": " ".join(verifier.prefix + scope for scope in sorted(caller.scopes)),
+        "exp": str(caller.expires_at),
+    }
+    return _policy(event, "Allow", caller.subject, context)
+
+
+def _refused(error: UserError, offered: Sequence[str], event: Mapping[str, Any]) -> dict[str, Any]:
+    report(f"connect {type(error).__name__}", error.message, level="info")
+    meter = Meter()
+    meter.count("ConnectRefused")
+    meter.flush()
+    if (subprotocol := refusal_subprotocol(error)) in offered and subprotocol in REFUSALS:
+        return _policy(event, "Allow", "refused", refused_context(subprotocol))
+    if isinstance(error, Forbidden):
+        return _policy(event, "Deny", "refused", {})
+    raise Exception("Unauthorized") from None
+
+
+def _policy(event: Mapping[str, Any], effect: str, principal: str, context: dict[str, str]) -> dict[str, Any]:
     statement = {"Action": "execute-api:Invoke", "Effect": effect, "Resource": str(event["methodArn"])}
     return {
-        "principalId": caller.subject,
+        "principalId": principal,
         "policyDocument": {"Version": "2012-10-17", "Statement": [statement]},
-        "context": {
-            "sub": caller.subject,
-            "username": caller.username,
-            "scope": " ".join(verifier.prefix + scope for scope in sorted(caller.scopes)),
-            "exp": str(caller.expires_at),
-        },
+        "context": context,
     }
 
 
@@ -222,13 +245,12 @@ class TokenVerifier:
         self._fetched_at = self._monotonic()
 
 
-def token_from_subprotocols(header: str | None) -> str:
-    """The token in a ``Sec-WebSocket-Protocol`` header of the form ``headrace.v1, <token>``.
+def token_from_subprotocols(offered: Sequence[str]) -> str:
+    """The token in subprotocols of the form ``headrace.v1``, token; subprotocols of ``REFUSALS`` may follow.
 
     Raises:
-        Unauthorized: the header is not of that form.
+        Unauthorized: they are not of that form.
     """
-    offered = [part.strip() for part in (header or "").split(",")]
-    if len(offered) != 2 or offered[0] != SUBPROTOCOL or not offered[1]:
+    if len(offered) < 2 or offered[0] != SUBPROTOCOL or not offered[1] or not REFUSALS.issuperset(offered[2:]):
         raise Unauthorized(f"Sec-WebSocket-Protocol must be: {SUBPROTOCOL}, <token>")
     return offered[1]

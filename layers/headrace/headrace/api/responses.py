@@ -99,6 +99,11 @@ def refusal(error: Exception, correlation_id: str) -> dict[str, Any]:
     return {"error": body, "message": body["message"]}
 
 
+def refusal_subprotocol(error: errors.HeadraceError) -> str:
+    """The subprotocol of a connection that opens only to say why it is refused, such as ``headrace.token_expired``."""
+    return f"headrace.{errors.mapping_of(error).code}"
+
+
 def retry_headers(error: Exception) -> dict[str, str]:
     """The ``retry-after`` header, if ``error`` says after how many seconds the request may succeed."""
     return {"retry-after": str(error.retry_after)} if isinstance(error, errors.Unavailable | errors.RateLimited) else {}

@@ -22,7 +22,7 @@ from headrace.api.params import NoBody, Params, frame_fields, http_body, parse_o
 from headrace.api.rates.rate_limiter import READS, Kind, RateLimiter, RouteLimit
 from headrace.api.responses import REQUEST_ID, Call
 from headrace.api.statistics import RequestTimes
-from headrace.core.caller import Caller, caller_from_frame, caller_from_http
+from headrace.core.caller import Caller, caller_from_frame, caller_from_http, refusal_of
 from headrace.core.errors import (
     FieldError,
     HeadraceError,
@@ -209,7 +209,8 @@ def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _n
 def connection_handler(api: Api) -> Handler:
     """The handler of ``$connect`` and ``$disconnect``: any status but 200 refuses a connection.
 
-    A route's function returns the headers of the answer.
+    A route's function returns the headers of the answer. A connection that the authorizer has refused opens with the
+    subprotocol that says why. It has no row, and counts in no limit.
     """
 
     def handle(event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
@@ -217,6 +218,8 @@ def connection_handler(api: Api) -> Handler:
         route = api.routes[call.key]
 
         def work() -> dict[str, Any]:
+            if refusal := refusal_of(event):
+                return {"statusCode": 200, "headers": {"Sec-WebSocket-Protocol": refusal}}
             caller = _counted_caller(api, route, call, caller_from_frame)
             headers = answer(api, route, call, caller, lambda: ({}, None, {}))
             return {"statusCode": 200, "headers": headers} if headers else {"statusCode": 200}

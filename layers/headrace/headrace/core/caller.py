@@ -116,12 +116,24 @@ def caller_from_frame(event: Mapping[str, Any], prefix: str = "") -> Caller:
     """The caller of a WebSocket event, from the context that the authorizer gave to the connection.
 
     Raises:
-        Unauthorized: the connection carries no context.
+        Unauthorized: the connection carries no context, or was refused.
     """
     context = event["requestContext"].get("authorizer")
     if not context:
         raise Unauthorized("this connection has no token")
+    if refusal_of(event):
+        raise Unauthorized("this connection was refused; its subprotocol says why")
     return _known(context, prefix)
+
+
+def refused_context(subprotocol: str) -> dict[str, str]:
+    """The context of a connection that the authorizer refuses: the subprotocol that says why, and no caller."""
+    return {"refused": subprotocol}
+
+
+def refusal_of(event: Mapping[str, Any]) -> str | None:
+    """The subprotocol that says why the connection of a WebSocket event is refused; ``None`` if it is not."""
+    return (event["requestContext"].get("authorizer") or {}).get("refused")
 
 
 def _known(claims: Mapping[str, Any], prefix: str) -> Caller:
