@@ -1,7 +1,8 @@
 """``/openapi.json``, ``/asyncapi.json`` and ``/docs``: the files of ``docs/reference`` beside the template.
 
-Everything is read at the request, and Swagger UI is installed at the first request of ``/docs``: the start of a stage
-does not wait for it. The pages load nothing from other hosts, which their Content-Security-Policy enforces.
+``/headrace-client.js`` is the TypeScript client as one ES module, for pages of the stage. Everything is read at the
+request. Swagger UI and the client are made at their first request: the start of a stage does not wait for them. The
+pages load nothing from other hosts, which their Content-Security-Policy enforces.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from aiohttp import web
 from localstage.core.errors import StageError
 from localstage.gateway.serving import json_response, message_response
 from localstage.services.install import ensure_node_packages
+from localstage.services.typescript_client import ensure_typescript_client
 
 _HERE = Path(__file__).parent
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".png": "image/png"}
@@ -34,10 +36,11 @@ class ReferencePages:
 
     Args:
         template: the template; ``docs/reference`` beside it has the documents, and without them answers are 404.
-        state_dir: the stage's folder, which Swagger UI is installed in.
+        state_dir: the stage's folder, which Swagger UI is installed in, and the client is built in.
         http_url: the running HTTP API, which the documents name as their server.
         websocket_url: the running WebSocket API.
         install: returns the folder of npm's packages; tests replace it.
+        build: returns the folder of the client; tests replace it.
     """
 
     def __init__(
@@ -47,13 +50,17 @@ class ReferencePages:
         http_url: str | None,
         websocket_url: str | None,
         install: Callable[[], Awaitable[Path]] | None = None,
+        build: Callable[[], Awaitable[Path]] | None = None,
     ) -> None:
-        self._folder = template.resolve().parent / "docs" / "reference"
+        project = template.resolve().parent
+        self._folder = project / "docs" / "reference"
         self._http_url = http_url or ""
         self._websocket_url = websocket_url or ""
         self._install = install or (
             lambda: ensure_node_packages(state_dir, _HERE / "node", "reference", "the API reference")
         )
+        self._build = build or (lambda: ensure_typescript_client(state_dir, project))
+        self._has_client = (project / "clients" / "typescript").exists()
         self._installing = asyncio.Lock()
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse | None:
@@ -69,7 +76,9 @@ class ReferencePages:
         if name in _OWN:
             return _file(_HERE / name)
         if name in _SWAGGER:
-            return await self._swagger(name)
+            return await self._made(self._install, Path("swagger-ui-dist") / name)
+        if path == "/headrace-client.js" and self._has_client:
+            return await self._made(self._build, Path("dist") / "index.js")
         return None
 
     def _document(self, name: str) -> web.Response | None:
@@ -91,13 +100,14 @@ class ReferencePages:
         text = _text(self._folder / name)
         return None if text is None else self._page(name.removesuffix(".md"), f'<main class="page">{html(text)}</main>')
 
-    async def _swagger(self, name: str) -> web.Response:
+    async def _made(self, make: Callable[[], Awaitable[Path]], file: Path) -> web.Response:
+        """A file of a folder that is made at the first request."""
         try:
             async with self._installing:
-                packages = await self._install()
+                folder = await make()
         except StageError as error:
             return message_response(503, str(error))
-        return _file(packages / "swagger-ui-dist" / name)
+        return _file(folder / file)
 
     def _page(self, title: str, content: str) -> web.Response:
         page = Template((_HERE / "page.html").read_text()).substitute(title=title, content=content)

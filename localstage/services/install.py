@@ -160,9 +160,9 @@ async def ensure_node_packages(
     Raises:
         ServiceError: npm failed; the message has its last line.
     """
-    folder = _real(state_dir / name)
+    folder = real(state_dir / name)
     files = [source / each for each in _LOCK_FILES]
-    async with _once(folder, files) as needed:
+    async with once(folder, files) as needed:
         if needed:
             log.info("Installing %s from npm (once)", title)
             for file in files:
@@ -195,9 +195,9 @@ async def ensure_environment(folder: Path, lock: Path, title: str, python: Path 
     Raises:
         ServiceError: it could not be installed; the message has the installer's last line.
     """
-    folder = _real(folder)
+    folder = real(folder)
     made = folder / "bin" / "python"
-    async with _once(folder, [lock]) as needed:
+    async with once(folder, [lock]) as needed:
         if needed:
             log.info("Installing %s from PyPI (once)", title)
             await _uv(title, "venv", "--clear", "--python", str(python or sys.executable), str(folder))
@@ -213,8 +213,8 @@ async def ensure_packages(folder: Path, lock: Path, title: str, *, inside: str, 
     Raises:
         ServiceError: it could not be installed; the message has the installer's last line.
     """
-    folder = _real(folder)
-    async with _once(folder, [lock]) as needed:
+    folder = real(folder)
+    async with once(folder, [lock]) as needed:
         if needed:
             log.info("Installing the packages of %s from PyPI (once)", title)
             target = ["--python", sys.executable, "--target", str(folder / inside)]
@@ -230,7 +230,7 @@ async def _uv(title: str, *arguments: str) -> None:
 
 
 @asynccontextmanager
-async def _once(folder: Path, sources: Sequence[Path]) -> AsyncIterator[bool]:
+async def once(folder: Path, sources: Sequence[Path]) -> AsyncIterator[bool]:
     """Yield whether ``folder`` must be filled from ``sources``; an interrupted install is repeated.
 
     One process fills it at a time, the others wait.
@@ -245,7 +245,7 @@ async def _once(folder: Path, sources: Sequence[Path]) -> AsyncIterator[bool]:
             stamp.write_text(wanted)
 
 
-def _real(folder: Path) -> Path:
+def real(folder: Path) -> Path:
     """Where the packages are: stages may share them by a link."""
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()

@@ -41,7 +41,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_252,
-    "localstage": 10_346,
+    "localstage": 10_400,
     "loadtest": 7_460,
     "bench": 3_808,
     "tools": 2_760,

@@ -41,12 +41,14 @@ class Packages:
 def packages(tmp_path: Path) -> Packages:
     (tmp_path / "swagger-ui-dist").mkdir()
     (tmp_path / "swagger-ui-dist" / "swagger-ui-bundle.js").write_text("// Swagger UI")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "index.js").write_text("export {};")
     return Packages(tmp_path)
 
 
 @pytest.fixture
 async def client(packages: Packages, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, packages)
+    pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, packages, packages)
     server = StatusServer(None, Nothing(), Nothing(), pages)
     await server.start()
     async with aiohttp.ClientSession(server.url) as session:
@@ -62,6 +64,17 @@ async def test_a_page_loads_nothing_from_other_hosts(client: aiohttp.ClientSessi
     assert (answer.status, answer.content_type) == (200, "text/html")
     assert re.findall(r'(?:src|<link[^>]* href)="((?!/docs/|data:,)[^"]*)', text) == []
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
+
+
+async def test_the_typescript_client_is_built_at_its_first_request(
+    client: aiohttp.ClientSession, packages: Packages
+) -> None:
+    answer = await client.get("/headrace-client.js")
+
+    assert (answer.content_type, await answer.text()) == ("text/javascript", "export {};")
+    assert packages.installs == 1
+    packages.fails = True
+    assert (await client.get("/headrace-client.js")).status == 503
 
 
 async def test_swagger_ui_is_installed_at_the_first_request(client: aiohttp.ClientSession, packages: Packages) -> None:

@@ -1,0 +1,106 @@
+import type { HeadraceError } from "./errors.js";
+import type { Receiver } from "./room.js";
+import type { Message } from "./types.js";
+
+type Entry = { message: Message } | { position: string };
+
+/** The messages of a followed room. Iterate over it; leaving the loop stops following. */
+export class Following implements AsyncIterableIterator<Message>, Receiver {
+  /** Resolves when the room is subscribed: each message that is stored from then on comes. */
+  readonly ready: Promise<void>;
+  /**
+   * Where to go on with `since`: the loop has taken all messages that were stored before this position. Undefined
+   * before the room is subscribed.
+   */
+  position: string | undefined;
+  #entries: Entry[] = [];
+  #waiting: ((result: IteratorResult<Message> | Promise<never>) => void)[] = [];
+  /** Whether the loop works on a message that it took. */
+  #working = false;
+  #ended = false;
+  #error: HeadraceError | undefined;
+  #isReady!: () => void;
+  #isNotReady!: (error: HeadraceError) => void;
+
+  constructor(
+    readonly roomId: string,
+    since: string | undefined,
+    private readonly leave: () => void,
+  ) {
+    this.position = since;
+    this.ready = new Promise((resolve, reject) => {
+      this.#isReady = resolve;
+      this.#isNotReady = reject;
+    });
+    this.ready.catch(() => {}); // the loop throws the error too
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Message>> {
+    this.#working = false;
+    for (let entry = this.#entries.shift(); entry !== undefined; entry = this.#entries.shift()) {
+      if ("message" in entry) {
+        this.#working = true;
+        return Promise.resolve({ done: false, value: entry.message });
+      }
+      this.position = entry.position;
+    }
+    if (this.#error !== undefined) {
+      return Promise.reject(this.#error);
+    }
+    if (this.#ended) {
+      return Promise.resolve({ done: true, value: undefined });
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  return(): Promise<IteratorResult<Message>> {
+    this.close();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Stop following the room. Messages that the loop has not taken are dropped. */
+  close(): void {
+    this.#entries = [];
+    if (!this.#ended) {
+      this.leave();
+      this.end();
+    }
+  }
+
+  /** Called by the client: a message of the room. */
+  message(message: Message): void {
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) {
+      this.#working = true;
+      waiting({ done: false, value: message });
+    } else {
+      this.#entries.push({ message });
+    }
+  }
+
+  /** Called by the client: all messages before this position were passed to {@link message}. */
+  moved(position: string): void {
+    this.#isReady();
+    if (this.#entries.length === 0 && !this.#working) {
+      this.position = position;
+    } else {
+      this.#entries.push({ position });
+    }
+  }
+
+  /** Called by the client: no further message comes; with an error, the loop throws it. */
+  end(error?: HeadraceError): void {
+    this.#ended = true;
+    this.#error = error;
+    if (error !== undefined) {
+      this.#isNotReady(error);
+    }
+    for (const waiting of this.#waiting.splice(0)) {
+      waiting(error === undefined ? { done: true, value: undefined } : Promise.reject(error));
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import { Connection, type Frame, type State, type WebSocketConstructor } from "./connection.js";
+import { HeadraceError } from "./errors.js";
+import type { Following } from "./following.js";
+import { Http, refusal } from "./http.js";
+import { newId } from "./ids.js";
+import { Rooms } from "./rooms.js";
+import { type Accepted, type Event, FRAME_BYTES, type Post, Sender } from "./sender.js";
+import { DEFAULTS, type Settings } from "./settings.js";
+import { type TokenProvider, Tokens } from "./tokens.js";
+import type { Action, Answer, Fields, Item, Listing, Operation, Parameters, Result, Signal } from "./types.js";
+
+export interface Options {
+  /** The HTTP API, such as "http://127.0.0.1:8787". */
+  httpUrl: string;
+  /** The WebSocket API, such as "ws://127.0.0.1:8788/local". */
+  wsUrl: string;
+  token: TokenProvider;
+  /** The class of WebSockets; Node has one since version 22. */
+  WebSocket?: WebSocketConstructor;
+  fetch?: typeof globalThis.fetch;
+  settings?: Partial<Settings>;
+}
+
+interface Events {
+  /** The state of the connection, and why it ended. */
+  state: [state: State, reason?: HeadraceError];
+  /** A signal in a followed room, such as "typing". */
+  signal: [signal: Signal];
+  /** Each frame that the server pushes, also of types that this version does not know. */
+  frame: [frame: Frame];
+}
+
+/** A client of Headrace: sends messages until each is accepted, and follows rooms without a gap. */
+export class Headrace {
+  readonly #settings: Settings;
+  readonly #http: Http;
+  readonly #connection: Connection;
+  readonly #rooms: Rooms;
+  readonly #sender: Sender;
+  readonly #handlers: { [E in keyof Events]: Set<(...event: Events[E]) => void> } = {
+    state: new Set(),
+    signal: new Set(),
+    frame: new Set(),
+  };
+
+  constructor(options: Options) {
+    const WebSocket = options.WebSocket ?? (globalThis.WebSocket as WebSocketConstructor | undefined);
+    if (WebSocket === undefined) {
+      throw new TypeError("This version of Node has no WebSocket: pass one, such as that of the package ws.");
+    }
+    this.#settings = { ...DEFAULTS, ...options.settings };
+    const tokens = new Tokens(options.token, this.#settings.renewBefore);
+    const fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
+    this.#http = new Http(options.httpUrl.replace(/\/+$/, ""), tokens, fetch, this.#settings);
+    const probe = () => this.#http.request("GET /status", {}, 1); // the 401 of API Gateway comes before the function
+    this.#connection = new Connection(options.wsUrl, WebSocket, tokens, this.#settings, probe, {
+      opened: () => this.#rooms.opened(),
+      received: (frame) => this.#received(frame),
+      changed: (state, reason) => this.#changed(state, reason),
+    });
+    this.#rooms = new Rooms(this.#connection, this.#settings, (signal) => this.#emit("signal", signal));
+    this.#sender = new Sender((...batch) => this.#post(...batch), this.#settings);
+  }
+
+  /** The state of the connection. */
+  get state(): State {
+    return this.#connection.state;
+  }
+
+  /** The number of connections that were opened so far. */
+  get opens(): number {
+    return this.#connection.opens;
+  }
+
+  /** Call `handler` with each event of this kind. Returns a function that stops it. */
+  on<E extends keyof Events>(event: E, handler: (...event: Events[E]) => void): () => void {
+    this.#handlers[event].add(handler);
+    return () => this.#handlers[event].delete(handler);
+  }
+
+  /** Open the connection, and resolve when it is open. Following a room does this too. */
+  connect(): Promise<void> {
+    return this.#connection.whenOpen();
+  }
+
+  /** Close the connection for good; loops over followed rooms end. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  /**
+   * Send a message; resolves when it is accepted, and says in which lane.
+   *
+   * A message with the same id is the same message: after an error, send it again with the `id` of the first call. Ids
+   * are made by {@link newId}; one of another form needs a `timestamp` beside it, which is the same each time.
+   */
+  send(roomId: string, text: string, options: { id?: string; timestamp?: string } = {}): Promise<Accepted> {
+    const messageId = options.id ?? this.newId();
+    const event: Event = { roomId, message: text, messageId };
+    if (options.timestamp !== undefined) {
+      event.timestamp = options.timestamp;
+    }
+    return this.#sender.send(event);
+  }
+
+  /** A new message id, a UUIDv7: it has the time of the message in it. */
+  newId(): string {
+    return newId(Date.now() + this.#connection.offset);
+  }
+
+  /**
+   * Follow a room from now on, or from a position: that of a page of history, or of an earlier `Following`.
+   *
+   * Each message comes once, also across lost connections. Messages from shortly before `since` can come again, unless
+   * `known` has their keys.
+   */
+  follow(roomId: string, options: { since?: string; known?: Iterable<string> } = {}): Following {
+    return this.#rooms.follow(roomId, options.since, options.known ?? []);
+  }
+
+  /** Push a text such as "typing" to those who follow the room now. It is not stored; do not send it again. */
+  async signal(roomId: string, name: string, data = ""): Promise<void> {
+    await this.frame("sendSignal", { roomId, name, data });
+  }
+
+  /** Whether up to 20 rooms have something new since positions. It follows none of them. */
+  async check(rooms: Record<string, string>): Promise<Answer<"check">["rooms"]> {
+    return (await this.frame("check", { rooms, subscribe: false })).rooms;
+  }
+
+  /** Send a frame of the WebSocket API once, when the connection is open; resolves with its answer. */
+  async frame<A extends Action>(action: A, fields: Fields<A>): Promise<Answer<A>> {
+    await this.connect();
+    return this.#connection.request(action, fields);
+  }
+
+  /**
+   * Make an HTTP request: `request("GET /rooms/{roomId}/messages", { roomId: "lobby", limit: 20 })`.
+   *
+   * It is repeated after temporary errors, up to `tries` times; a POST only after 429.
+   */
+  request<O extends Operation>(
+    operation: O,
+    parameters: Parameters<O>,
+    { tries = this.#settings.tries } = {},
+  ): Promise<Result<O>> {
+    return this.#http.request(operation, parameters as Record<string, unknown>, tries);
+  }
+
+  /** The pages of a list, one after the other. */
+  async *pages<O extends Listing>(operation: O, parameters: Parameters<O>): AsyncGenerator<Result<O>, void> {
+    const query: Record<string, any> = { ...parameters };
+    const direction = "after" in query && operation.endsWith("messages") ? "previous" : "next";
+    for (;;) {
+      const page: any = await this.request(operation, query as Parameters<O>);
+      yield page;
+      if (!page.hasMore || !page[direction]) {
+        return;
+      }
+      for (const name of ["before", "after", "around", "from", "to"]) {
+        delete query[name]; // the cursor has them
+      }
+      query["since" in query ? "before" : "cursor"] = page[direction];
+    }
+  }
+
+  /** The items of a list, over all pages. */
+  async *items<O extends Listing>(operation: O, parameters: Parameters<O>): AsyncGenerator<Item<O>, void> {
+    for await (const page of this.pages(operation, parameters)) {
+      yield* (page as { items: Item<O>[] }).items;
+    }
+  }
+
+  /** Send events over the connection if there is one, else over HTTP. */
+  #post: Post = async (events, bytes) => {
+    if (this.state === "open" && bytes <= FRAME_BYTES) {
+      return { results: (await this.#connection.request("sendBatch", { events })).results };
+    }
+    const answer = await this.#http.send("POST /messages/batch", { events });
+    if (Array.isArray(answer.body?.results)) {
+      return { results: answer.body.results, rateLimit: answer.headers.get("ratelimit") };
+    }
+    throw refusal(answer);
+  };
+
+  #received(frame: Frame): void {
+    this.#rooms.received(frame);
+    this.#emit("frame", frame);
+  }
+
+  #changed(state: State, reason: HeadraceError | undefined): void {
+    if (state === "closed") {
+      const error = reason ?? new HeadraceError("closed", "the client is closed");
+      this.#rooms.closed(error);
+      this.#sender.close(error);
+    }
+    this.#emit("state", state, reason);
+  }
+
+  #emit<E extends keyof Events>(event: E, ...values: Events[E]): void {
+    this.#handlers[event].forEach((handler) => handler(...values));
+  }
+}

@@ -1,0 +1,109 @@
+import { errorOf, HeadraceError, known, unavailable } from "./errors.js";
+import { pauseAfter, type Settings, sleep } from "./settings.js";
+import type { Tokens } from "./tokens.js";
+
+/** The codes of refusals by API Gateway, whose answers have none. */
+const GATEWAY_CODES: Record<number, string> = {
+  400: "invalid_request",
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  413: "too_large",
+  429: "rate_limited",
+};
+
+/** An HTTP answer whose body was read. */
+export interface HttpAnswer {
+  status: number;
+  headers: Headers;
+  body: any;
+}
+
+/** Makes HTTP requests with the token. */
+export class Http {
+  constructor(
+    private readonly url: string,
+    private readonly tokens: Tokens,
+    private readonly fetch: typeof globalThis.fetch,
+    private readonly settings: Settings,
+  ) {}
+
+  /**
+   * Make a request of an operation such as "GET /rooms/{roomId}"; returns the body of its answer.
+   *
+   * It is repeated after 429, and after 503 or without an answer too, unless it is a POST: that is perhaps done.
+   */
+  async request(operation: string, parameters: Record<string, any>, tries: number): Promise<any> {
+    for (let failed = 0; ; failed += 1) {
+      try {
+        const answer = await this.send(operation, parameters);
+        if (answer.status >= 300) {
+          throw refusal(answer);
+        }
+        return answer.body;
+      } catch (error) {
+        const refused = known(error);
+        const repeatable = refused.code === "rate_limited" || !operation.startsWith("POST");
+        if (failed + 1 >= tries || !refused.temporary || !repeatable) {
+          throw refused;
+        }
+        await sleep(pauseAfter(failed, this.settings, refused.retryAfter));
+      }
+    }
+  }
+
+  /** Make a request once, with another token if the first one is refused. */
+  async send(operation: string, parameters: Record<string, any>): Promise<HttpAnswer> {
+    const first = await this.#fetch(operation, parameters);
+    if (first.status !== 401) {
+      return first;
+    }
+    this.tokens.forget();
+    return this.#fetch(operation, parameters);
+  }
+
+  async #fetch(operation: string, parameters: Record<string, any>): Promise<HttpAnswer> {
+    const [method = "", template = ""] = operation.split(" ");
+    const rest = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
+    let path = template.replace(/\{(\w+)\}/g, (_, name) => {
+      const value = encodeURIComponent(String(rest.get(name)));
+      rest.delete(name);
+      return value;
+    });
+    const headers: Record<string, string> = { authorization: `Bearer ${await this.tokens.get()}` };
+    const init: RequestInit = { method, headers, signal: AbortSignal.timeout(this.settings.answerTimeout) };
+    if (method === "GET") {
+      const query = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)]));
+      path += rest.size > 0 ? `?${query}` : "";
+    } else if (rest.size > 0) {
+      headers["content-type"] = "application/json";
+      init.body = JSON.stringify(Object.fromEntries(rest));
+    }
+    try {
+      const answer = await this.fetch(this.url + path, init);
+      const text = await answer.text();
+      return { status: answer.status, headers: answer.headers, body: jsonOf(text) };
+    } catch (error) {
+      throw unavailable(`no answer: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+}
+
+/** The error of an answer. */
+export function refusal({ status, headers, body }: HttpAnswer): HeadraceError {
+  if (typeof body?.error?.code === "string") {
+    return errorOf(body.error, status);
+  }
+  const code = status >= 500 ? "unavailable" : (GATEWAY_CODES[status] ?? String(status));
+  const retryAfter = Number(headers.get("retry-after") ?? NaN);
+  const message = body?.message ?? `the answer has the status ${status}`;
+  return new HeadraceError(code, message, [], Number.isNaN(retryAfter) ? undefined : retryAfter, undefined, status);
+}
+
+function jsonOf(text: string): any {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // of a proxy
+  }
+}

@@ -1,0 +1,19 @@
+export type { Frame, State, WebSocketConstructor, WebSocketLike } from "./connection.js";
+export { HeadraceError } from "./errors.js";
+export type { Following } from "./following.js";
+export { Headrace, type Options } from "./headrace.js";
+export type { Accepted } from "./sender.js";
+export type { Settings } from "./settings.js";
+export type { TokenProvider } from "./tokens.js";
+export type {
+  Action,
+  Answer,
+  Fields,
+  Item,
+  Listing,
+  Message,
+  Operation,
+  Parameters,
+  Result,
+  Signal,
+} from "./types.js";

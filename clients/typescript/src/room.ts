@@ -1,0 +1,232 @@
+import { HeadraceError, known, unavailable } from "./errors.js";
+import { between, sleep } from "./settings.js";
+import type { Action, Answer, Fields, Message, PushedMessages, Resumption } from "./types.js";
+
+const PAGE = 200;
+
+/** How long before the position a delivered message can be pushed again, in microseconds of the server's clock. */
+const REMEMBERED = 1_800_000_000;
+
+/** Sends a frame; resolves with its answer. */
+export type Ask = <A extends Action>(action: A, fields: Fields<A>) => Promise<Answer<A>>;
+
+/** Takes what a room delivers. */
+export interface Receiver {
+  message(message: Message): void;
+  /** All messages before this position were delivered. */
+  moved(position: string): void;
+}
+
+/** Wait as long as a `rate_limited` says, and a random time. */
+export const restAfter = (error: HeadraceError): Promise<void> =>
+  sleep((error.retryAfter ?? 0) * 1000 + between(0, 1000));
+
+/** One followed room: which messages were delivered, and up to which position the room is complete. */
+export class Room {
+  /** When each delivered message came, by its key: a time of the server. */
+  #seen = new Map<string, number>();
+  #serverTime = 0;
+  /** Positions of frames that do not follow the position yet, by the tag of the frame that they follow. */
+  #links = new Map<string, string>();
+  #found: Message[] = [];
+  /** Messages that are pushed while missed ones are fetched. They are delivered together, in order. */
+  #buffered: Message[] | undefined;
+  #resuming = false;
+  #behind = false;
+  #told: string | undefined;
+
+  /** Follows the room from `position` on, or from now on; `known` are keys of messages that the caller has. */
+  constructor(
+    readonly id: string,
+    public position: string | undefined,
+    known: Iterable<string>,
+    private readonly ask: Ask,
+    private readonly receiver: Receiver,
+  ) {
+    this.#told = position;
+    for (const key of known) {
+      this.#seen.set(key, position === undefined ? 0 : timeOf(position));
+    }
+  }
+
+  /** Whether a frame is late or lost. */
+  get hasHole(): boolean {
+    return this.#links.size > 0;
+  }
+
+  /** Subscribe for the first time. */
+  async subscribe(): Promise<void> {
+    this.#resuming = true;
+    this.#buffered = [];
+    try {
+      // Earlier messages are not delivered, but must be known: later answers can repeat some of them.
+      for (const { key } of await this.#newest()) {
+        this.#seen.set(key, this.#serverTime);
+      }
+      this.#move((await this.ask("subscribe", { roomId: this.id })).position);
+    } finally {
+      this.end();
+    }
+  }
+
+  /** The messages that a page from now on repeats. */
+  async #newest(): Promise<Message[]> {
+    try {
+      const { position } = await this.ask("history", { roomId: this.id, limit: 1 });
+      this.#see(position);
+      return (await this.#fetch(position)).items;
+    } catch (error) {
+      if (known(error).code === "not_found") {
+        return []; // a room that begins with its first message
+      }
+      throw error;
+    }
+  }
+
+  /** Take pushed messages; returns `true` if earlier ones were not pushed. */
+  receive(frame: PushedMessages): boolean {
+    const missed = frame.missed === true;
+    if (frame.position !== undefined) {
+      this.#see(frame.position);
+    }
+    if (missed && this.position !== undefined) {
+      this.#buffered ??= [];
+    }
+    if (this.#buffered !== undefined) {
+      this.#buffered.push(...frame.items);
+    } else if (this.position !== undefined) {
+      this.#deliver(frame.items);
+    }
+    if (frame.follows !== undefined && frame.position !== undefined && !missed) {
+      this.#links.set(frame.follows, frame.position);
+      if (!this.#resuming) {
+        this.#advance();
+      }
+    }
+    this.#tell();
+    return missed;
+  }
+
+  /** Begin to resume. `false` if the room is being resumed: then it is resumed once more. */
+  begin(): boolean {
+    if (this.#resuming || this.position === undefined) {
+      this.#behind = true;
+      return false;
+    }
+    this.#resuming = true;
+    this.#behind = false;
+    this.#buffered ??= [];
+    this.#links.clear(); // the answer has all frames that came before the request
+    return true;
+  }
+
+  /** Take the answer for this room; returns whether to resume again. After an error the position stays. */
+  async take(answer: Resumption | undefined): Promise<boolean> {
+    const since = this.position as string;
+    let found = answer;
+    if (found === undefined) {
+      found = { ...(await this.#fetch(since)), next: null, hasMore: false };
+    } else if (found.next !== null) {
+      found = { ...found, items: [...found.items, ...(await this.#fetch(since, found.next)).items], hasMore: false };
+    }
+    this.#found.push(...found.items);
+    this.#move(found.position);
+    const again = this.#behind || found.hasMore;
+    this.#behind = false;
+    return again;
+  }
+
+  /** End resuming, and deliver what was fetched and pushed. */
+  end(): void {
+    const all = [...this.#found, ...(this.#buffered ?? [])];
+    this.#found = [];
+    this.#buffered = undefined;
+    this.#resuming = false;
+    if (this.position !== undefined) {
+      this.#deliver(all.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)));
+      this.#advance();
+      this.#tell();
+    }
+  }
+
+  #tell(): void {
+    if (this.#buffered === undefined && this.position !== undefined && this.position !== this.#told) {
+      this.#told = this.position;
+      this.receiver.moved(this.position);
+    }
+  }
+
+  #move(position: string): void {
+    this.position = position;
+    this.#see(position);
+  }
+
+  #see(position: string): void {
+    this.#serverTime = Math.max(this.#serverTime, timeOf(position));
+  }
+
+  /** Move the position over all frames that follow it. */
+  #advance(): void {
+    let tag = tagOf(this.position as string);
+    for (let before: string | undefined = tag; before !== undefined && before !== ""; ) {
+      const at: string = before;
+      before = [...this.#links].find(([, position]) => tagOf(position) === at)?.[0];
+      if (before !== undefined) {
+        this.#links.delete(before); // it leads to where we are
+      }
+    }
+    for (let next = this.#links.get(tag); next !== undefined; next = this.#links.get(tag)) {
+      this.#links.delete(tag);
+      this.#move(next);
+      tag = tagOf(next);
+    }
+  }
+
+  #deliver(messages: Iterable<Message>): void {
+    for (const message of messages) {
+      if (!this.#seen.has(message.key)) {
+        this.#seen.set(message.key, this.#serverTime);
+        this.receiver.message(message);
+      }
+    }
+    const oldest = timeOf(this.position as string) - REMEMBERED;
+    for (const [key, came] of this.#seen) {
+      if (came >= oldest) {
+        break;
+      }
+      this.#seen.delete(key);
+    }
+  }
+
+  /** The messages that were stored since a position, and the position of their first page. */
+  async #fetch(since: string, before?: string): Promise<{ items: Message[]; position: string }> {
+    const items: Message[] = [];
+    for (;;) {
+      try {
+        const page = await this.ask("history", { roomId: this.id, limit: PAGE, since, before });
+        items.push(...page.items);
+        if (!page.hasMore || page.next === null) {
+          return { items, position: page.position };
+        }
+        before = page.next;
+      } catch (error) {
+        const { code } = known(error);
+        if (code === "rate_limited") {
+          await restAfter(known(error));
+        } else if (code === "not_found") {
+          return { items, position: since }; // a room that begins with its first message
+        } else if (code === "invalid_cursor") {
+          throw unavailable("the cursor is outdated; the next attempt starts from the first page");
+        } else {
+          throw error;
+        }
+      }
+    }
+  }
+}
+
+/** The server's time of a position, in microseconds. */
+const timeOf = (position: string): number => Number(position.slice(1, 17));
+
+/** The tag of the newest frame at a position; "" if it is unknown. */
+const tagOf = (position: string): string => position.slice(18);

@@ -1,0 +1,205 @@
+import type { Connection, Frame } from "./connection.js";
+import { errorOf, HeadraceError, known } from "./errors.js";
+import { Following } from "./following.js";
+import { Room, restAfter } from "./room.js";
+import { between, type Settings, sleep } from "./settings.js";
+import type { Answer, ErrorBody, PushedMessages, Signal } from "./types.js";
+
+const ROOMS_PER_FRAME = 20;
+
+interface Followed {
+  room: Room;
+  following: Following;
+  /** Whether a late frame is waited for. */
+  waits: boolean;
+}
+
+/** Follows rooms over one connection. */
+export class Rooms {
+  #followed = new Map<string, Followed>();
+  /** Rooms that are being left: a new subscription waits for the answer. */
+  #leaving = new Map<string, Promise<unknown>>();
+  #checking: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly settings: Settings,
+    private readonly onSignal: (signal: Signal) => void,
+  ) {}
+
+  follow(roomId: string, since: string | undefined, keys: Iterable<string>): Following {
+    if (this.#followed.has(roomId)) {
+      throw new HeadraceError("conflict", `the room ${roomId} is followed already`);
+    }
+    const following = new Following(roomId, since, () => this.#leave(roomId));
+    const room = new Room(roomId, since, keys, (...frame) => this.connection.request(...frame), following);
+    const followed = { room, following, waits: false };
+    this.#followed.set(roomId, followed);
+    void this.#begin(followed);
+    return following;
+  }
+
+  /** A connection was opened: its rooms must be subscribed to, and what was stored meanwhile be fetched. */
+  opened(): void {
+    void this.#check();
+  }
+
+  /** The connection ended for good. */
+  closed(reason: HeadraceError): void {
+    clearTimeout(this.#checking);
+    for (const { following } of this.#followed.values()) {
+      following.end(reason.code === "closed" ? undefined : reason);
+    }
+    this.#followed.clear();
+  }
+
+  /** Take a pushed frame. */
+  received(frame: Frame): void {
+    const followed = this.#followed.get(String(frame["roomId"]));
+    if (followed === undefined) {
+      return;
+    }
+    if (frame.type === "signal") {
+      this.onSignal(frame as unknown as Signal);
+    } else if (frame.type === "messages") {
+      if (followed.room.receive(frame as unknown as PushedMessages)) {
+        void this.#resume([followed]);
+      } else if (followed.room.hasHole && !followed.waits) {
+        void this.#closeHole(followed);
+      }
+    }
+  }
+
+  async #begin(followed: Followed): Promise<void> {
+    const { room } = followed;
+    while (this.#isFollowed(followed)) {
+      try {
+        await this.#leaving.get(room.id);
+        if (room.position === undefined) {
+          await this.connection.whenOpen();
+          await room.subscribe();
+        } else if (this.connection.state === "open") {
+          await this.#resume([followed]);
+        } else {
+          this.connection.open(); // and then `opened` resumes it
+        }
+        return;
+      } catch (error) {
+        const refused = known(error);
+        if (!refused.temporary) {
+          this.#stop(followed, refused);
+        } else {
+          await (refused.code === "rate_limited" ? restAfter(refused) : sleep(between(0, this.settings.firstPause)));
+        }
+      }
+    }
+  }
+
+  #leave(roomId: string): void {
+    this.#followed.delete(roomId);
+    const left = this.connection.request("unsubscribe", { roomId }).catch(() => {}); // it ends with the connection too
+    this.#leaving.set(roomId, left);
+    void left.then(() => this.#leaving.get(roomId) === left && this.#leaving.delete(roomId));
+  }
+
+  #isFollowed(followed: Followed): boolean {
+    return this.#followed.get(followed.room.id) === followed;
+  }
+
+  #stop(followed: Followed, error: HeadraceError): void {
+    if (this.#isFollowed(followed)) {
+      this.#followed.delete(followed.room.id);
+      followed.following.end(error);
+    }
+  }
+
+  /** Resume all rooms, now and every few minutes: the last frame of a room can be lost without a notice. */
+  async #check(): Promise<void> {
+    clearTimeout(this.#checking);
+    const wait = between(0.6, 1) * this.settings.checkInterval;
+    this.#checking = setTimeout(() => void this.#check(), wait);
+    await this.#resume([...this.#followed.values()].filter(({ room }) => room.position !== undefined));
+  }
+
+  /** Wait a moment for a frame that is perhaps only late; then ask for it. */
+  async #closeHole(followed: Followed): Promise<void> {
+    followed.waits = true;
+    await sleep(between(0.5, 1) * this.settings.lateFrame);
+    followed.waits = false;
+    if (followed.room.hasHole && this.#isFollowed(followed)) {
+      await this.#resume([followed]);
+    }
+  }
+
+  /** Resume rooms from their positions. Without an answer another connection is opened, which resumes all. */
+  async #resume(rooms: Followed[]): Promise<void> {
+    const { opens } = this.connection;
+    for (let start = 0; start < rooms.length; start += ROOMS_PER_FRAME) {
+      const begun = rooms.slice(start, start + ROOMS_PER_FRAME).filter(({ room }) => room.begin());
+      try {
+        await this.#resumeBegun(begun);
+      } catch (error) {
+        known(error);
+        this.connection.reconnect(opens);
+        return;
+      } finally {
+        begun.forEach(({ room }) => room.end());
+      }
+    }
+  }
+
+  /** Resume until nothing is missed. A limited room is tried once more, and then in the next round. */
+  async #resumeBegun(rooms: Followed[]): Promise<void> {
+    const limited = new Set<Followed>();
+    while (rooms.length > 0) {
+      const answer = await this.#ask(rooms);
+      const again: Followed[] = [];
+      let rest: HeadraceError | undefined;
+      for (const followed of rooms) {
+        try {
+          const found = answer[followed.room.id];
+          if (found !== undefined && "error" in found) {
+            throw errorOf(found.error as unknown as ErrorBody);
+          }
+          if (await followed.room.take(found)) {
+            again.push(followed);
+          }
+        } catch (error) {
+          const refused = known(error);
+          if (!refused.temporary) {
+            this.#stop(followed, refused);
+          } else if (refused.code !== "rate_limited") {
+            throw refused;
+          } else if (!limited.has(followed)) {
+            limited.add(followed);
+            again.push(followed);
+            rest = refused;
+          }
+        }
+      }
+      if (rest !== undefined) {
+        await restAfter(rest);
+      }
+      rooms = again.filter((each) => this.#isFollowed(each));
+    }
+  }
+
+  async #ask(rooms: Followed[]): Promise<Answer<"resume">["rooms"]> {
+    const positions = Object.fromEntries(rooms.map(({ room }) => [room.id, room.position as string]));
+    for (;;) {
+      try {
+        return (await this.connection.request("resume", { rooms: positions })).rooms;
+      } catch (error) {
+        const refused = known(error);
+        if (refused.code === "rate_limited") {
+          await restAfter(refused);
+        } else if (refused.temporary) {
+          throw refused;
+        } else {
+          rooms.forEach((each) => this.#stop(each, refused));
+          return {};
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import { errorOf, type HeadraceError, known, unavailable } from "./errors.js";
+import { Pace } from "./pace.js";
+import { pauseAfter, type Settings, sleep } from "./settings.js";
+import type { ErrorBody, Parameters } from "./types.js";
+
+/** A message as it is sent. */
+export type Event = Parameters<"POST /messages/batch">["events"][number];
+
+/** An accepted message: `main` is the broker, `retry` the retry lane; both will be stored. */
+export interface Accepted {
+  roomId: string;
+  messageId: string;
+  timestamp: string;
+  lane: "main" | "retry";
+}
+
+/** The result of one event, as the server answers it. */
+export type EventResult = Partial<Accepted> & { error?: ErrorBody };
+
+/** Sends events; resolves with one result for each, and with the header `RateLimit` of the answer. */
+export type Post = (events: Event[], bytes: number) => Promise<{ results: EventResult[]; rateLimit?: string | null }>;
+
+interface Queued {
+  event: Event;
+  bytes: number;
+  tries: number;
+  resolve(accepted: Accepted): void;
+  reject(error: HeadraceError): void;
+}
+
+/** A batch has at most this many bytes: API Gateway closes the connection on a frame of over 32 KB. */
+export const FRAME_BYTES = 30_000;
+
+/** Sends each event until it is accepted or refused for good, one request at a time, in the order given. */
+export class Sender {
+  #queue: Queued[] = [];
+  #sending = false;
+  #failed = 0;
+  #pace = new Pace();
+  #closed: HeadraceError | undefined;
+
+  constructor(
+    private readonly post: Post,
+    private readonly settings: Settings,
+  ) {}
+
+  send(event: Event): Promise<Accepted> {
+    if (this.#closed !== undefined) {
+      return Promise.reject(this.#closed);
+    }
+    return new Promise((resolve, reject) => {
+      const bytes = new TextEncoder().encode(JSON.stringify(event)).length + 1;
+      this.#queue.push({ event, bytes, tries: 0, resolve, reject });
+      if (!this.#sending) {
+        this.#sending = true;
+        queueMicrotask(() => void this.#run()); // messages of one turn are one batch
+      }
+    });
+  }
+
+  /** Send nothing more. */
+  close(reason: HeadraceError): void {
+    this.#closed = reason;
+    this.#queue.splice(0).forEach((each) => each.reject(reason));
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const wait = this.#pace.delay(Date.now());
+      if (wait > 0) {
+        await sleep(wait);
+        continue; // the queue is perhaps empty now, or longer
+      }
+      const refusals = await this.#sendBatch(this.#take());
+      if (refusals.length > 0) {
+        this.#pace.refused();
+        const retryAfter = Math.max(0, ...refusals.map((each) => each.retryAfter ?? 0));
+        await sleep(pauseAfter(this.#failed++, this.settings, retryAfter));
+      } else {
+        this.#failed = 0;
+        this.#pace.accepted(Date.now());
+      }
+    }
+    this.#sending = false;
+  }
+
+  /** The first events that fit one request. */
+  #take(): Queued[] {
+    const most = this.#pace.most(Date.now());
+    let bytes = 0;
+    let count = 0;
+    for (const each of this.#queue.slice(0, most)) {
+      bytes += each.bytes;
+      if (count > 0 && bytes > FRAME_BYTES) {
+        break;
+      }
+      count += 1;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  /** Send a batch; returns the temporary errors. Their events are first in the queue again. */
+  async #sendBatch(batch: Queued[]): Promise<HeadraceError[]> {
+    this.#pace.sent(batch.length, Date.now());
+    const errors = await this.#errors(batch);
+    const refusals: HeadraceError[] = [];
+    const again: Queued[] = [];
+    batch.forEach((each, index) => {
+      const error = errors[index];
+      if (error?.temporary) {
+        refusals.push(error);
+      }
+      each.tries += 1;
+      if (error?.temporary && each.tries < this.settings.tries && this.#closed === undefined) {
+        again.push(each);
+      } else if (error !== undefined) {
+        each.reject(error);
+      }
+    });
+    this.#queue.unshift(...again);
+    return refusals;
+  }
+
+  /** Post a batch and resolve what is accepted; returns the error of each event that is not. */
+  async #errors(batch: Queued[]): Promise<(HeadraceError | undefined)[]> {
+    try {
+      const bytes = batch.reduce((sum, each) => sum + each.bytes, 0);
+      const { results, rateLimit } = await this.post(
+        batch.map((each) => each.event),
+        bytes,
+      );
+      this.#pace.told(rateLimit, Date.now());
+      if (results.length !== batch.length) {
+        throw unavailable("an answer without a result for each event");
+      }
+      return results.map((result, index) => {
+        if (result.error !== undefined) {
+          return errorOf(result.error);
+        }
+        batch[index]?.resolve(result as Accepted);
+        return undefined;
+      });
+    } catch (error) {
+      return batch.map(() => known(error));
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// What the compiler accepts and refuses. It is checked, and never run.
+import { Headrace } from "../dist/index.js";
+
+declare const headrace: Headrace;
+
+export async function requests(): Promise<void> {
+  const page = await headrace.request("GET /rooms/{roomId}/messages", { roomId: "lobby", limit: 3 });
+  page.items satisfies { key: string; message: string }[];
+  page.position satisfies string;
+  const room = await headrace.request("PUT /rooms/{roomId}", { roomId: "lobby", kind: "members" });
+  room.createdAt satisfies string;
+  await headrace.request("DELETE /rooms/{roomId}/members/{userId}", { roomId: "lobby", userId: "bob", forGood: true });
+  await headrace.request("GET /resorts", {});
+  await headrace.request("POST /messages/batch", { events: [{ roomId: "lobby", message: "hello" }] });
+  // @ts-expect-error a parameter of the path is missing
+  await headrace.request("GET /rooms/{roomId}/messages", { limit: 3 });
+  // @ts-expect-error a parameter is misspelt
+  await headrace.request("GET /rooms/{roomId}/messages", { roomId: "lobby", limits: 3 });
+  // @ts-expect-error a path is unknown
+  await headrace.request("GET /nothing", {});
+}
+
+export async function lists(): Promise<void> {
+  for await (const member of headrace.items("GET /rooms/{roomId}/members", { roomId: "lobby" })) {
+    member.userId satisfies string;
+  }
+  for await (const page of headrace.pages("GET /users/{userId}/rooms", { userId: "alice" })) {
+    page.items.map((each) => each.unread) satisfies number[];
+  }
+  // @ts-expect-error a room is no list
+  headrace.pages("GET /rooms/{roomId}", { roomId: "lobby" });
+}
+
+export async function frames(): Promise<void> {
+  const { position } = await headrace.frame("history", { roomId: "lobby", limit: 3 });
+  position satisfies string;
+  for await (const message of headrace.follow("lobby", { since: position })) {
+    message.username satisfies string;
+  }
+  const { lane } = await headrace.send("lobby", "hello");
+  lane satisfies "main" | "retry";
+  // @ts-expect-error a field of the frame is missing
+  await headrace.frame("subscribe", {});
+  // @ts-expect-error an action is unknown
+  await headrace.frame("nothing", {});
+}

@@ -1,0 +1,270 @@
+// A server and its sockets in memory, on node:test's timers: no test waits, and each run is the same.
+import { mock } from "node:test";
+
+import { Headrace } from "../../dist/index.js";
+
+/** Random numbers from a seed (mulberry32). */
+export function randomFrom(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Replace timers, the clock and Math.random; `pass` lets time pass in small steps. */
+export function startTime(seed = 1) {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"], now: Date.parse("2026-11-24T10:00:00Z") });
+  mock.method(Math, "random", randomFrom(seed));
+}
+
+export function stopTime() {
+  mock.timers.reset();
+  mock.restoreAll();
+}
+
+/** Let frames travel: each way is one turn of the event loop. */
+async function settle() {
+  for (let turns = 0; turns < 20; turns += 1) {
+    await new Promise((done) => setImmediate(done));
+  }
+}
+
+export async function pass(milliseconds, step = 50) {
+  await settle();
+  for (let passed = 0; passed < milliseconds; passed += step) {
+    mock.timers.tick(step);
+    await settle();
+  }
+}
+
+const tag = (number) => number.toString(16).padStart(12, "0");
+
+/** A room: its messages in the order of storing, each with the tag of the frame that pushed it. */
+class Room {
+  log = [];
+  #number = 0;
+
+  store(roomId, text, time) {
+    const timestamp = new Date(time).toISOString();
+    const number = ++this.#number;
+    const key = `${timestamp}#m${number}#${roomId}`;
+    const item = { key, roomId, messageId: `m${number}`, timestamp, userId: "alice", username: "alice", message: text };
+    this.log.push({ item: { ...item, messageType: "TEXT" }, tag: tag(number), time });
+    return this.log.at(-1);
+  }
+
+  position(time, entry = this.log.at(-1)) {
+    return `p${time * 1000}${entry === undefined ? "" : `-${entry.tag}`}`;
+  }
+
+  /** The index of the first message that is stored after a position, and `again` messages from before. */
+  since(position, again = 0) {
+    const at = Number(position.slice(1, 17)) / 1000;
+    const known = this.log.findIndex((each) => position.endsWith(each.tag)) + 1;
+    const stored = this.log.filter((each) => each.time < at).length;
+    return Math.max(0, Math.max(known, known === 0 ? stored : 0) - again);
+  }
+}
+
+/** A server; `fault(name)` decides whether something goes wrong. */
+export class FakeServer {
+  rooms = new Map();
+  sockets = new Set();
+  frames = [];
+  opens = 0;
+  refusesHandshakes = false;
+  protocol = "headrace.v1";
+  tokenLifetime = 3_600_000;
+  answers = {};
+  #resumed = 0;
+
+  constructor(fault = () => false) {
+    this.fault = fault;
+    const server = this;
+    this.WebSocket = class {
+      dead = false;
+      protocol = server.protocol;
+      rooms = new Set();
+      constructor(url, protocols) {
+        this.token = protocols[1];
+        this.expires = Date.now() + server.tokenLifetime;
+        setImmediate(() => server.#open(this));
+      }
+      send(text) {
+        setImmediate(() => server.#receive(this, JSON.parse(text)));
+      }
+      close() {
+        server.sockets.delete(this);
+      }
+    };
+  }
+
+  client(options = {}) {
+    const { WebSocket } = this;
+    const fetch = async () => new Response("", { status: 502 });
+    return new Headrace({ httpUrl: "http://fake", wsUrl: "ws://fake", token: "t", WebSocket, fetch, ...options });
+  }
+
+  room(roomId) {
+    return this.rooms.get(roomId) ?? this.rooms.set(roomId, new Room()).get(roomId);
+  }
+
+  /** Store a message, and push it to the sockets that follow the room; `lost` to none. */
+  store(roomId, text, { lost = false } = {}) {
+    const room = this.room(roomId);
+    const follows = room.log.at(-1)?.tag ?? tag(0);
+    const entry = room.store(roomId, text, Date.now());
+    for (const socket of this.sockets) {
+      const frame = { type: "messages", roomId, position: room.position(entry.time, entry), items: [entry.item] };
+      if (socket.owesNotice) {
+        frame.missed = true;
+        socket.owesNotice = false;
+      } else if (room.log.length > 1) {
+        frame.follows = follows;
+      }
+      if (!socket.rooms.has(roomId) || lost || this.fault("lost")) {
+        continue;
+      }
+      if (this.fault("skipped")) {
+        socket.owesNotice = true;
+        continue;
+      }
+      for (let times = this.fault("repeated") ? 2 : 1; times > 0; times -= 1) {
+        if (this.fault("late")) {
+          setTimeout(() => this.#push(socket, frame), 1_700 * Math.random());
+        } else {
+          setImmediate(() => this.#push(socket, frame));
+        }
+      }
+    }
+  }
+
+  closeAll() {
+    for (const socket of [...this.sockets]) {
+      this.sockets.delete(socket);
+      socket.onclose?.({});
+    }
+  }
+
+  /** The sockets are dead without a notice, as after the sleep of a laptop. */
+  killAll() {
+    this.sockets.forEach((socket) => (socket.dead = true));
+    this.sockets.clear();
+  }
+
+  push(frame) {
+    this.sockets.forEach((socket) => this.#push(socket, frame));
+  }
+
+  #push(socket, frame) {
+    if (!socket.dead && this.sockets.has(socket)) {
+      socket.onmessage?.({ data: JSON.stringify(frame) });
+    }
+  }
+
+  #open(socket) {
+    if (this.refusesHandshakes || this.fault("handshake")) {
+      socket.onclose?.({});
+      return;
+    }
+    this.opens += 1;
+    this.sockets.add(socket);
+    socket.onopen?.({});
+  }
+
+  #receive(socket, { action, requestId, ...fields }) {
+    if (!this.sockets.has(socket) || this.fault("ignored")) {
+      return;
+    }
+    this.frames.push({ action, ...fields });
+    let answer;
+    if (Date.now() >= socket.expires && action !== "authenticate") {
+      answer = error("token_expired");
+    } else if (action !== "ping" && this.fault("refused")) {
+      answer = error("rate_limited", 1);
+    } else {
+      answer = (this.answers[action] ?? this[action]).call(this, fields, socket);
+    }
+    setImmediate(() => this.#push(socket, { requestId, correlationId: "c", ...answer }));
+  }
+
+  ping(_, socket) {
+    return { type: "pong", time: new Date().toISOString(), tokenExpiresAt: new Date(socket.expires).toISOString() };
+  }
+
+  authenticate({ token }, socket) {
+    socket.token = token;
+    socket.expires = Date.now() + this.tokenLifetime;
+    return { type: "authenticated", tokenExpiresAt: new Date(socket.expires).toISOString() };
+  }
+
+  subscribe({ roomId }, socket) {
+    socket.rooms.add(roomId);
+    return { type: "subscribed", roomId, position: this.room(roomId).position(Date.now()) };
+  }
+
+  unsubscribe({ roomId }, socket) {
+    socket.rooms.delete(roomId);
+    return { type: "unsubscribed", roomId };
+  }
+
+  sendBatch({ events }) {
+    const results = events.map(({ roomId, messageId }) => ({ roomId, messageId, timestamp: "…", lane: "main" }));
+    return { type: "acks", results };
+  }
+
+  /** Every third answer is cut: its rest is in the history `since` the old position. */
+  resume({ rooms }, socket) {
+    const found = {};
+    for (const [roomId, position] of Object.entries(rooms)) {
+      socket.rooms.add(roomId);
+      const room = this.room(roomId);
+      const items = room.log.slice(room.since(position, 2)).map((each) => each.item);
+      const isCut = ++this.#resumed % 3 === 0 && items.length > 2;
+      found[roomId] = {
+        items: isCut ? items.slice(-2) : items,
+        next: isCut ? items.at(-2).key : null,
+        hasMore: isCut,
+        position: room.position(Date.now()),
+      };
+    }
+    return { type: "resumed", rooms: found };
+  }
+
+  history({ roomId, since, before, limit }) {
+    const room = this.room(roomId);
+    const position = room.position(Date.now());
+    if (room.log.length === 0) {
+      return error("not_found");
+    }
+    const first = since === undefined ? 0 : room.since(since, 2);
+    const end = before === undefined ? room.log.length : room.log.findIndex((each) => each.item.key === before);
+    const start = Math.max(first, end - Math.min(limit, 3));
+    const items = room.log.slice(start, end).map((each) => each.item);
+    const hasMore = start > first;
+    return { type: "history", roomId, items: items.reverse(), next: items.at(-1)?.key ?? null, hasMore, position };
+  }
+}
+
+export function error(code, retryAfter) {
+  return { type: "error", error: { code, message: code, details: [], ...(retryAfter && { retryAfter }) } };
+}
+
+/** Collect the messages of a loop in the background. */
+export function collect(following) {
+  const found = { texts: [], error: undefined, ended: false };
+  (async () => {
+    try {
+      for await (const message of following) {
+        found.texts.push(message.message);
+      }
+    } catch (thrown) {
+      found.error = thrown;
+    }
+    found.ended = true;
+  })();
+  return found;
+}

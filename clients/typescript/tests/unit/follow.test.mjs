@@ -1,0 +1,294 @@
+// A followed room gives each message once, whatever happens to frames and connections.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { collect, error, FakeServer, pass, randomFrom, startTime, stopTime } from "./fake.mjs";
+
+beforeEach(() => startTime());
+afterEach(stopTime);
+
+async function following(options = {}, server = new FakeServer()) {
+  const client = server.client(options);
+  const room = client.follow("lobby");
+  const found = collect(room);
+  await pass(100);
+  return { server, client, room, found };
+}
+
+const actions = (server) => server.frames.map((frame) => frame.action);
+
+test("pushed messages come in order", async () => {
+  const { server, client, found } = await following();
+  ["a", "b", "c"].forEach((text) => server.store("lobby", text));
+  await pass(100);
+  assert.deepEqual(found.texts, ["a", "b", "c"]);
+  client.close();
+  await pass(100);
+  assert.equal(found.ended, true);
+  assert.equal(found.error, undefined);
+});
+
+test("a frame that comes twice is shown once", async () => {
+  const { server, client, found } = await following({}, new FakeServer((name) => name === "repeated"));
+  server.store("lobby", "a");
+  await pass(100);
+  assert.deepEqual(found.texts, ["a"]);
+  client.close();
+});
+
+test("a lost frame is fetched within a second after the next one", async () => {
+  const { server, client, found } = await following();
+  server.store("lobby", "first");
+  server.store("lobby", "lost", { lost: true });
+  server.store("lobby", "last");
+  await pass(200);
+  assert.deepEqual(found.texts, ["first", "last"]);
+  await pass(1_000);
+  assert.deepEqual(found.texts, ["first", "last", "lost"]);
+  client.close();
+});
+
+test("a late frame is waited for, not asked for", async () => {
+  const earlier = new FakeServer();
+  earlier.store("lobby", "before");
+  const { server, client, found } = await following({}, earlier);
+  const [early, late] = ["x", "y"].map((text, index) => ({
+    type: "messages",
+    roomId: "lobby",
+    follows: ["000000000001", "0000000000aa"][index],
+    position: `p1795528801000000-${["0000000000aa", "0000000000bb"][index]}`,
+    items: [{ key: text, message: text }],
+  }));
+  server.push(late);
+  server.push(early);
+  await pass(2_000);
+  assert.deepEqual(found.texts, ["y", "x"]);
+  assert.ok(!actions(server).includes("resume"));
+  client.close();
+});
+
+test("after a lost connection the client resumes from its position", async () => {
+  const { server, client, found } = await following();
+  server.store("lobby", "before");
+  await pass(100);
+  server.closeAll();
+  server.store("lobby", "meanwhile");
+  await pass(3_000);
+  server.store("lobby", "after");
+  await pass(100);
+  assert.deepEqual(found.texts, ["before", "meanwhile", "after"]);
+  assert.equal(server.opens, 2);
+  assert.equal(client.opens, 2);
+  client.close();
+});
+
+test("a connection that died in the sleep of a laptop is found by a ping", async () => {
+  const { server, client, found } = await following();
+  server.killAll();
+  server.store("lobby", "in the night");
+  // The timers rest and then run at once, with a clock that is an hour ahead.
+  await pass(3_600_000, 3_600_000);
+  await pass(10_000);
+  assert.deepEqual(found.texts, ["in the night"]);
+  client.close();
+});
+
+test("a connection that dies without a notice is found within the ping interval", async () => {
+  const { server, client, found } = await following();
+  server.killAll();
+  server.store("lobby", "unseen");
+  await pass(75_000, 1_000);
+  assert.deepEqual(found.texts, ["unseen"]);
+  client.close();
+});
+
+test("the token is renewed before it expires, on the same connection", async () => {
+  const server = new FakeServer();
+  server.tokenLifetime = 300_000;
+  let asked = 0;
+  const { client } = await following({ token: async () => `t${++asked}` }, server);
+  await pass(1_000_000, 1_000);
+  assert.equal(server.opens, 1);
+  assert.ok(actions(server).filter((action) => action === "authenticate").length >= 3);
+  assert.ok(!server.frames.some(({ token }) => token === "t1"));
+  client.close();
+});
+
+test("without a renewal, another connection follows the expired one", async () => {
+  const server = new FakeServer();
+  server.tokenLifetime = 60_000;
+  server.answers.authenticate = () => error("forbidden");
+  const { client, found } = await following({ token: async () => "t" }, server);
+  await pass(70_000, 1_000);
+  server.store("lobby", "late");
+  await pass(5_000);
+  assert.ok(server.opens >= 2);
+  assert.deepEqual(found.texts, ["late"]);
+  client.close();
+});
+
+test("a refused token ends the loop with the error", async () => {
+  const server = new FakeServer();
+  server.refusesHandshakes = true;
+  const fetch = async () => new Response('{"message":"Unauthorized"}', { status: 401 });
+  const { found } = await following({ fetch }, server);
+  await pass(10_000);
+  assert.equal(found.error.code, "unauthorized");
+  assert.equal(found.error.status, 401);
+});
+
+test("a connection that opens to say that the token has expired gets another token", async () => {
+  const server = new FakeServer();
+  server.protocol = "headrace.token_expired";
+  let asked = 0;
+  const { client, found } = await following({ token: async () => `t${++asked}` }, server);
+  server.protocol = "headrace.v1";
+  await pass(5_000);
+  server.store("lobby", "now");
+  await pass(100);
+  assert.deepEqual(found.texts, ["now"]);
+  assert.deepEqual([asked, server.opens], [2, 2]);
+  client.close();
+});
+
+test("a token without a scope of the WebSocket API ends the loop", async () => {
+  const server = new FakeServer();
+  server.protocol = "headrace.forbidden";
+  const { client, found } = await following({}, server);
+  assert.equal(found.error.code, "forbidden");
+  assert.equal(client.state, "closed");
+});
+
+test("a server that is away is tried again with growing random pauses", async () => {
+  const server = new FakeServer();
+  server.refusesHandshakes = true;
+  let tries = 0;
+  const token = () => `t${++tries}`;
+  const fetch = async () => new Response("", { status: 502 });
+  const { client, found } = await following({ token, fetch }, server);
+  await pass(120_000, 1_000);
+  assert.ok(tries > 8 && tries < 60, `${tries} tries`);
+  server.refusesHandshakes = false;
+  await pass(35_000, 1_000);
+  server.store("lobby", "back");
+  await pass(1_000);
+  assert.deepEqual(found.texts, ["back"]);
+  client.close();
+});
+
+test("a room that cannot be read any more ends its loop with the error, and no other", async () => {
+  const { server, client, found } = await following();
+  const other = collect(client.follow("den"));
+  await pass(100);
+  server.answers.resume = ({ rooms }) => ({
+    type: "resumed",
+    rooms: Object.fromEntries(
+      Object.keys(rooms).map((id) => [
+        id,
+        id === "lobby" ? { error: error("forbidden").error } : server.resume({ rooms }, [...server.sockets][0]).rooms[id],
+      ]),
+    ),
+  });
+  server.closeAll();
+  await pass(3_000);
+  assert.equal(found.error.code, "forbidden");
+  server.store("den", "still here");
+  await pass(100);
+  assert.deepEqual(other.texts, ["still here"]);
+  client.close();
+});
+
+test("leaving the loop unsubscribes, and the room can be followed again", async () => {
+  const { server, client, room } = await following();
+  await room.return();
+  assert.throws(() => (client.follow("den"), client.follow("den")), { code: "conflict" });
+  const found = collect(client.follow("lobby"));
+  await pass(100);
+  server.store("lobby", "again");
+  await pass(100);
+  assert.deepEqual(found.texts, ["again"]);
+  assert.ok(actions(server).indexOf("unsubscribe") < actions(server).lastIndexOf("subscribe"));
+  client.close();
+});
+
+test("a later client goes on from a position, without the messages that it knows", async () => {
+  const server = new FakeServer();
+  const first = server.client();
+  const early = first.follow("lobby");
+  await pass(100);
+  ["a", "b"].forEach((text) => server.store("lobby", text));
+  await pass(100);
+  assert.equal((await early.next()).value.message, "a");
+  assert.equal((await early.next()).value.message, "b");
+  early.next();
+  await pass(1);
+  first.close();
+  const known = server.room("lobby").log.map((each) => each.item.key);
+  server.store("lobby", "c");
+
+  const second = server.client();
+  const found = collect(second.follow("lobby", { since: early.position, known }));
+  await pass(100);
+  server.store("lobby", "d");
+  await pass(100);
+  assert.deepEqual(found.texts, ["c", "d"]);
+  second.close();
+});
+
+test("signals of followed rooms and unknown frames reach their handlers", async () => {
+  const { server, client, found } = await following();
+  const signals = [];
+  const frames = [];
+  const stop = client.on("signal", ({ name }) => signals.push(name));
+  client.on("frame", ({ type }) => frames.push(type));
+  server.push({ type: "signal", roomId: "lobby", name: "typing" });
+  server.push({ type: "signal", roomId: "den", name: "other" });
+  server.push({ type: "of a later version", roomId: "lobby" });
+  stop();
+  server.push({ type: "signal", roomId: "lobby", name: "stopped" });
+  assert.deepEqual(signals, ["typing"]);
+  assert.equal(frames.length, 4);
+  assert.deepEqual(found.texts, []);
+  client.close();
+});
+
+// Random faults: each name with its probability.
+const FAULTS = { lost: 0.1, skipped: 0.05, repeated: 0.1, late: 0.2, refused: 0.05, ignored: 0.02, handshake: 0.2 };
+const MESSAGES = 30;
+const RUNS = Number(process.env.MODEL_RUNS ?? 60);
+
+test(`in ${RUNS} runs with random faults no message is missed and none repeated`, async () => {
+  let missing = 0;
+  let repeated = 0;
+  let stored = 0;
+  for (let seed = 1; seed <= RUNS; seed += 1) {
+    stopTime();
+    startTime(seed);
+    const random = randomFrom(seed + 1_000);
+    let calm = false;
+    const server = new FakeServer((name) => !calm && random() < FAULTS[name]);
+    const { client, found } = await following({}, server);
+    while (client.state !== "open" || server.sockets.size === 0 || ![...server.sockets][0].rooms.has("lobby")) {
+      await pass(500, 250);
+    }
+    await pass(3_000, 250);
+    for (let number = 0; number < MESSAGES; number += 1) {
+      server.store("lobby", `${number}`);
+      if (random() < 0.1) {
+        server.closeAll();
+      } else if (random() < 0.03) {
+        server.killAll();
+      }
+      await pass(random() * 2_000, 100);
+    }
+    calm = true;
+    await pass(700_000, 2_500);
+    const different = new Set(found.texts);
+    stored += MESSAGES;
+    missing += MESSAGES - different.size;
+    repeated += found.texts.length - different.size;
+    assert.deepEqual([missing, repeated], [0, 0], `seed ${seed}: ${found.texts}`);
+    client.close();
+  }
+  console.log(`stored ${stored}, missing ${missing}, repeated ${repeated}`);
+});

@@ -1,0 +1,174 @@
+// A message is sent until it is accepted, with the same id, as fast as the server takes it.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { HeadraceError } from "../../dist/index.js";
+import { error, FakeServer, pass, startTime, stopTime } from "./fake.mjs";
+
+beforeEach(() => startTime());
+afterEach(stopTime);
+
+const accepted = (events) => ({
+  results: events.map(({ roomId, messageId }) => ({ roomId, messageId, timestamp: "…", lane: "main" })),
+});
+
+/** A client whose HTTP requests get the next of `answers`, and then all accepted. */
+function clientOf(...answers) {
+  const requests = [];
+  const fetch = async (url, init) => {
+    const events = init.body === undefined ? [] : JSON.parse(init.body).events;
+    requests.push({ url, init, events, at: Date.now() });
+    const [status, body, headers] = answers.shift() ?? [202, accepted(events)];
+    if (status === 0) {
+      throw new TypeError("fetch failed");
+    }
+    return new Response(JSON.stringify(body), { status, headers });
+  };
+  return { client: new FakeServer().client({ fetch }), requests };
+}
+
+test("it resolves with the lane", async () => {
+  const { client, requests } = clientOf([202, { results: [{ roomId: "lobby", messageId: "m", lane: "retry" }] }]);
+  assert.equal((await client.send("lobby", "hello", { id: "m" })).lane, "retry");
+  assert.equal(requests[0].url, "http://fake/messages/batch");
+  assert.deepEqual(requests[0].events, [{ roomId: "lobby", message: "hello", messageId: "m" }]);
+});
+
+test("without an answer, and after 503 and 429, the same id is sent again", async () => {
+  const refused = { error: { code: "rate_limited", message: "slower", details: [], retryAfter: 7 } };
+  const { client, requests } = clientOf([0], [503, { message: "Service Unavailable" }], [429, refused]);
+  const sent = client.send("lobby", "hello");
+  await pass(60_000, 500);
+  const { messageId } = await sent;
+  assert.deepEqual(requests.map(({ events }) => events[0].messageId), Array(4).fill(messageId));
+  assert.ok(requests[3].at - requests[2].at >= 7_000);
+});
+
+test("only the refused messages of a batch are sent again", async () => {
+  const results = [
+    { roomId: "lobby", messageId: "a", lane: "main" },
+    { error: { code: "unavailable", message: "later", details: [] } },
+    { error: { code: "invalid_event", message: "wrong", details: [{ field: "message", message: "is wrong" }] } },
+  ];
+  const { client, requests } = clientOf([202, { results }]);
+  const sent = ["a", "b", "c"].map((id) => client.send("lobby", "hello", { id }));
+  const refused = assert.rejects(sent[2], (thrown) => {
+    assert.ok(thrown instanceof HeadraceError);
+    assert.deepEqual([thrown.code, thrown.field, thrown.temporary], ["invalid_event", "message", false]);
+    return true;
+  });
+  await pass(5_000, 100);
+  await Promise.all([sent[0], sent[1], refused]);
+  assert.deepEqual(requests.map(({ events }) => events.map((each) => each.messageId)), [["a", "b", "c"], ["b"]]);
+});
+
+test("it gives up after ten attempts, with a temporary error", async () => {
+  const { client, requests } = clientOf(...Array(12).fill([503, {}]));
+  const refused = assert.rejects(client.send("lobby", "hello"), { code: "unavailable", temporary: true });
+  await pass(300_000, 1_000);
+  await refused;
+  assert.equal(requests.length, 10);
+});
+
+test("messages of one turn are one request of at most 100 messages and 30 KB", async () => {
+  const { client, requests } = clientOf();
+  const sent = Array.from({ length: 120 }, () => client.send("lobby", "hello"));
+  sent.push(...Array.from({ length: 10 }, () => client.send("lobby", "x".repeat(4_000))));
+  await pass(5_000, 100);
+  await Promise.all(sent);
+  assert.deepEqual(requests.map(({ events }) => events.length), [100, 26, 4]);
+});
+
+test("it waits when the header RateLimit says that nothing is left", async () => {
+  const { client, requests } = clientOf([202, accepted([{}]), { ratelimit: '"events";r=0;t=4' }]);
+  await client.send("lobby", "one");
+  const sent = client.send("lobby", "two");
+  await pass(5_000, 100);
+  await sent;
+  assert.ok(requests[1].at - requests[0].at >= 4_000);
+});
+
+test("over an open connection it sends frames", async () => {
+  const server = new FakeServer();
+  const client = server.client();
+  await Promise.all([client.connect(), pass(100)]);
+  server.answers.sendBatch = () => {
+    delete server.answers.sendBatch;
+    return error("rate_limited", 1);
+  };
+  const sent = client.send("lobby", "hello");
+  await pass(5_000, 100);
+  const { messageId } = await sent;
+  const frames = server.frames.filter(({ action }) => action === "sendBatch");
+  assert.deepEqual(frames.map(({ events }) => events[0].messageId), [messageId, messageId]);
+  client.close();
+  await assert.rejects(client.send("lobby", "too late"), { code: "closed" });
+});
+
+test("ids are UUIDv7 in ascending order, with the server's clock", async () => {
+  const server = new FakeServer();
+  server.answers.ping = () => ({ type: "pong", time: "2026-11-24T12:00:00Z", tokenExpiresAt: "2026-11-24T13:00:00Z" });
+  const client = server.client();
+  await Promise.all([client.connect(), pass(100)]);
+  const ids = Array.from({ length: 5_000 }, () => client.newId());
+  assert.deepEqual(ids, [...ids].sort());
+  assert.equal(new Set(ids).size, ids.length);
+  assert.match(ids[0], /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  const milliseconds = parseInt(ids[0].replace("-", "").slice(0, 12), 16);
+  assert.ok(Math.abs(milliseconds - Date.parse("2026-11-24T12:00:00Z")) < 1_000);
+  client.close();
+});
+
+test("a request fills path, query and body", async () => {
+  const { client, requests } = clientOf([200, {}], [200, {}]);
+  await client.request("GET /rooms/{roomId}/messages", { roomId: "a b#c", limit: 2, before: undefined });
+  await client.request("PUT /rooms/{roomId}", { roomId: "lobby", kind: "open" });
+  assert.equal(requests[0].url, "http://fake/rooms/a%20b%23c/messages?limit=2");
+  assert.equal(requests[0].init.headers.authorization, "Bearer t");
+  assert.equal(requests[1].init.body, '{"kind":"open"}');
+});
+
+test("a refused token is asked for once more, and a POST is repeated only after 429", async () => {
+  const { client, requests } = clientOf([401, {}], [429, {}], [503, {}]);
+  const refused = assert.rejects(client.request("POST /messages/batch", { events: [] }), { status: 503 });
+  await pass(5_000, 100);
+  await refused;
+  assert.equal(requests.length, 3);
+});
+
+test("pages follow their cursors to the end", async () => {
+  const page = (items, next) => [200, { items, next, previous: "up", hasMore: next !== null }];
+  const { client, requests } = clientOf(page([1, 2], "n1"), page([3], null), page([4], "n2"), page([5], null));
+  const found = [];
+  for await (const item of client.items("GET /users/{userId}/rooms", { userId: "alice", limit: 2 })) {
+    found.push(item);
+  }
+  for await (const item of client.items("GET /rooms/{roomId}/messages", { roomId: "lobby", since: "p" })) {
+    found.push(item);
+  }
+  assert.deepEqual(found, [1, 2, 3, 4, 5]);
+  assert.deepEqual(
+    requests.map(({ url }) => url.replace("http://fake", "")),
+    [
+      "/users/alice/rooms?limit=2",
+      "/users/alice/rooms?limit=2&cursor=n1",
+      "/rooms/lobby/messages?since=p",
+      "/rooms/lobby/messages?since=p&before=n2",
+    ],
+  );
+});
+
+test("a token is kept until shortly before it expires", async () => {
+  const token = `x.${btoa(JSON.stringify({ iat: 1_000, exp: 1_600 })).replace(/=/g, "")}.y`;
+  let asked = 0;
+  const fetch = async () => new Response("{}");
+  const client = new FakeServer().client({ fetch, token: async () => (asked++, token) });
+  const request = () => client.request("GET /resorts", {});
+  await Promise.all([request(), request()]);
+  await pass(530_000, 10_000);
+  await request();
+  assert.equal(asked, 1);
+  await pass(20_000, 10_000);
+  await request();
+  assert.equal(asked, 2);
+});
