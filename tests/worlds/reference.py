@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 
 from tools.api_reference.asyncapi import PUSHED, asyncapi
 from tools.api_reference.examples import Example
 from tools.api_reference.openapi import openapi
 
 HTTP, WEBSOCKET = openapi(), asyncapi()
+FORMATS = FormatChecker(formats=[])
+
+
+@FORMATS.checks("date-time", raises=ValueError)
+def _is_time(value: object) -> bool:
+    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None
 
 
 def violations(document: dict[str, Any], schema: Any, value: Any) -> list[str]:
     """The violations of ``value`` against a schema of ``document``."""
     whole = {"allOf": [schema], "components": document["components"]}
-    return [f"{list(each.absolute_path)}: {each.message}" for each in Draft202012Validator(whole).iter_errors(value)]
+    found = Draft202012Validator(whole, format_checker=FORMATS).iter_errors(value)
+    return [f"{list(each.absolute_path)}: {each.message}" for each in found]
 
 
 def schemas() -> dict[str, Any]:

@@ -9,9 +9,9 @@ from headrace.api.params import names_of
 from headrace.api.responses import SUBPROTOCOL
 from headrace.streams.chat.live.frames import Acks, Messages
 from headrace.streams.chat.live.signals import Signal
-from tools.api_reference.examples import event_of, examples_of, receipt_of
+from tools.api_reference.examples import examples_of
 from tools.api_reference.openapi import VERSION
-from tools.api_reference.results import batch_schema, error_schemas, ref, result_schemas
+from tools.api_reference.results import batch_schema, error_schemas, receipt_schemas, ref, result_schemas
 from tools.api_reference.routes import Declared, actions, mapping
 from tools.api_reference.schemas import Models, Schema, schema_of
 from tools.api_reference.texts import first_line, text
@@ -195,12 +195,13 @@ def _answer(action: Declared, models: Models) -> dict[str, Any]:
 
 def _error_message(found: list[Declared], schemas: dict[str, Schema]) -> dict[str, Any]:
     single = next(each for each in found if each.route.stream is not None and not each.route.batch)
-    stream = single.route.stream
-    receipt = receipt_of(stream, event_of(single.key)) if stream is not None else ()
     properties: dict[str, Schema] = {
         "type": {"const": "error", "type": "string"},
         "requestId": ref("RequestId"),
-        **{name: {"type": "string", "description": f"Of the refused message, for {single.key}."} for name in receipt},
+        **{
+            name: {**schema, "description": f"Of the refused message, for {single.key}."}
+            for name, schema in receipt_schemas(single).items()
+        },
         "error": ref("Error"),
     }
     said = first_line("error")

@@ -7,7 +7,7 @@ stage and compares the answers with the schemas.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -51,9 +51,9 @@ def event_of(key: str) -> Mapping[str, Any]:
     return {**request.get("path", {}), **events[0]}
 
 
-def receipt_of(stream: Stream, event: Mapping[str, Any]) -> Iterable[str]:
-    """The fields that an accepted event's result has, beside its lane."""
+def receipt_of(stream: Stream, event: Mapping[str, Any]) -> Mapping[str, str]:
+    """The fields that an accepted event's result has, beside its lane, and their values for ``event``."""
     trusted = SenderContext("producer", "producer", True, SystemClock().now())
     names = {field.alias for field in stream.incoming.model_fields.values()} if stream.incoming else set()
     given = {name: value for name, value in {"userId": "producer", **event}.items() if name in names}
-    return stream.accept(given, trusted).receipt.keys()
+    return stream.accept(given, trusted).receipt

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from headrace.core.fields import AcceptedLane
+from headrace.core.times import is_canonical
 from tools.api_reference.examples import event_of, receipt_of
 from tools.api_reference.names import event_name
 from tools.api_reference.routes import Declared, error_kinds, mapping
-from tools.api_reference.schemas import REF, Models, Schema
+from tools.api_reference.schemas import REF, Models, Schema, schema_of
 
 MESSAGE = {"type": "string", "description": "The message of the error."}
 
@@ -55,15 +57,15 @@ def batch_schema(route: Declared, models: Models) -> Schema:
 
 def result_schemas(route: Declared) -> dict[str, Schema]:
     """The schemas of the result of one event: accepted, or refused."""
-    stream = route.route.stream
-    if stream is None:
+    if route.route.stream is None:
         return {}
     name = event_name(route)
-    receipt = {each: {"type": "string"} for each in receipt_of(stream, event_of(route.key))}
+    receipt = receipt_schemas(route)
+    lanes, _ = schema_of(AcceptedLane)
     accepted = {
         "type": "object",
         "description": "An accepted event; in both lanes it will be stored.",
-        "properties": {**receipt, "lane": {"type": "string", "enum": ["main", "retry"]}},
+        "properties": {**receipt, "lane": ref("Lane")},
         "required": [*receipt, "lane"],
     }
     refused = {
@@ -73,6 +75,7 @@ def result_schemas(route: Declared) -> dict[str, Schema]:
         "required": ["error"],
     }
     return {
+        **lanes,
         f"Accepted{name}": accepted,
         f"Refused{name}": refused,
         f"{name}Result": {
@@ -82,14 +85,24 @@ def result_schemas(route: Declared) -> dict[str, Schema]:
     }
 
 
+def receipt_schemas(route: Declared) -> dict[str, Schema]:
+    """The schemas of the fields that the result of an event has beside its lane."""
+    if route.route.stream is None:
+        return {}
+    values = receipt_of(route.route.stream, event_of(route.key))
+    return {
+        name: {"type": "string", **({"format": "date-time"} if is_canonical(value) else {})}
+        for name, value in values.items()
+    }
+
+
 def error_schema() -> Schema:
     """The one error shape of both protocols."""
-    codes = [mapping(kind).code for kind in error_kinds()]
     return {
         "type": "object",
         "description": "Why a request or an event is refused.",
         "properties": {
-            "code": {"type": "string", "enum": codes},
+            "code": ref("ErrorCode"),
             "message": {"type": "string", "description": "One sentence for people; it may change."},
             "details": {"type": "array", "items": ref("FieldError")},
             "retryAfter": {
@@ -131,4 +144,10 @@ def error_schemas() -> dict[str, Schema]:
         "properties": {"message": {"type": ["string", "null"]}},
         "required": ["message"],
     }
-    return {"Error": error_schema(), "FieldError": detail, "Refused": refused, "GatewayRefusal": gateway}
+    codes = [mapping(kind).code for kind in error_kinds()]
+    named = {
+        "ErrorCode": {"type": "string", "enum": codes, "description": "Why, for programs."},
+        "Error": error_schema(),
+        "FieldError": detail,
+    }
+    return {**named, "Refused": refused, "GatewayRefusal": gateway}

@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from headrace.core.fields import QUERY_TIME_SCHEMA, TIME_SCHEMA, sent_names
+from headrace.core.fields import NAMED, QUERY_TIME_SCHEMA, TIME_SCHEMA, sent_names
 from tools.api_reference.routes import Declared, plain
 
 Schema = dict[str, Any]
@@ -46,7 +46,8 @@ class Models:
                 inputs.append(((each.key, "event"), "validation", TypeAdapter(each.route.stream.incoming)))
         found, document = TypeAdapter.json_schemas(inputs, ref_template=f"{REF}{{model}}", schema_generator=Generator)
         self._found = {key: schema for (key, _mode), schema in found.items()}
-        self._all: dict[str, Schema] = {name: _tidy(each) for name, each in document.get("$defs", {}).items()}
+        self._all: dict[str, Schema] = {}
+        self._all |= {name: _tidy(each, self._all) for name, each in document.get("$defs", {}).items()}
         events = {each.route.stream.incoming: each.key for each in routes if each.route.stream is not None}
         for event, key in events.items():
             if event is not None:
@@ -63,7 +64,7 @@ class Models:
 
     def schema(self, key: str, kind: str) -> Schema:
         """The schema of a route's model: a reference, except for plain types."""
-        schema: Schema = _tidy(self._found[key, kind])
+        schema: Schema = _tidy(self._found[key, kind], self._all)
         return schema
 
     def resolved(self, key: str, kind: str) -> Schema:
@@ -71,7 +72,7 @@ class Models:
         schema = self._found.get((key, kind), {})
         if "$ref" in schema:
             return self._all[schema["$ref"].removeprefix(REF)]
-        tidy: Schema = _tidy(schema)
+        tidy: Schema = _tidy(schema, self._all)
         return tidy
 
     def used_by(self, document: object) -> dict[str, Schema]:
@@ -101,6 +102,9 @@ def references(node: object) -> Iterable[str]:
 def parameter(schema: Schema) -> Schema:
     """The schema of a field as a parameter of a path or a query, where every value is text."""
     kept = {name: value for name, value in schema.items() if name != "description"}
+    if "anyOf" in kept:
+        kept["anyOf"] = [each for each in kept["anyOf"] if each != {"type": "null"}]
+        return kept if len(kept["anyOf"]) > 1 else kept["anyOf"][0]
     kinds = kept.get("type")
     if isinstance(kinds, list):
         kinds = [each for each in kinds if each != "null"]
@@ -116,13 +120,16 @@ def parameter(schema: Schema) -> Schema:
     return kept
 
 
-def _tidy(node: Any) -> Any:
-    """``node`` without the titles that repeat a field's name; a field that may be null has ``null`` in its type."""
+def _tidy(node: Any, found: dict[str, Schema]) -> Any:
+    """``node`` without the titles that repeat a field's name; a field that may be null has ``null`` in its type.
+
+    A schema with a name goes to ``found``, and a reference takes its place.
+    """
     if isinstance(node, list):
-        return [_tidy(each) for each in node]
+        return [_tidy(each, found) for each in node]
     if not isinstance(node, dict):
         return node
-    kept = {name: _tidy(value) for name, value in node.items() if name != "title" or isinstance(value, dict)}
+    kept = {name: _tidy(value, found) for name, value in node.items() if name != "title" or isinstance(value, dict)}
     if isinstance(text := kept.get("description"), str):
         kept["description"] = plain(text)
     if "default" in kept and kept["default"] is None:
@@ -131,6 +138,12 @@ def _tidy(node: Any) -> Any:
         if len(given) == 1:
             del kept["anyOf"]
             kept = {**_or_null(given[0]), **kept}
+    if isinstance(given_name := kept.pop(NAMED, None), dict):
+        about = {each: kept.pop(each) for each in ("description", "default") if each in kept}
+        named = {**({} if "type" in given_name else kept), **given_name}
+        name = named.pop("name")
+        found[name] = named
+        return {"$ref": f"{REF}{name}", **about}
     return kept
 
 
@@ -166,6 +179,9 @@ def _add_other_names(schema: Schema, model: type[BaseModel]) -> None:
 
 def _or_null(schema: Schema) -> Schema:
     """A schema that allows ``null`` too: as the value of an optional field, it counts as not given."""
+    if "$ref" in schema:
+        about = {name: value for name, value in schema.items() if name != "$ref"}
+        return {"anyOf": [{"$ref": schema["$ref"]}, {"type": "null"}], **about}
     kinds = schema["type"] if isinstance(schema.get("type"), list) else [schema.get("type")]
     if None in kinds or "null" in kinds:
         return schema
@@ -173,10 +189,11 @@ def _or_null(schema: Schema) -> Schema:
     return {**schema, **more, "type": [*kinds, "null"]}
 
 
-def schema_of(answer: type[Any]) -> tuple[dict[str, Schema], Schema]:
+def schema_of(answer: Any) -> tuple[dict[str, Schema], Schema]:
     """The schemas that an answer's schema refers to, and the schema itself."""
     schema = TypeAdapter(answer).json_schema(
         mode="serialization", ref_template=f"{REF}{{model}}", schema_generator=Generator
     )
-    definitions = {name: _tidy(each) for name, each in schema.pop("$defs", {}).items()}
-    return definitions, _tidy(schema)
+    definitions: dict[str, Schema] = {}
+    definitions |= {name: _tidy(each, definitions) for name, each in schema.pop("$defs", {}).items()}
+    return definitions, _tidy(schema, definitions)

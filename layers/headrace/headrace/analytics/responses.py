@@ -13,18 +13,26 @@ from headrace.analytics.counter import STANDARD_ERROR
 from headrace.analytics.requests import WindowRequest
 from headrace.analytics.time_slots import Slot, Span
 from headrace.core import times
+from headrace.core.fields import CanonicalTime
 
-Bounds = TypedDict("Bounds", {"from": str, "to": str})
+Bounds = TypedDict("Bounds", {"from": CanonicalTime, "to": CanonicalTime})
 Window = TypedDict(
-    "Window", {"from": str, "to": str, "roomId": NotRequired[str], "userId": NotRequired[str], "adId": NotRequired[str]}
+    "Window",
+    {
+        "from": CanonicalTime,
+        "to": CanonicalTime,
+        "roomId": NotRequired[str],
+        "userId": NotRequired[str],
+        "adId": NotRequired[str],
+    },
 )
-Point = TypedDict("Point", {"from": str, "messages": int, "uniqueUsers": int})
+Point = TypedDict("Point", {"from": CanonicalTime, "messages": int, "uniqueUsers": int})
 
 
 class Missing(TypedDict):
     """The events that an answer may not count yet: those stored after a time."""
 
-    storedAfter: str
+    storedAfter: CanonicalTime
     note: str
 
 
@@ -49,7 +57,7 @@ class Answer(TypedDict):
     """The first fields of every answer."""
 
     window: Window
-    asOf: str
+    asOf: CanonicalTime
     missing: Missing
 
 

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import WithJsonSchema
-from typing_extensions import TypeAliasType
-
 from headrace.core import errors, times
+from headrace.core.fields import named
 from headrace.core.json import encode_object
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
@@ -18,19 +16,15 @@ SUBPROTOCOL = "headrace.v1"
 """What a WebSocket connection speaks; the answer to a handshake names it."""
 REQUEST_ID_LIMIT = 128
 REQUEST_ID_FORM = f"a text or a number of at most {REQUEST_ID_LIMIT} characters"
-RequestId = TypeAliasType(
-    "RequestId",
-    Annotated[
-        str | int | float,
-        WithJsonSchema(
-            {
-                "type": ["string", "number"],
-                "maxLength": REQUEST_ID_LIMIT,
-                "description": f"The client's id of the frame, {REQUEST_ID_FORM}; the answer has the same.",
-            }
-        ),
-    ],
-)
+RequestId = Annotated[
+    str | int | float,
+    named(
+        "RequestId",
+        f"The client's id of the frame, {REQUEST_ID_FORM}; the answer has the same.",
+        type=["string", "number"],
+        maxLength=REQUEST_ID_LIMIT,
+    ),
+]
 """The client's id of a frame."""
 REQUEST_ID = "x-request-id"
 """The header of every HTTP answer with the correlation id of its log lines."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -21,12 +21,24 @@ _ISO = (
 )
 
 
+NAMED = "x-named"
+"""Where :func:`named` leaves the name for the API documents."""
+
+
 def accepts(**schema: Any) -> Any:
     """What the validator of a field accepts, as JSON schema, for the API documents.
 
     EventId = Annotated[str, AfterValidator(_event_id), accepts(minLength=1, maxLength=64)]
     """
     return Field(json_schema_extra=schema)
+
+
+def named(name: str, description: str, **schema: Any) -> Any:
+    """The name of a field's schema in the API documents: generators make a type of it.
+
+    Key = Annotated[str, named("Key", "The place of an item in its history")]
+    """
+    return accepts(**{NAMED: {"name": name, "description": description, **schema}})
 
 
 class EventModel(BaseModel):
@@ -123,11 +135,20 @@ StoredId = Annotated[
     accepts(**_LENGTH, pattern=r"^[^#\u0000-\u001f\u007f-\u009f]+$"),
 ]
 Name = StoredId
-TIME_SCHEMA = {"type": ["string", "integer"], "pattern": f"^{_ISO}$", "minimum": 0, "maximum": 253_402_300_799_999}
+TIME_SCHEMA = {
+    "type": ["string", "integer"],
+    "format": "date-time",
+    "pattern": f"^{_ISO}$",
+    "minimum": 0,
+    "maximum": 253_402_300_799_999,
+}
 QUERY_TIME_SCHEMA = {"type": "string", "pattern": f"^([0-9]{{1,15}}|{_ISO})$"}
 """A time in a path or a query string, where every value is text."""
 Time = Annotated[str, BeforeValidator(_time), accepts(**TIME_SCHEMA)]
-CanonicalTime = Annotated[str, AfterValidator(_canonical)]
+CanonicalTime = Annotated[str, AfterValidator(_canonical), accepts(format="date-time")]
+Cursor = Annotated[str, named("Cursor", "Where another page begins; only the server reads it")]
+Key = Annotated[str, named("Key", "The place of an item in its history: its time, its id and a tag of its sender")]
+AcceptedLane = Annotated[Literal["main", "retry"], named("Lane", "Where an accepted event waits to be stored")]
 SenderTag = Annotated[str, AfterValidator(_tag)]
 
 

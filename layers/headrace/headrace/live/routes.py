@@ -16,9 +16,11 @@ from typing_extensions import TypedDict
 
 from headrace.api import responses
 from headrace.api.params import Params
+from headrace.api.responses import RequestId
 from headrace.api.router import Request
 from headrace.core.caller import EVENTS_WRITE, Caller, caller_from_frame
 from headrace.core.errors import FieldError, Forbidden, RateLimited, StoreUnavailable, echo
+from headrace.core.fields import CanonicalTime
 from headrace.live.connections import Connections
 from headrace.runtime.observability import report
 
@@ -37,10 +39,10 @@ RETRY_SECONDS = 10
 class Authenticated(TypedDict):
     """A renewed connection: its token is good until ``tokenExpiresAt``."""
 
-    requestId: NotRequired[str | int | float]
+    requestId: NotRequired[RequestId]
     correlationId: str
     type: Literal["authenticated"]
-    tokenExpiresAt: str
+    tokenExpiresAt: CanonicalTime
 
 
 class AuthenticateFrame(Params):

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 
 from headrace.core import times
 from headrace.core.errors import HeadraceError
+from headrace.core.fields import CanonicalTime
 from headrace.core.times import Clock
 from headrace.runtime.breaker import CLOSED, OPEN, State
 from headrace.runtime.observability import Meter, report
@@ -47,8 +48,8 @@ class BreakerRecord:
     function: str
     environment: str
     state: State
-    since: str
-    at: str
+    since: CanonicalTime
+    at: CanonicalTime
 
 
 class BreakerStatus:

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from headrace.api.params import UserPath
 from headrace.api.router import Request
 from headrace.core.errors import Unavailable
+from headrace.core.fields import CanonicalTime
 from headrace.live.connections import Connections
 from headrace.live.management import ConnectionManager
 from headrace.runtime.observability import audit
@@ -30,8 +31,8 @@ class UserConnection(TypedDict):
     """
 
     connectionId: str
-    connectedAt: str
-    lastActiveAt: str
+    connectedAt: CanonicalTime
+    lastActiveAt: CanonicalTime
     rooms: list[str]
     roomCount: int
 

@@ -16,7 +16,7 @@ from headrace.api.params import Params, QueryTime
 from headrace.core import times
 from headrace.core.envelope import CORRELATION_ID
 from headrace.core.errors import POISON_REASONS, PoisonRecord
-from headrace.core.fields import accepts
+from headrace.core.fields import CanonicalTime, accepts
 from headrace.core.stream import TableSettings
 from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, UNKNOWN_STREAM, attempts, rows_of
 from headrace.delivery.retry_schedule import RECEIVES
@@ -51,16 +51,16 @@ class DeadLetterBody(TypedDict):
     lane: str
     attempts: int
     received: int
-    firstFailedAt: str
-    lastSentAt: str
+    firstFailedAt: CanonicalTime
+    lastSentAt: CanonicalTime
     events: int
     bodyCharacters: int
     body: NotRequired[str]
     recordedReason: NotRequired[str]
     encoding: NotRequired[str]
-    redrivenAt: NotRequired[str]
+    redrivenAt: NotRequired[CanonicalTime]
     correlationId: NotRequired[str]
-    acceptedAt: NotRequired[str]
+    acceptedAt: NotRequired[CanonicalTime]
 
 
 @dataclass(frozen=True, slots=True)

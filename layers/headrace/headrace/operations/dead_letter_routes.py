@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import FieldError, InvalidRequest, echo
-from headrace.core.fields import Number, accepts, whole_number
+from headrace.core.fields import CanonicalTime, Number, accepts, whole_number
 from headrace.operations.dead_letter import SHOWN_CHARACTERS, DeadLetterBody, Filter
 from headrace.operations.dead_letters import DeadLetters, RedriveState, ScanResult, discard_limit
 from headrace.runtime.observability import audit
@@ -124,7 +124,7 @@ class DryRun(Counts):
 class RedriveResult(TypedDict):
     """The progress of a redrive; the next request sends ``continuation``, which is null when no letter is left."""
 
-    startedAt: str
+    startedAt: CanonicalTime
     moved: int
     failed: int
     done: bool

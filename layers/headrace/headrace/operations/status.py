@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from headrace.api.router import Request
 from headrace.core import times
+from headrace.core.fields import CanonicalTime
 from headrace.operations.breaker_status import BreakerRecord
 from headrace.operations.parts import Parts, Unknown
 from headrace.queues.names import PARKED_QUEUE
@@ -84,7 +85,7 @@ class ProbeState(TypedDict):
     """The newest probe of a queue: ``ok``, ``missing`` or ``none yet``."""
 
     state: str
-    newest: str | None
+    newest: CanonicalTime | None
     ageSeconds: int | None
 
 
@@ -97,7 +98,7 @@ class Probes(Part):
 class StatusBody(TypedDict):
     """The status of a stage; ``accepting`` is the lane that new events take: ``main``, ``retry`` or ``unknown``."""
 
-    time: str
+    time: CanonicalTime
     accepting: str
     lanes: Lanes
     breakers: Breakers

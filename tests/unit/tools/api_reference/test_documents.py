@@ -110,7 +110,7 @@ def test_both_documents_have_every_error_code() -> None:
     codes = {each.code for each in ERROR_MAPPINGS.values()} - NOT_ANSWERED
 
     for document in (HTTP, WEBSOCKET):
-        assert set(document["components"]["schemas"]["Error"]["properties"]["code"]["enum"]) == codes
+        assert set(document["components"]["schemas"]["ErrorCode"]["enum"]) == codes
     answered = {mapping(kind).code for each in declared() for kind in each.errors()}
     assert answered == codes == {mapping(kind).code for kind in error_kinds()}
 
@@ -178,6 +178,34 @@ def test_a_field_of_a_request_that_has_a_default_is_not_a_required_one() -> None
     assert fields
     assert not [name for name, schema in fields if "default" in schema]
     assert "default `group`" in HTTP["components"]["schemas"]["RoomRequest"]["properties"]["form"]["description"]
+
+
+def test_times_of_answers_have_a_format() -> None:
+    time = {"type": "string", "format": "date-time"}
+    http, websocket = HTTP["components"]["schemas"], WEBSOCKET["components"]["schemas"]
+
+    assert http["MessageItem"]["properties"]["timestamp"] == time
+    assert http["AcceptedMessage"]["properties"]["timestamp"] == time
+    assert http["ReadMark"]["properties"]["readTo"] == {"$ref": "#/components/schemas/ReadTo"}
+    assert websocket["Pong"]["properties"]["tokenExpiresAt"] == time
+    assert violations(HTTP, time, "yesterday")
+    for document in (HTTP, WEBSOCKET):
+        for name, schema in document["components"]["schemas"].items():
+            for field, each in schema.get("properties", {}).items():
+                assert not field.endswith("At") or "date-time" in json.dumps(each), f"{name}.{field}"
+
+
+def test_cursors_keys_and_positions_are_schemas_with_names() -> None:
+    for document in (HTTP, WEBSOCKET):
+        schemas = document["components"]["schemas"]
+        assert {"Cursor", "Key", "Position", "CursorOrKey"} <= schemas.keys()
+        assert schemas["MessageItem"]["properties"]["key"] == {"$ref": "#/components/schemas/Key"}
+    page = HTTP["components"]["schemas"]["RoomMessagePage"]["properties"]
+    assert page["next"]["anyOf"][0] == {"$ref": "#/components/schemas/Cursor"}
+    assert page["position"] == {"$ref": "#/components/schemas/Position"}
+    given = {each["name"]: each["schema"] for each in HTTP["paths"]["/rooms/{roomId}/messages"]["get"]["parameters"]}
+    names = {"since": "Position", "cursor": "Cursor", "around": "Key", "before": "CursorOrKey", "after": "CursorOrKey"}
+    assert {name: given[name]["$ref"].rpartition("/")[2] for name in names} == names
 
 
 def test_a_result_is_accepted_or_refused() -> None:

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from headrace.api.params import Params, QueryTime
 from headrace.core import times
-from headrace.core.fields import Number, whole_number
+from headrace.core.fields import Cursor, Key, Number, named, whole_number
 
 if TYPE_CHECKING:
     # Functions that read no pages load no cryptography for cursors.
@@ -40,15 +40,16 @@ def refuse_beside(model: type[Params], value: object, info: ValidationInfo, name
         raise PydanticCustomError("place", message, {"allowed": allowed, "got": None})
 
 
-Place = Annotated[str, BeforeValidator(_text)]
+_Text = BeforeValidator(_text)
+Place = Annotated[str, _Text, named("CursorOrKey", "A cursor, or the key of an item")]
 
 
 class ListRequest(Params):
     """A page of a list that is read in one direction: ``limit`` entries after the cursor ``place`` or ``cursor``."""
 
     limit: int
-    place: str | None = None
-    cursor: str | None = Field(default=None, description=CURSOR_FORM)
+    place: Cursor | None = None
+    cursor: Cursor | None = Field(default=None, description=CURSOR_FORM)
 
     @field_validator("cursor")
     @classmethod
@@ -83,10 +84,10 @@ class PageRequest(Params):
     limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
     before: Place | None = Field(default=None, description="a cursor or a message key")
     after: Place | None = Field(default=None, description="a cursor or a message key")
-    around: Place | None = Field(default=None, description="a message key")
+    around: Annotated[Key, _Text] | None = Field(default=None, description="a message key")
     start: QueryTime | None = Field(default=None, alias="from", description=times.ACCEPTED_FORM)
     end: QueryTime | None = Field(default=None, alias="to", description=times.ACCEPTED_FORM)
-    cursor: Place | None = Field(default=None, description=CURSOR_FORM)
+    cursor: Annotated[Cursor, _Text] | None = Field(default=None, description=CURSOR_FORM)
 
     max_bytes: int = Field(default=PAGE_BYTES, exclude=True)
 

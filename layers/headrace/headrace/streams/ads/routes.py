@@ -27,6 +27,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ
 from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
+from headrace.core.fields import CanonicalTime, Cursor, Key
 from headrace.core.keys import SEPARATOR, parse_timestamp_sk
 from headrace.core.stream import Index
 from headrace.storage.merged_reader import MergedReader
@@ -55,9 +56,9 @@ class AdPath(Params):
 class Click(TypedDict):
     """A click; ``key`` is its place in the history."""
 
-    key: str
+    key: Key
     clickId: str
-    clickedAt: str
+    clickedAt: CanonicalTime
     adId: str
     userId: str
     adType: str
@@ -67,12 +68,14 @@ class ClickPage(TypedDict):
     """A page of clicks, newest first."""
 
     items: list[Click]
-    next: str | None
-    previous: str | None
+    next: Cursor | None
+    previous: Cursor | None
     hasMore: bool
 
 
-StatsPoint = TypedDict("StatsPoint", {"from": str, "clicks": int, "uniqueUsers": int, "types": dict[str, int]})
+StatsPoint = TypedDict(
+    "StatsPoint", {"from": CanonicalTime, "clicks": int, "uniqueUsers": int, "types": dict[str, int]}
+)
 
 
 class Totals(Answer, TypedDict):

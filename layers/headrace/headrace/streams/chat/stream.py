@@ -14,9 +14,11 @@ from headrace.core.caller import CHAT_WRITE, Caller, SenderContext, choose_time,
 from headrace.core.errors import FieldError, InvalidEvent
 from headrace.core.fields import (
     CanonicalTime,
+    Cursor,
     EventModel,
     Id,
     IncomingModel,
+    Key,
     Name,
     SenderTag,
     StoredId,
@@ -24,6 +26,7 @@ from headrace.core.fields import (
     Time,
     accepts,
     incoming,
+    named,
     stamped,
 )
 from headrace.core.items import Item, expires_at
@@ -36,7 +39,18 @@ UNCHECKED = "uncheckedAt"
 """Attribute of a message whose sender's right could not be checked when it was accepted; it holds that time."""
 ID_FIELD = "messageId"
 
-MessageType = Literal["TEXT", "JOIN", "LEAVE"]
+POSITION_PATTERN = "p([0-9]{16})(?:-([0-9a-f]{12}))?"
+POSITION = named(
+    "Position",
+    "Stands for all that was stored in a room before a moment; `since` it, history has the rest",
+    type="string",
+    pattern=f"^{POSITION_PATTERN}$",
+)
+PositionText = Annotated[str, POSITION]
+"""A position as clients send and get it; :mod:`headrace.streams.chat.messages.positions` reads it."""
+MessageType = Annotated[
+    Literal["TEXT", "JOIN", "LEAVE"], named("MessageType", "A text, or the notice of a join or leave")
+]
 _TYPES = "one of TEXT, JOIN, LEAVE"
 _CLIENTS_TYPES = "TEXT; JOIN and LEAVE come from joining and leaving, or with the scope events:write"
 
@@ -158,10 +172,10 @@ class MessageItem(TypedDict):
     The user of a JOIN or LEAVE is the one who did it; ``memberId`` is the member who joined or left.
     """
 
-    key: str
+    key: Key
     roomId: str
     messageId: str
-    timestamp: str
+    timestamp: CanonicalTime
     userId: str
     username: str
     message: str
@@ -177,15 +191,15 @@ class MessagePage(TypedDict):
     """
 
     items: list[MessageItem]
-    next: str | None
-    previous: str | None
+    next: Cursor | None
+    previous: Cursor | None
     hasMore: bool
 
 
 class RoomMessagePage(MessagePage):
     """A page of a room. Sent as ``since``, its ``position`` selects the messages that were stored afterwards."""
 
-    position: str
+    position: PositionText
 
 
 ITEM_FIELDS = tuple(name for name in MessageItem.__annotations__ if name != "key")

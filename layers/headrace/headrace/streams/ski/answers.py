@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
+from headrace.core.fields import CanonicalTime
+
 
 class ResortTotal(TypedDict):
     """The vertical of a skier at a resort in a season."""
@@ -56,7 +58,7 @@ class DayLifts(SkiedDay):
 class UniqueSkiers(TypedDict):
     """Unique skiers of a resort's day, as of ``time``."""
 
-    time: str
+    time: CanonicalTime
     numSkiers: int
 
 
@@ -132,4 +134,4 @@ class Statistics(TypedDict):
     """The times of all routes ``since`` a time."""
 
     endpointStats: list[RouteStatistics]
-    since: str | None
+    since: CanonicalTime | None

@@ -21,7 +21,7 @@ from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, HeadraceError, mapping_of, to_body
-from headrace.core.fields import StoredId, accepts
+from headrace.core.fields import CanonicalTime, Cursor, StoredId
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.live.routes import followed_rooms
 from headrace.runtime.observability import report
@@ -33,7 +33,6 @@ from headrace.streams.chat.messages.positions import (
     LATE_INDEX,
     OVERLAP,
     POSITION_FORM,
-    POSITION_PATTERN,
     STORED_AT,
     Position,
     first_time,
@@ -41,7 +40,7 @@ from headrace.streams.chat.messages.positions import (
 )
 from headrace.streams.chat.messages.room_log import Since
 from headrace.streams.chat.rooms.rooms import ReadScope
-from headrace.streams.chat.stream import MessageItem
+from headrace.streams.chat.stream import POSITION, MessageItem, PositionText
 
 ROOMS_PER_FRAME = 20
 
@@ -52,9 +51,7 @@ LEAST_BYTES = 4 * 1024
 
 T = TypeVar("T")
 
-TaggedPosition = Annotated[
-    Position, PlainValidator(checked_position), accepts(type="string", pattern=f"^{POSITION_PATTERN}$")
-]
+TaggedPosition = Annotated[Position, PlainValidator(checked_position), POSITION]
 
 
 class ResumeFrame(Params):
@@ -79,7 +76,7 @@ class RoomCheck(TypedDict):
     """Whether messages may have been stored since the position that was sent, and the position of this answer."""
 
     hasNew: bool
-    position: str
+    position: PositionText
 
 
 class RoomError(TypedDict):
@@ -97,7 +94,7 @@ class Checked(Answer, TypedDict):
 
     type: Literal["checked"]
     rooms: dict[str, RoomCheck | RoomError]
-    tokenExpiresAt: str
+    tokenExpiresAt: CanonicalTime
 
 
 class Resumption(TypedDict):
@@ -108,9 +105,9 @@ class Resumption(TypedDict):
     """
 
     items: list[MessageItem]
-    next: str | None
+    next: Cursor | None
     hasMore: bool
-    position: str
+    position: PositionText
 
 
 class Resumed(Answer, TypedDict):
@@ -121,7 +118,7 @@ class Resumed(Answer, TypedDict):
 
     type: Literal["resumed"]
     rooms: dict[str, Resumption | RoomError]
-    tokenExpiresAt: str
+    tokenExpiresAt: CanonicalTime
 
 
 def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from headrace.api.params import HEAD_FIELDS, event_list, own_fields
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import to_body
+from headrace.core.fields import AcceptedLane, CanonicalTime
 from headrace.core.json import Encoded, encode
 from headrace.queues.ports import LivePublisher
 from headrace.streams.chat.messages.gate import RoomGate
-from headrace.streams.chat.stream import CHAT, Acceptor, MessageItem
+from headrace.streams.chat.stream import CHAT, Acceptor, MessageItem, PositionText
 
 BATCH_LIMIT = 100
 
@@ -44,8 +45,8 @@ class Ack(Answer):
     type: Literal["ack"]
     roomId: str
     messageId: str
-    timestamp: str
-    lane: Literal["main", "retry"]
+    timestamp: CanonicalTime
+    lane: AcceptedLane
 
 
 class Acks(Answer):
@@ -59,8 +60,8 @@ class Pong(Answer):
     """The server's time. The connection's token is good until ``tokenExpiresAt``, or longer if it was renewed."""
 
     type: Literal["pong"]
-    time: str
-    tokenExpiresAt: str
+    time: CanonicalTime
+    tokenExpiresAt: CanonicalTime
 
 
 class Messages(TypedDict):
@@ -74,7 +75,7 @@ class Messages(TypedDict):
 
     type: Literal["messages"]
     roomId: str
-    position: NotRequired[str]
+    position: NotRequired[PositionText]
     follows: NotRequired[str]
     missed: NotRequired[Literal[True]]
     tokenExpiring: NotRequired[Literal[True]]

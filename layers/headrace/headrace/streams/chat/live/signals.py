@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core import keys, times
-from headrace.core.fields import Id, Name, Text, accepts
+from headrace.core.fields import CanonicalTime, Id, Name, Text, accepts
 from headrace.live.signals import to_copy
 from headrace.queues.names import SIGNAL_QUEUE
 from headrace.queues.ports import Outgoing
@@ -57,7 +57,7 @@ class Signal(TypedDict):
     username: str
     name: str
     data: str
-    timestamp: str
+    timestamp: CanonicalTime
 
 
 def send_signal(services: Sending, request: Request[None, None, SignalFrame]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo
-from headrace.core.fields import StoredId
+from headrace.core.fields import CanonicalTime, StoredId
 from headrace.core.keys import STORED_ID_FORM
 from headrace.live.connections import Connections, SubscriberHints
 from headrace.live.routes import check_subscribe
@@ -24,7 +24,7 @@ from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.messages.room_log import newest_tag
 from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess
-from headrace.streams.chat.stream import RoomMessagePage
+from headrace.streams.chat.stream import PositionText, RoomMessagePage
 
 PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
 """Bytes of items that a page in a frame may have. The rest is for the cursors and the frame's other fields."""
@@ -52,8 +52,8 @@ class Subscribed(Answer, TypedDict):
 
     type: Literal["subscribed"]
     roomId: str
-    position: str
-    tokenExpiresAt: str
+    position: PositionText
+    tokenExpiresAt: CanonicalTime
 
 
 class Unsubscribed(Answer, TypedDict):

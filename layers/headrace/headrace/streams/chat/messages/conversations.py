@@ -22,7 +22,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import AHEAD_LIMIT
 from headrace.core.errors import FieldError, InvalidRequest
-from headrace.core.fields import Number, accepts, whole_number
+from headrace.core.fields import CanonicalTime, Cursor, Number, accepts, named, whole_number
 from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
 from headrace.core.times import Interval
 from headrace.storage.ports import RangeQuery
@@ -48,11 +48,14 @@ _COUNTED = ("timestampSk", "userId", "messageType", "expiresAt")
 MARK_FORM = f"{MESSAGE_KEY_FORM}; {POSITION_FORM}; or a time: {times.ACCEPTED_FORM}"
 
 
+ReadTo = Annotated[str, named("ReadTo", "How far a user has read a room: the key of a message, or a time")]
+
+
 class ConversationsQuery(ListRequest):
     """A page of a user's rooms."""
 
     limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
-    place: str | None = Field(default=None, alias="before", description="a cursor from an earlier page")
+    place: Cursor | None = Field(default=None, alias="before", description="a cursor from an earlier page")
 
 
 class Conversation(TypedDict):
@@ -69,11 +72,11 @@ class Conversation(TypedDict):
     name: str | None
     topic: str | None
     membership: MembershipState
-    activityAt: str
+    activityAt: CanonicalTime
     lastMessage: MessageItem | None
     unread: int
     unreadCapped: bool
-    readTo: str | None
+    readTo: ReadTo | None
 
 
 class ConversationPage(TypedDict):
@@ -84,7 +87,7 @@ class ConversationPage(TypedDict):
     """
 
     items: list[Conversation]
-    next: str | None
+    next: Cursor | None
     hasMore: bool
     complete: bool
 
@@ -110,7 +113,7 @@ class ReadMark(TypedDict):
     """The position up to which the user has read the room."""
 
     roomId: str
-    readTo: str
+    readTo: ReadTo
 
 
 @dataclass(frozen=True, slots=True)

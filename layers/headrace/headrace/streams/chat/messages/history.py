@@ -23,7 +23,6 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
-from headrace.core.fields import accepts
 from headrace.core.json import encode
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
@@ -33,7 +32,7 @@ from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, Rooms, no_room
-from headrace.streams.chat.stream import item_of
+from headrace.streams.chat.stream import POSITION, item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
 """Reads that a page may spend on expired rows which are not deleted yet. After the first few, each passes over 1 MB, so
@@ -58,7 +57,7 @@ def checked_position(value: object) -> positions.Position:
 Position = Annotated[
     int,
     BeforeValidator(lambda value: checked_position(value).time),
-    accepts(type="string", pattern=f"^{positions.POSITION_PATTERN}$"),
+    POSITION,
 ]
 """The time of a position, in microseconds."""
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from headrace.core.items import Item
 from headrace.core.times import SECOND, iso
+from headrace.streams.chat.stream import POSITION_PATTERN
 
 LATE_INDEX = "LateIndex"
 STORED_AT = "storedAt"
@@ -34,8 +35,6 @@ UNLOGGED = 600 * SECOND
 """How long positions find a message that is in no log of its room. So the next check of each client finds it, which is
 at most 9 minutes later: positions may have moved on with frames that say nothing about this message."""
 POSITION_FORM = "a position from an earlier answer or frame"
-
-POSITION_PATTERN = "p([0-9]{16})(?:-([0-9a-f]{12}))?"
 
 _FORM = re.compile(POSITION_PATTERN, re.ASCII)
 

@@ -16,7 +16,7 @@ from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
-from headrace.core.fields import Id, Name, Number, Time, accepts, whole_number
+from headrace.core.fields import CanonicalTime, Cursor, Id, Name, Number, Time, accepts, whole_number
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 
@@ -123,7 +123,7 @@ class ListQuery(ListRequest):
     """A page of a list in the order of ids."""
 
     limit: Number = whole_number(1, 100, default=50)
-    place: str | None = Field(default=None, alias="after", description="a cursor from an earlier page")
+    place: Cursor | None = Field(default=None, alias="after", description="a cursor from an earlier page")
 
 
 class RoomBody(TypedDict):
@@ -134,7 +134,7 @@ class RoomBody(TypedDict):
     form: Form
     name: str | None
     topic: str | None
-    createdAt: str
+    createdAt: CanonicalTime
     createdBy: str
 
 
@@ -142,7 +142,7 @@ class MembershipState(TypedDict):
     """``in`` since the user joined, or ``left`` since the user left."""
 
     state: Literal["in", "left"]
-    since: str
+    since: CanonicalTime
 
 
 class OwnMembership(MembershipState):
@@ -155,7 +155,7 @@ class InvitationBody(TypedDict):
     """An open invitation to a room, who made it, and the role that comes with accepting it."""
 
     invitedBy: str
-    invitedAt: str
+    invitedAt: CanonicalTime
     role: Role
 
 
@@ -177,7 +177,7 @@ class InvitationPage(TypedDict):
     """A page of open invitations, in the order of their room ids. Send ``next`` as ``after`` for the next page."""
 
     items: list[InvitationItem]
-    next: str | None
+    next: Cursor | None
     hasMore: bool
 
 
@@ -191,7 +191,7 @@ class InvitedPage(TypedDict):
     """A page of open invitations to a room, in the order of their users. Send ``next`` as ``after``."""
 
     items: list[InvitedItem]
-    next: str | None
+    next: Cursor | None
     hasMore: bool
 
 
@@ -199,14 +199,14 @@ class BlockBody(TypedDict):
     """A user whose invitations are refused since ``blockedAt``; ``null``: they are not refused."""
 
     userId: str
-    blockedAt: str | None
+    blockedAt: CanonicalTime | None
 
 
 class BlockPage(TypedDict):
     """A page of blocked users, in the order of their ids. Send ``next`` as ``after``; a page may have few of them."""
 
     items: list[BlockBody]
-    next: str | None
+    next: Cursor | None
     hasMore: bool
 
 
@@ -220,9 +220,9 @@ class MemberBody(TypedDict):
     userId: str
     username: str
     role: Role
-    joinedAt: str | None
-    leftAt: str | None
-    invitedAt: str | None
+    joinedAt: CanonicalTime | None
+    leftAt: CanonicalTime | None
+    invitedAt: CanonicalTime | None
 
 
 class MemberItem(TypedDict):
@@ -231,14 +231,14 @@ class MemberItem(TypedDict):
     userId: str
     username: str
     role: Role
-    joinedAt: str
+    joinedAt: CanonicalTime
 
 
 class MemberPage(TypedDict):
     """A page of members, in the order of their user ids. Send ``next`` as ``after`` for the next page."""
 
     items: list[MemberItem]
-    next: str | None
+    next: Cursor | None
     hasMore: bool
 
 
