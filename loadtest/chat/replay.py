@@ -95,7 +95,12 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
     acks, durable, lock = Histogram(), Histogram(), threading.Lock()
     probe = DurabilityProbe(in_history(reader), durable.record)
 
+    warming, warm = DurabilityProbe(in_history(reader), lambda *_: None), not plan.warm_up
+
     def measure(events: Sequence[ChatEvent], first_sent: float) -> None:
+        if not warm:
+            warming.offer(events, first_sent)
+            return
         with lock:
             acks.record(time.perf_counter() - first_sent, len(events))
         probe.offer(events, first_sent)
@@ -108,8 +113,17 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
             console, "joins, leaves", sum(len(each.changes) for each in plan.channels)
         ) as advance:
             import_channels(plan.channels, stage, advance)
-    with display.progress_bar(console, "sent", plan.messages) as advance:
-        seconds, problems = send(plan, stage, checker, advance)
+    for event in plan.permitted:
+        checker.permit(event)
+    problems: list[str] = []
+    if plan.warm_up:
+        with display.progress_bar(console, "warm-up", sum(len(each.events) for each in plan.warm_up)) as advance:
+            _, problems = send(plan.warm_up, plan.connections, stage, checker, advance)
+        warming.finish()  # until the functions that store have started
+        warm = True
+    with display.progress_bar(console, "sent", sum(len(each.events) for each in plan.streams)) as advance:
+        seconds, more = send(plan.streams, plan.connections, stage, checker, advance)
+    problems += more
     probe.finish()
     read_back(checker, reader, console, plan)
     verdict = checker.verdict()
@@ -159,14 +173,18 @@ def read_back(checker: Checker, reader: HttpApi, console: Console, plan: Plan) -
 
 
 def _rows(plan: Plan, checker: Checker, verdict: Verdict, seconds: float) -> dict[str, str]:
-    rate = verdict.accepted / seconds if seconds else 0.0
+    sent = sum(len(stream.events) for stream in plan.streams)
+    rate = sent / seconds if seconds else 0.0
     rows = {
         "rooms": f"{len(checker.rooms()):,}",
         "users": f"{plan.users:,}",
         "messages": f"{plan.messages:,}",
+        "warm-up": f"{plan.messages - sent:,} messages, while functions start; latencies are those of the rest",
         "sent in": f"{seconds:.1f} s ({rate:,.0f} messages/s over {plan.connections} connections)",
         "lanes": ", ".join(f"{lane} {count:,}" for lane, count in sorted(checker.lanes.items())) or "none",
     }
+    if not plan.warm_up:
+        del rows["warm-up"]
     if plan.notes:
         rows["lines read"] = "; ".join(plan.notes)
     if verdict.unanswered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,18 +12,26 @@ from loadtest.chat.irc_membership import Channel, channel_of
 from loadtest.client.chat_events import ChatEvent
 
 CONNECTIONS_FOR_LOGS = 8
+PACE = 200.0
+"""Messages per second of a generated conversation."""
+WARM_UP = 0.2
+"""The share of a generated conversation that is sent first, while functions start."""
 PART = 100
 """Events of a log to send together."""
 
 
 @dataclass(frozen=True)
 class ReplayStream:
-    """Events to send in order over one WebSocket, as ``user`` with ``scopes``; ``single`` for one per frame."""
+    """Events to send in order over one WebSocket, as ``user`` with ``scopes``; ``single`` for one per frame.
+
+    ``rate`` is frames per second; without it each frame follows the answer to the one before.
+    """
 
     user: str
     scopes: tuple[str, ...]
     events: Sequence[ChatEvent]
     single: bool
+    rate: float | None = None
 
     def parts(self) -> Iterable[Sequence[ChatEvent]]:
         """The events to send together."""
@@ -34,7 +43,8 @@ class ReplayStream:
 class Plan:
     """A replay. ``permitted`` are events that an earlier replay may have left in the same rooms.
 
-    ``channels`` are rooms with members, to import before the first event is sent.
+    ``channels`` are rooms with members, to import before the first event is sent. ``warm_up`` is sent before
+    ``streams``, and its latencies are not measured.
     """
 
     title: str
@@ -44,15 +54,16 @@ class Plan:
     permitted: tuple[ChatEvent, ...] = ()
     notes: tuple[str, ...] = ()
     channels: tuple[Channel, ...] = ()
+    warm_up: tuple[ReplayStream, ...] = ()
 
     @property
     def messages(self) -> int:
         """How many events are sent."""
-        return sum(len(stream.events) for stream in self.streams)
+        return sum(len(stream.events) for stream in (*self.warm_up, *self.streams))
 
 
 def plan_conversation(talk: Conversation, *, one_token: bool = False) -> Plan:
-    """A connection and a token for each user, a frame for each message.
+    """A connection and a token for each user, a frame for each message, at ``PACE`` after a warm-up.
 
     With ``one_token`` all connections have the token of a trusted producer, which names the user of each event.
     """
@@ -60,8 +71,17 @@ def plan_conversation(talk: Conversation, *, one_token: bool = False) -> Plan:
     for event in talk.events:
         said[event.user_id].append(replace(event, username=event.user_id) if one_token else event)
     scopes = ("events:write",) if one_token else ("chat:write",)
-    streams = tuple(ReplayStream(user, scopes, events, single=True) for user, events in said.items() if events)
-    return Plan(f"conversation {talk.run}", streams, max(1, len(streams)), len(streams))
+    pace = PACE / max(1, len(talk.events))
+    streams = [
+        ReplayStream(user, scopes, events, single=True, rate=len(events) * pace)
+        for user, events in said.items()
+        if events
+    ]
+    first = [math.ceil(len(stream.events) * WARM_UP) for stream in streams]
+    warm_up = tuple(replace(each, events=each.events[:n], rate=None) for each, n in zip(streams, first, strict=True))
+    rest = tuple(replace(each, events=each.events[n:]) for each, n in zip(streams, first, strict=True))
+    title, connections = f"conversation {talk.run}", max(1, len(streams))
+    return Plan(title, rest, connections, len(streams), warm_up=warm_up)
 
 
 def plan_logs(logs: Sequence[Log], messages: int | None = None) -> Plan:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from loadtest.chat.replay_plan import Plan, ReplayStream
+from loadtest.chat.replay_plan import ReplayStream
 from loadtest.checker.checker import Checker
 from loadtest.client.target import Target
 from loadtest.sending.delivery import Delivery
@@ -14,8 +15,14 @@ from loadtest.sending.transports import FrameTransport
 from localstage.client.errors import ClientError
 
 
-def send(plan: Plan, target: Target, checker: Checker, advance: Callable[[int], object]) -> tuple[float, list[str]]:
-    """Send everything; ``advance`` is called with the number of events of each answer.
+def send(
+    streams: Sequence[ReplayStream],
+    connections: int,
+    target: Target,
+    checker: Checker,
+    advance: Callable[[int], object],
+) -> tuple[float, list[str]]:
+    """Send ``streams``, up to ``connections`` at a time; ``advance`` gets the number of events of each answer.
 
     Returns the seconds from the first frame to the last answer, and a sentence for each stream that was not sent
     completely.
@@ -29,7 +36,14 @@ def send(plan: Plan, target: Target, checker: Checker, advance: Callable[[int], 
         delivery = Delivery(transport, checker)
         checker.attempted(stream.events)
         try:
+            if stream.rate:
+                connection.open_patiently()
+            due = time.perf_counter()
             for events in stream.parts():
+                if stream.rate:
+                    # People do not type in step: pauses vary, and their mean is the rate's.
+                    due += random.uniform(0.0, 2.0) / stream.rate
+                    time.sleep(max(0.0, due - time.perf_counter()))
                 delivery.send(events)
                 advance(len(events))
         except ClientError as error:
@@ -37,8 +51,6 @@ def send(plan: Plan, target: Target, checker: Checker, advance: Callable[[int], 
         finally:
             connection.close()
 
-    for event in plan.permitted:
-        checker.permit(event)
     started = time.perf_counter()
-    in_threads(send_stream, plan.streams, plan.connections)
+    in_threads(send_stream, streams, connections)
     return time.perf_counter() - started, problems

@@ -42,7 +42,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 LINES = {
     "layers": 20_285,
     "localstage": 10_400,
-    "loadtest": 7_460,
+    "loadtest": 7_520,
     "bench": 3_808,
     "tools": 2_785,
     "faults": 2_450,
