@@ -21,20 +21,28 @@ class RouteTable(Generic[T]):
         for key, target in routes:
             method, _, path = key.partition(" ")
             paths.setdefault(path, {})[method] = target
-        self._paths = [(re.compile(_pattern(path)), paths[path]) for path in sorted(paths, key=_order)]
+        self._paths = [(_length(path), re.compile(_pattern(path)), paths[path]) for path in sorted(paths, key=_order)]
 
     def match(self, method: str, path: str) -> tuple[T, dict[str, str]] | None:
         """Return the route for a method and a decoded path, and its path parameters; ``None`` is a 404."""
-        for pattern, methods in self._paths:
+        segments = path.count("/")
+        for length, pattern, methods in self._paths:
+            if length not in (segments, None):
+                continue  # comparing two numbers takes a tenth of the time of a pattern, and most paths end here
             target = methods.get(method) or methods.get("ANY")
             if target is not None and (found := pattern.fullmatch(path)) is not None:
                 return target, found.groupdict()
         return None
 
 
+def _length(path: str) -> int | None:
+    """The number of segments; ``None`` for any number."""
+    return None if "+}" in path else path.count("/")
+
+
 def _order(path: str) -> tuple[bool, list[str]]:
     """A parameter comes behind every fixed segment, and a path with a greedy one behind all others."""
-    return "+}" in path, ["\uffff" if part[:1] == "{" else part for part in path.split("/")]
+    return _length(path) is None, ["\uffff" if part[:1] == "{" else part for part in path.split("/")]
 
 
 def _pattern(path: str) -> str:

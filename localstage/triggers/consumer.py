@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pika
 from pika import exceptions
 from pika.adapters.asyncio_connection import AsyncioConnection
 from pika.channel import Channel
 from pika.connection import Connection
-from pika.frame import Frame, Method
-from pika.spec import Basic, BasicProperties
+
+from localstage.triggers.deliveries import Delivery, read
 
 OPEN_SECONDS = 15.0
 CLOSE_SECONDS = 2.0
@@ -21,31 +21,49 @@ CLOSE_SECONDS = 2.0
 # pika logs every step of a refused connection at several levels; the trigger logs it once, in one line.
 logging.getLogger("pika").setLevel(logging.CRITICAL)
 
-OnMessage = Callable[[int, bool, BasicProperties, bytes], None]
-
 
 class Lost(Exception):
     """The broker, the connection, the channel or the queue is unavailable; the message names it for the user."""
 
 
 class _Connection(AsyncioConnection):
+    _on_delivery: Callable[[Delivery], None] | None = None
+
+    def begin_deliveries(self, on_delivery: Callable[[Delivery], None]) -> None:
+        """Give deliveries to ``on_delivery`` from now on. pika gets all other frames."""
+        self._on_delivery = on_delivery
+        self._unread = bytearray()
+
     def _on_data_available(self, data_in: bytes) -> None:
         # On an undecodable frame (such as a header with a time beyond the year 9999) pika raises into the event loop,
         # and then hangs, open but silent. Closing the connection makes the fault visible.
         try:
-            super()._on_data_available(data_in)  # type: ignore[misc]
+            if self._on_delivery is None:
+                self._pass_on(data_in)
+            else:
+                self._unread += data_in
+                self._read(self._unread, self._on_delivery)
         except Exception as error:  # noqa: BLE001 - the connection ends with it, and the trigger logs the reason
             self._terminate_stream(error)  # type: ignore[attr-defined]
 
-    def _process_callbacks(self, frame_value: Frame) -> bool:
-        # No callback waits for a delivery. pika would look for one with each.
-        if isinstance(frame_value, Method) and isinstance(frame_value.method, Basic.Deliver):
-            return False
-        return bool(super()._process_callbacks(frame_value))  # type: ignore[misc]
+    def _read(self, data: bytearray, on_delivery: Callable[[Delivery], None]) -> None:
+        at = 0
+        while (found := read(data, at)) is not None:
+            delivery, end = found
+            if delivery is None:
+                self._pass_on(bytes(data[at:end]))
+            else:
+                self.bytes_received += end - at  # type: ignore[attr-defined]  # pika looks at it for heartbeats
+                on_delivery(delivery)
+            at = end
+        del data[:at]
+
+    def _pass_on(self, data: bytes) -> None:
+        super()._on_data_available(data)  # type: ignore[misc]
 
 
 class Consumer:
-    """Hands every delivery to ``on_message(tag, redelivered, properties, body)``; ``acknowledge`` settles them.
+    """Hands every delivery to ``on_message``; ``ack`` settles them.
 
     ``on_lost`` is called once when an open consumer can no longer receive.
     """
@@ -56,7 +74,7 @@ class Consumer:
         queue: str,
         *,
         prefetch: int,
-        on_message: OnMessage,
+        on_message: Callable[[Delivery], None],
         on_lost: Callable[[], None],
     ) -> None:
         self._parameters = parameters
@@ -164,15 +182,16 @@ class Consumer:
         channel.basic_qos(prefetch_count=self._prefetch, callback=lambda _: self._consume(channel))
 
     def _consume(self, channel: Channel) -> None:
-        channel.basic_consume(self._queue, self._on_delivery, callback=self._on_consuming)
+        cast(_Connection, channel.connection).begin_deliveries(self._on_delivery)
+        channel.basic_consume(self._queue, _never_called, callback=self._on_consuming)
 
     def _on_consuming(self, _: Any) -> None:
         if not self._opened.done():
             self._opened.set_result(None)
 
-    def _on_delivery(self, _: Channel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
+    def _on_delivery(self, delivery: Delivery) -> None:
         if self.lost is None:
-            self._on_message(method.delivery_tag or 0, bool(method.redelivered), properties, body)
+            self._on_message(delivery)
 
     def _on_channel_closed(self, _: Channel, error: Exception) -> None:
         if isinstance(error, exceptions.ChannelClosedByBroker):
@@ -194,3 +213,7 @@ class Consumer:
         if isinstance(error, exceptions.AMQPError):
             return f"the broker {self._address} is not reachable"
         return f"a delivery could not be read ({type(error).__name__}: {error})"
+
+
+def _never_called(*_: object) -> None:
+    """pika's callback for deliveries, which it does not see."""

@@ -7,13 +7,13 @@ import logging
 from dataclasses import replace
 
 import pika
-from pika.spec import BasicProperties
 
 from localstage.core.errors import StageError
 from localstage.core.invoker import Functions, Invocation
 from localstage.core.model import RabbitMqMapping
 from localstage.core.reporter import Reporter
 from localstage.triggers.consumer import Consumer, Lost
+from localstage.triggers.deliveries import Delivery
 from localstage.triggers.inbox import Batch, Inbox
 from localstage.triggers.pacing import Backoff, Status, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT, build_record, event_size, event_start
@@ -105,15 +105,16 @@ class RabbitMqTrigger:
         window = DEFAULT_WINDOW if mapping.window is None else float(mapping.window)
         inbox = self._inbox = Inbox(self._start, mapping.batch_size, window)
 
-        def on_message(tag: int, redelivered: bool, properties: BasicProperties, body: bytes) -> None:
+        def on_message(message: Delivery) -> None:
             # The base64 size suffices to drop a huge body; the exact size is known once the record is written.
-            if len(body) // 3 * 4 <= EVENT_LIMIT:
-                record = build_record(properties, body, redelivered=redelivered)
+            size = len(message.body)
+            if size // 3 * 4 <= EVENT_LIMIT:
+                record = build_record(message.properties, message.body, redelivered=message.redelivered)
                 if event_size(self._start, 1, len(record)) <= EVENT_LIMIT:
-                    inbox.add(tag, record)
+                    inbox.add(message.tag, record)
                     return
-            consumer.ack(tag, multiple=False)
-            self._reporter.warn("dropped", f"{mapping.id}: dropped a record of {len(body)} bytes; an event holds 6 MB")
+            consumer.ack(message.tag, multiple=False)
+            self._reporter.warn("dropped", f"{mapping.id}: dropped a record of {size} bytes; an event holds 6 MB")
 
         consumer = Consumer(  # named above, where a dropped record is acknowledged
             self._parameters,

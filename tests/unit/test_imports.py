@@ -41,7 +41,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_285,
-    "localstage": 10_400,
+    "localstage": 10_498,
     "loadtest": 7_520,
     "bench": 3_808,
     "tools": 2_785,
