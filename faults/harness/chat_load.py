@@ -32,12 +32,17 @@ STUCK = 60.0
 """Seconds without an accepted event that count as a problem."""
 
 
+def rooms_of(scenario: str, rooms: int = ROOMS) -> list[str]:
+    """The rooms of a scenario."""
+    return [f"{scenario}-{number}" for number in range(rooms)]
+
+
 class EventGenerator:
     """Generates the events of one worker in the rooms of one scenario. The seed determines ids and texts."""
 
     def __init__(self, scenario: str, user: str, seed: int, rooms: int = ROOMS) -> None:
         self._random = random.Random(f"{scenario}/{user}/{seed}")
-        self._rooms = [f"{scenario}-{number}" for number in range(rooms)]
+        self._rooms = rooms_of(scenario, rooms)
         self._user = user
 
     def events(self, count: int) -> list[ChatEvent]:
@@ -120,11 +125,11 @@ class Load:
                 return
             time.sleep(0.1)
 
-    def send_one(self, text: str) -> ChatEvent:
-        """Send one event with ``text`` by HTTP."""
+    def send_one(self, text: str, room: str = "") -> ChatEvent:
+        """Send one event with ``text`` by HTTP, into ``room`` or a random one."""
         user = f"{self.scenario}-single"
-        (event,) = EventGenerator(self.scenario, user, 0).events(1)
-        event = replace(event, message=text)
+        (event,) = EventGenerator(self.scenario, user, self.accepted).events(1)
+        event = replace(event, message=text, room_id=room or event.room_id)
         with closing(self.target.http(user, "chat:write")) as api:
             self.post(api, [event])
         return event

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from faults.harness.chat_load import Load
+from faults.harness.chat_load import Load, rooms_of
 from faults.harness.lanes import Lanes
 from faults.harness.ledger import QueueContents, Row
 from faults.harness.operator import Operator
@@ -19,6 +20,7 @@ from faults.harness.services import ProxiedServices
 from faults.harness.stage_template import ROOT, write_template
 from faults.harness.stream_load import StreamLoad
 from faults.harness.timeline import Timeline
+from faults.harness.watchers import Watchers
 from loadtest.checker.checker import Checker
 from loadtest.checker.readback import walk_all
 from loadtest.checker.verdict import Verdict
@@ -31,7 +33,13 @@ PICTURES = "pictures"
 """The folder in a harness's folder that has the timelines, as ``SCENARIO.svg``."""
 PATIENCE = 150.0
 """Seconds that a scenario may take to drain. The retry lane pauses for 2 + 8 + 32 + 128 s before the fifth attempt."""
+PUSHED_WITHIN = 5.0
+"""Seconds in which the last live copies may come. What a watcher lacks then was lost, in a room that is quiet now."""
+NOTICED_WITHIN = 15.0
+"""Seconds in which the watchers must have everything after the next frame of each room."""
 CHAT = "chat"
+WATCHERS = 10
+"""Clients that follow the rooms of a scenario live, where one has watchers."""
 SETTLED = 3.0
 """Seconds between the declaration of queues and the first fault. RabbitMQ 3.10 stores the location of a queue's log
 half a second after the declaration; a kill -9 before that loses the queue's leader."""
@@ -120,14 +128,23 @@ class Harness:
         return moved
 
     @contextmanager
-    def scenario(self, name: str, stream: str = CHAT, **load: Any) -> Iterator[ScenarioRun]:
-        """Run a scenario in the block, which starts the load of ``stream``, causes faults and calls ``finish``."""
+    def scenario(self, name: str, stream: str = CHAT, *, watchers: int = 0, **load: Any) -> Iterator[ScenarioRun]:
+        """Run a scenario in the block, which starts the load of ``stream``, causes faults and calls ``finish``.
+
+        So many ``watchers`` follow the rooms of chat live.
+        """
         made = Load(self.target, name, **load) if stream == CHAT else StreamLoad(self.target, stream, **load)
         run = ScenarioRun(self, name if stream == CHAT else f"{stream}-{name}", made)
+        if stream == CHAT and watchers:
+            run.watchers = Watchers(self.target, name, rooms_of(name), watchers)
         try:
+            if run.watchers is not None:
+                run.watchers.start()
             yield run
         finally:
             run.timeline.stop()
+            if run.watchers is not None:
+                run.watchers.stop()
             self.heal()
 
 
@@ -139,6 +156,7 @@ class ScenarioRun:
     name: str
     load: Any
     expected_dead: Mapping[bytes, str] = field(default_factory=dict)
+    watchers: Watchers | None = None
     problems: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
@@ -188,13 +206,34 @@ class ScenarioRun:
         left = self.harness.lanes.drain(patience)
         self.timeline.stop()
         self.harness.heal()
+        notes = [note if isinstance(note, str) else note()]
+        if self.watchers is not None:
+            notes.append(self._look_at(self.watchers))
         row: Row = self.load.row(
             self.name,
             retried=self.harness.services.retried.events - self._retried,
             left=QueueContents(self.harness.lanes.take_dead(), self.expected_dead, left),
-            note=note if isinstance(note, str) else note(),
+            note="; ".join(filter(None, notes)),
             problems=self.problems,
         )
         path = self.harness.folder / PICTURES / f"{self.name}.svg"
         self.timeline.draw(row, self.harness.services.outages, path)
         return replace(row, seconds=time.monotonic() - self.began)
+
+    def _look_at(self, watchers: Watchers) -> str:
+        """What the watchers have, before and after one more message in each room shows them what they lack."""
+
+        def missing() -> int:
+            return watchers.missing(each for room in self.load.checker.newest(sys.maxsize).values() for each in room)
+
+        self.wait_until(lambda: not missing(), PUSHED_WITHIN)
+        before = missing()
+        for room in rooms_of(self.name):
+            self.load.send_one("the next frame", room)
+        self.wait_until(lambda: not missing(), NOTICED_WITHIN)
+        services, left = self.harness.services, missing()
+        noticed = watchers.longest(lambda message_id: services.works_at(services.stored.by_id[message_id]))
+        self.expect(not left, f"{left} messages are missing at the watchers after the next frame")
+        self.expect(not watchers.repeated, f"{watchers.repeated} messages came to a watcher twice")
+        counts = f"missing={left} repeated={watchers.repeated} noticed={noticed:.1f}s"
+        return f"watchers: {counts}, {before} by the next frame after a pause"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from faults.proxies.http_proxy import HttpProxy
-from faults.proxies.proxy_faults import RetryCounter
+from faults.proxies.proxy_faults import RetryCounter, StoredTimes
 from localstage.services import Endpoints, Services
 from localstage.services.install import EXTRA_FOLDERS
 from localstage.services.service import Service
@@ -40,8 +40,8 @@ class Outage:
 class ProxiedServices:
     """RabbitMQ behind ``broker``, DynamoDB behind ``dynamodb``, SQS behind ``sqs``; Redis as it is.
 
-    Methods and the faults of the proxies may be used from any thread. ``retried`` counts what SQS took into the retry
-    lane. ``outages`` are those of :mod:`faults.harness.outages` so far.
+    Methods and the faults of the proxies may be used from any thread. ``stored`` knows when messages were stored, and
+    ``retried`` counts what SQS took into the retry lane. ``outages`` are those of :mod:`faults.harness.outages` so far.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -54,7 +54,8 @@ class ProxiedServices:
         self._services: Services | None = None
         self._endpoints: Endpoints | None = None
         self.broker = TcpProxy(lambda: self.service("RabbitMQ").port)
-        self.dynamodb = HttpProxy(lambda: self.service("DynamoDB").url)
+        self.stored = StoredTimes()
+        self.dynamodb = HttpProxy(lambda: self.service("DynamoDB").url, self.stored)
         self.retried = RetryCounter()
         self.sqs = HttpProxy(lambda: self.service("SQS").url, self.retried)
 
@@ -160,6 +161,10 @@ class ProxiedServices:
     def restart(self, name: str) -> None:
         """Start a killed service on its old port, with its old data."""
         self._run(self.service(name).start_again())
+
+    def works_at(self, moment: float) -> float:
+        """``moment``, in seconds of the monotonic clock, or the end of the outage that it was in."""
+        return next((each.ended for each in self.outages if each.ended and each.began <= moment < each.ended), moment)
 
     def cut_sqs(self) -> None:
         """Cut the connections of all SQS calls under way."""

@@ -49,15 +49,19 @@ async def pass_on(call: Call, forward: Forward) -> web.Response:
     return await forward(call.body)
 
 
-class HttpProxy:
-    """Listens on ``port`` and hands every call to ``fault``, or to ``handle`` while there is none.
+Observer = Callable[[str, bytes, web.Response], None]
+"""Gets the action and the body of a call as it was forwarded, and the answer."""
 
-    Belongs to one event loop.
+
+class HttpProxy:
+    """Listens on ``port`` and hands every call to ``fault``, or forwards it while there is none.
+
+    ``observe`` sees each call that was forwarded, with its answer. Belongs to one event loop.
     """
 
-    def __init__(self, upstream: Callable[[], str], handle: Fault = pass_on) -> None:
+    def __init__(self, upstream: Callable[[], str], observe: Observer) -> None:
         self._upstream = upstream
-        self._handle = handle
+        self._observe = observe
         self._session: aiohttp.ClientSession | None = None
         self._runner: web.ServerRunner | None = None
         self._open: set[asyncio.Transport] = set()
@@ -107,8 +111,13 @@ class HttpProxy:
             while more := await request.content.read(_LONGEST):
                 body += more
             action = request.headers.get("X-Amz-Target", "").rpartition(".")[2]
-            handle = self.fault or self._handle
-            return await handle(Call(action, body, (host, port)), lambda sent: self._forward(request, sent))
+
+            async def forward(sent: bytes) -> web.Response:
+                answer = await self._forward(request, sent)
+                self._observe(action, sent, answer)
+                return answer
+
+            return await (self.fault or pass_on)(Call(action, body, (host, port)), forward)
         except (TimeoutError, Down, aiohttp.ClientError, OSError):
             transport.abort()
             return web.Response(status=502)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Sequence
 
 from aiohttp import web
@@ -16,6 +17,8 @@ WORKER = "PersistEvents"
 """Part of the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
 
 
+MESSAGE_ID = re.compile(rb'"messageId":\s?{"S":\s?"([^"]*)"}')
+"""The message ids in the rows of a call of DynamoDB."""
 BASIC_ACK = b"\x00\x3c\x00\x50"
 """Class and method of AMQP's basic.ack: what a broker sends to a publisher as its confirm."""
 
@@ -94,17 +97,29 @@ class RefusesSome:
         return await forward(call.body)
 
 
+class StoredTimes:
+    """When each message was stored for the first time, by its id: a time of ``time.monotonic``."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, float] = {}
+
+    def __call__(self, action: str, body: bytes, taken: web.Response) -> None:
+        if action == "BatchWriteItem" and taken.status == 200 and isinstance(taken.body, bytes):
+            now, unprocessed = time.monotonic(), set(MESSAGE_ID.findall(taken.body))
+            for each in MESSAGE_ID.findall(body):
+                if each not in unprocessed:
+                    self.by_id.setdefault(each.decode(), now)
+
+
 class RetryCounter:
-    """Forwards every call and counts the events that SQS took into the retry lane."""
+    """Counts the events that SQS took into the retry lane."""
 
     def __init__(self) -> None:
         self.events = 0
 
-    async def __call__(self, call: Call, forward: Forward) -> web.Response:
-        taken = await forward(call.body)
-        if call.action == "SendMessageBatch" and taken.status == 200:
-            self._count(call.body, taken)
-        return taken
+    def __call__(self, action: str, body: bytes, taken: web.Response) -> None:
+        if action == "SendMessageBatch" and taken.status == 200:
+            self._count(body, taken)
 
     def _count(self, body: bytes, answered: web.Response) -> None:
         if not isinstance(answered.body, bytes):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
 from faults.scenarios import broker, store
-from faults.scenarios.stage import stage_killed
+from faults.scenarios.stage import push_killed, stage_killed
 from faults.scenarios.streams import STREAM_SCENARIOS
 
 Scenario = Callable[[Harness], Row]
@@ -26,6 +26,7 @@ _ALL: tuple[Scenario, ...] = (
     store.dynamodb_throttles_half,
     store.throttled_import,
     store.persist_killed,
+    push_killed,
     store.sqs_and_dynamodb_down,
     store.poison_of_all_kinds,
     store.redrive_under_failures,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from faults.harness import outages
-from faults.harness.harness import CHAT, SETTLED, Harness
+from faults.harness.harness import CHAT, SETTLED, WATCHERS, Harness
 from faults.harness.ledger import Row
 from faults.harness.outages import both, broker_refusing, broker_stalled, killed, memory_alarm, silent, sqs_down
 from faults.proxies.socket_owner import owned_by
@@ -17,7 +17,7 @@ RESETS = 20
 
 def broker_killed(harness: Harness, stream: str = CHAT) -> Row:
     """The broker is killed (-9) and restarted under load, twice."""
-    with harness.scenario("broker-killed", stream) as run:
+    with harness.scenario("broker-killed", stream, watchers=WATCHERS) as run:
         run.load.start()
         for _ in range(2):
             run.wait(5)
@@ -99,7 +99,7 @@ def queue_deleted(harness: Harness) -> Row:
 
 def cache_killed(harness: Harness, stream: str = CHAT) -> Row:
     """The cache is killed (-9) and restarted empty."""
-    with harness.scenario("cache-killed", stream) as run:
+    with harness.scenario("cache-killed", stream, watchers=WATCHERS) as run:
         run.load_through(killed(harness.services, "Redis"), 6)
         return run.finish()
 

@@ -1,4 +1,4 @@
-"""The scenario in which the whole stage fails, including its services."""
+"""Scenarios in which push_live is killed, and in which the whole stage fails, including its services."""
 
 from __future__ import annotations
 
@@ -6,13 +6,28 @@ import time
 from dataclasses import replace
 
 from faults.harness.chat_load import READ_PATIENCE, Load
-from faults.harness.harness import Harness
+from faults.harness.harness import WATCHERS, Harness
 from faults.harness.ledger import QueueContents, Row
 from faults.harness.stage_template import write_template
+from faults.proxies.socket_owner import kill_worker
 from loadtest.client.stage_process import SeparateStage
 
 BETWEEN_KILLS = 1000
 """Events."""
+PUSH_KILLS = 5
+
+
+def push_killed(harness: Harness) -> Row:
+    """push_live is killed (-9) under load, five times."""
+    with harness.scenario("push-killed", watchers=WATCHERS) as run:
+        run.load.start()
+        run.wait(3)
+        killed = 0
+        for _ in range(PUSH_KILLS):
+            killed += kill_worker(harness.stage.pid, "PushLive")
+            run.wait(3)
+        run.expect(killed == PUSH_KILLS, f"only {killed} workers were killed")
+        return run.finish(f"{killed} kills")
 
 
 def stage_killed(harness: Harness) -> Row:

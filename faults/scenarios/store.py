@@ -10,7 +10,7 @@ from typing import Any
 
 from faults.harness import poison
 from faults.harness.chat_load import EventGenerator
-from faults.harness.harness import CHAT, PATIENCE, Harness
+from faults.harness.harness import CHAT, PATIENCE, WATCHERS, Harness
 from faults.harness.ledger import Row
 from faults.harness.outages import both, dynamodb_fault, sqs_down
 from faults.proxies.proxy_faults import CrashRecord, KillsWriters, RefusesSome, down
@@ -65,7 +65,7 @@ def throttled_import(harness: Harness) -> Row:
 def persist_killed(harness: Harness) -> Row:
     """persist_events is killed (-9) within a batch, before and after its rows are written, twelve times."""
     fault = KillsWriters(every=15, most=12)
-    with harness.scenario("persist-killed") as run, dynamodb_fault(harness.services, fault):
+    with harness.scenario("persist-killed", watchers=WATCHERS) as run, dynamodb_fault(harness.services, fault):
         run.load.start()
         run.wait_until(lambda: fault.killed >= 12)
         run.expect(fault.killed >= 12, f"only {fault.killed} workers were killed")

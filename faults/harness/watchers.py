@@ -1,0 +1,77 @@
+"""Clients that follow the rooms of a scenario live, as *Write a client* says: with the Python client."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from headrace_client import Rooms
+from loadtest.client.target import Target
+
+FOLLOWED_WITHIN = 60.0
+CLOSED_WITHIN = 10.0
+
+
+class Watchers:
+    """``count`` clients, from :meth:`start` to :meth:`stop`, in an event loop in a separate thread."""
+
+    def __init__(self, target: Target, scenario: str, rooms: Sequence[str], count: int) -> None:
+        self._target = target
+        self._rooms = rooms
+        self._names = [f"{scenario}-watcher-{number}" for number in range(count)]
+        self._following = threading.Semaphore(0)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="watchers", daemon=True)
+        self._came_at: dict[str, dict[str, float]] = {name: {} for name in self._names}
+        """By watcher and message id, when the message came."""
+        self.repeated = 0
+
+    def start(self) -> None:
+        """Follow all rooms."""
+        self._thread.start()
+        for _ in self._names:
+            if not self._following.acquire(timeout=FOLLOWED_WITHIN):
+                raise TimeoutError(f"the watchers do not follow their rooms within {FOLLOWED_WITHIN:.0f} s")
+
+    def stop(self) -> None:
+        """Close all connections. May be called again."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._work.cancel)
+            self._thread.join(CLOSED_WITHIN)
+
+    def missing(self, message_ids: Iterable[str]) -> int:
+        """How many of these messages have not come, at all watchers together."""
+        wanted = set(message_ids)
+        return sum(len(wanted - came_at.keys()) for came_at in self._came_at.values())
+
+    def longest(self, shown_from: Callable[[str], float]) -> float:
+        """The longest time, in seconds, from when a message could be shown until a watcher had it."""
+        return max(
+            (at - shown_from(message_id) for came_at in self._came_at.values() for message_id, at in came_at.items()),
+            default=0.0,
+        )
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._work = self._loop.create_task(self._watch())
+        try:
+            self._loop.run_until_complete(self._work)
+        except asyncio.CancelledError:
+            pass
+        finally:
+            self._loop.close()
+
+    async def _watch(self) -> None:
+        await asyncio.gather(*map(self._follow, self._names))
+
+    async def _follow(self, name: str) -> None:
+        came_at = self._came_at[name]
+        async with Rooms(self._target.websocket_url, self._target.token_for(name, "chat:read")) as rooms:
+            for room in self._rooms:
+                await rooms.follow(room)
+            self._following.release()
+            async for message in rooms:
+                self.repeated += message["messageId"] in came_at
+                came_at.setdefault(message["messageId"], time.monotonic())
