@@ -44,7 +44,7 @@ LINES = {
     "localstage": 10_498,
     "loadtest": 7_520,
     "bench": 3_808,
-    "tools": 2_785,
+    "tools": 2_786,
     "faults": 2_611,
     "rehearsal": 1_780,
     "ops": 1_809,

@@ -71,6 +71,9 @@ def asyncapi() -> dict[str, Any]:
         }
     schemas = models.used_by([messages, schemas]) | schemas
     schemas["RoomError"]["properties"]["error"] = ref("Error")
+    for _, discriminator, names, _ in unions.values():
+        for name in names:  # generators make a type of the constant, which then has a name
+            schemas[name]["properties"][discriminator]["title"] = f"{name}{discriminator.title()}"
     channel = {
         "address": "/",
         "description": text("connection"),
