@@ -1,5 +1,5 @@
-# Headrace. `make` alone lists the targets.
-.DEFAULT_GOAL := help
+# Headrace. `make` alone lists the first targets, `make help` all of them.
+.DEFAULT_GOAL := start
 .PHONY: $(shell awk -F: '/^[a-z0-9-]+:.*[\#][\#] / { print $$1 }' $(firstword $(MAKEFILE_LIST)))
 SHELL := /bin/sh
 PY := .venv/bin/python
@@ -18,23 +18,23 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
-help: ## list the targets
+.PHONY: start duration
+start: FIRST = 1
+start help: ## list all targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"
-	@awk 'function wrap(lead, text,   n, i, words, line) { \
+	@awk -v first='$(FIRST)' 'function wrap(lead, text,   n, i, words, line) { \
 	    n = split(text, words, " "); line = lead; \
 	    for (i = 1; i <= n; i++) { \
 	      if (length(line " " words[i]) > 100) { print line; line = sprintf("%21s", "") } \
 	      line = line " " words[i] } \
 	    print line } \
+	  /^##@ / && first && n_groups++ { print "\n`make help` lists all targets."; exit } \
 	  /^##@ / { print "\n" substr($$0, 5) } \
 	  /^[a-z0-9-]+:.*## / { name = $$0; sub(/:.*/, "", name); sub(/^[^#]*## /, ""); \
 	    n = index($$0, "   ["); wrap(sprintf("  %-18s", name), n ? substr($$0, 1, n - 1) : $$0); \
 	    if (n) wrap(sprintf("%21s", ""), substr($$0, n + 3)) }' $(MAKEFILE_LIST)
 
 ##@ Start
-
-setup: ## make .venv from the lock files (every other target does this first)
-	@localstage/setup.sh
 
 run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
@@ -48,6 +48,9 @@ up: setup ## start the stage without events, and print its log   [ARGS='--http-p
 token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write ops'] [ARGS='--ttl 60']
 	@$(STAGE) token --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES") $(ARGS)
 
+env: setup ## print the addresses and a token: eval "$(make -s env)" sets HEADRACE, WS and TOKEN   [USER_ID=alice] [SCOPES='chat:write ops']
+	@$(STAGE) env --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES")
+
 status: setup ## print the state and the addresses of the stage
 	@$(STAGE) status
 
@@ -60,12 +63,19 @@ kill: setup ## kill a service of the stage, and start it again later   [SERVICE=
 reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
 	@$(STAGE) reset $(if $(YES),--yes)
 
+setup: ## make .venv from the lock files (every other target does this first)
+	@localstage/setup.sh
+
 clean: ## delete everything that can be made again (.venv, .local, caches)
 	@rm -rf .venv .local .aws-sam .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 ##@ Test
 
-test: setup lint unit model contract e2e validate rehearsal ## run every check: lint, unit, model, contract, e2e, validate and rehearsal
+test: duration setup lint unit model contract e2e validate .local/sam/bin/sam ## run every check: lint, unit, model, contract, e2e, validate and a short rehearsal
+	@$(PY) -m pytest -q tests/rehearsal
+
+duration:
+	@echo "headrace: all tests take about 20 minutes on two cores" >&2
 
 lint: setup ## run ruff, mypy, and zizmor on the workflows
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/zizmor --offline --quiet .github
@@ -150,9 +160,6 @@ deploy: .local/sam/bin/sam ## check the account, then build and deploy a stage t
 
 destroy: setup ## delete a stack on AWS with all its data, after you typed its name   [STACK=headrace-dev]
 	@$(OPS) destroy
-
-rehearsal: .local/sam/bin/sam ## run the short form of `make rehearse`: dev only
-	@$(PY) -m pytest -q tests/rehearsal
 
 rehearse: .local/sam/bin/sam ## deploy every stage to an emulated AWS account that enforces IAM
 	@$(PY) -m rehearsal

@@ -6,7 +6,6 @@ lost, duplicated or altered.
 
 from __future__ import annotations
 
-import argparse
 import random
 import secrets
 import sys
@@ -24,7 +23,7 @@ from faults.harness.services import ProxiedServices
 from faults.proxies.proxy_faults import KillsWriters, RefusesSome, down
 from faults.proxies.socket_owner import kill_worker
 from faults.proxies.throttle import HalfThrottled
-from loadtest.client.command import exit_code_of
+from loadtest.client.command import Parser, exit_code_of
 from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError
 
@@ -119,7 +118,7 @@ def soak(harness: Harness, seconds: float, seed: int) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m faults.soak", description=__doc__.splitlines()[0])
+    parser = Parser(prog="python -m faults.soak", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, help="default: random")
     parsed = parser.parse_args(arguments)

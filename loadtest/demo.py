@@ -18,23 +18,24 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from loadtest.chat import replay
-from loadtest.client.command import exit_code_of
+from loadtest.client.command import Parser, exit_code_of
 from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
-from localstage.client.errors import ClientError
+from localstage.client.errors import ClientError, StageNotFound
+from localstage.client.running_stage import running_stage
 
 HOW_TO_USE = """
+Read and write in a room, from another terminal in this folder:
+  eval "$({folder}make -s env)"    # sets HEADRACE, WS and TOKEN
+  curl -s $HEADRACE/rooms/lobby/messages -H "authorization: Bearer $TOKEN" -d '{{"message": "hello"}}'; echo
+  curl -s "$HEADRACE/rooms/lobby/messages?limit=5" -H "authorization: Bearer $TOKEN"; echo
+The same over a WebSocket (then type frames such as {{"action": "ping"}}):
+  .venv/bin/wsdump $WS -s headrace.v1 "$TOKEN" -t '{{"action": "subscribe", "roomId": "lobby"}}'
+
 The stage stays up until Ctrl-C.
   HTTP API       {http_url}
   WebSocket API  {websocket_url}
-
-Read and write in a room, from another terminal in this folder:
-  TOKEN=$(make -s token USER_ID=alice)
-  curl -s -H "Authorization: Bearer $TOKEN" -d '{{"message":"hello"}}' {http_url}/rooms/lobby/messages
-  curl -s -H "Authorization: Bearer $TOKEN" '{http_url}/rooms/lobby/messages?limit=5'
-The same over a WebSocket (then type frames such as {{"action":"ping"}}):
-  .venv/bin/wsdump {websocket_url} --subprotocols headrace.v1 $TOKEN --text \\
-    '{{"action":"sendMessage","roomId":"lobby","message":"hello"}}'
+  API reference  {reference_url}    # open it, and try a route
 """
 
 
@@ -59,15 +60,28 @@ def run(arguments: argparse.Namespace) -> int:
         result = replay.replay(plan, target, console, arguments.nicks or "")
         print(f"\n{result.lines()}", flush=True)
         if arguments.stay and process is not None:
-            _stay(target, process)
+            _stay(process)
     return result.exit_code
 
 
-def _stay(target: Target, process: StageProcess) -> None:
+def _how_to_use() -> str:
+    found = running_stage()
+    if found is None:
+        raise StageNotFound("the stage has ended")
+    folder = os.environ.get("LOCALSTAGE_STATE_DIR")
+    return HOW_TO_USE.format(
+        folder=f"LOCALSTAGE_STATE_DIR={folder} " if folder else "",
+        http_url=found.http_url,
+        websocket_url=found.websocket_url,
+        reference_url=f"{found.status_url}docs",
+    )
+
+
+def _stay(process: StageProcess) -> None:
     """Keep the stage up and print its lines, until Ctrl-C."""
     try:
         process.check()  # its lines from before come before the help
-        print(HOW_TO_USE.format(http_url=target.http_url, websocket_url=target.websocket_url), flush=True)
+        print(_how_to_use(), flush=True)
         while True:
             process.check()
             time.sleep(0.2)
@@ -77,7 +91,7 @@ def _stay(target: Target, process: StageProcess) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m loadtest.demo", description=__doc__.splitlines()[0])
+    parser = Parser(prog="python -m loadtest.demo", description=__doc__.splitlines()[0])
     replay.add_arguments(parser)
     parser.add_argument("--stay", action="store_true", help="keep the stage up until Ctrl-C")
     parsed = parser.parse_args(arguments)

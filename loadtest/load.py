@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from loadtest.client.command import count, exit_code_of
+from loadtest.client.command import Parser, count, exit_code_of
 from loadtest.client.stage_process import handling, stage
 from loadtest.client.target import Target
 from loadtest.shapes.catalog import SHAPES
@@ -64,7 +64,7 @@ def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 def parser() -> argparse.ArgumentParser:
     """The command's parser."""
-    made = argparse.ArgumentParser(prog="python -m loadtest.load", description=__doc__.splitlines()[0])
+    made = Parser(prog="python -m loadtest.load", description=__doc__.splitlines()[0])
     add_options(made, sorted(SHAPES))
     made.add_argument("--processes", type=count, help="distribute over so many worker processes")
     made.add_argument("--web", action="store_true", help="start from Locust's web UI, at http://127.0.0.1:8089")

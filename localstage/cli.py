@@ -1,4 +1,4 @@
-"""The stage's command line: ``python -m localstage up | token | logs | status | kill | reset``."""
+"""The stage's command line: ``python -m localstage up | token | env | logs | status | kill | reset``."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from localstage.core.errors import NotRunning, StageError
-from localstage.statefile import StateFile
+from localstage.statefile import Running, StateFile
 
 DEFAULT_SCOPES = ("chat:write", "chat:read")
 
@@ -70,11 +71,12 @@ def cli(context: click.Context, state_dir: Path) -> None:
 @click.option("--config-env", default="local", show_default=True, help="Section of samconfig.toml.")
 @click.option("--http-port", type=click.IntRange(0, 65535), help="Default: 8787, or a free one if it is taken.")
 @click.option("--websocket-port", type=click.IntRange(0, 65535), help="Default: 8788, or a free one.")
+@click.option(
+    "--reference-port", type=click.IntRange(0, 65535), help="Of the API reference. Default: 8789, or a free one."
+)
 @click.option("--verbose", is_flag=True, help="Print debug lines too, one for each HTTP request.")
 @click.pass_obj
-def up(
-    state_dir: Path, template: Path, config_env: str, http_port: int | None, websocket_port: int | None, verbose: bool
-) -> None:
+def up(state_dir: Path, /, verbose: bool, **given: Any) -> None:
     """Start the stage and keep it running until Ctrl-C."""
     import uvloop
 
@@ -87,14 +89,7 @@ def up(
         state.refuse_second_stage()
         state.make_private()
         _log_to_terminal(state_dir, verbose)
-        options = Options(
-            template=template,
-            config_env=config_env,
-            state_dir=state_dir,
-            http_port=http_port,
-            websocket_port=websocket_port,
-        )
-        uvloop.run(run(options))  # about twice the requests per second of asyncio's
+        uvloop.run(run(Options(state_dir=state_dir, **given)))  # about twice the requests per second of asyncio's
 
 
 @cli.command()
@@ -105,16 +100,33 @@ def up(
 @click.pass_obj
 def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | None, ttl: int) -> None:
     """Print a token that this stage accepts."""
-    from localstage.gateway.issuer import Issuer
+    with _errors_as_messages(), _ignore_closed_pipe():
+        click.echo(_token(state_dir, StateFile(state_dir).read(), user, scopes, username, ttl))
 
+
+@cli.command()
+@click.option("--user", required=True, help="The user id: the token's subject.")
+@click.option("--scope", "scopes", multiple=True, help="May be given again. Default: chat:write chat:read.")
+@click.pass_obj
+def env(state_dir: Path, user: str, scopes: tuple[str, ...]) -> None:
+    """Print shell commands that set HEADRACE, WS and TOKEN to the stage's addresses and a token."""
     with _errors_as_messages(), _ignore_closed_pipe():
         running = StateFile(state_dir).read()
-        issuer = Issuer(state_dir, url=running.issuer)
-        wanted = " ".join(scopes).replace(",", " ").split() or DEFAULT_SCOPES
-        # Without a scope in its template, a stage checks none.
-        if running.scopes and (unknown := sorted(set(wanted) - set(running.scopes))):
-            raise StageError(f"no such scope: {', '.join(unknown)}; there are: {', '.join(running.scopes)}")
-        click.echo(issuer.issue(user, wanted, username=username, ttl=ttl))
+        click.echo(f"export HEADRACE={running.http_url}")
+        click.echo(f"export WS={running.websocket_url}")
+        click.echo(f"export TOKEN={_token(state_dir, running, user, scopes)}")
+
+
+def _token(
+    state_dir: Path, running: Running, user: str, scopes: tuple[str, ...], username: str | None = None, ttl: int = 3600
+) -> str:
+    from localstage.gateway.issuer import Issuer
+
+    wanted = " ".join(scopes).replace(",", " ").split() or DEFAULT_SCOPES
+    # Without a scope in its template, a stage checks none.
+    if running.scopes and (unknown := sorted(set(wanted) - set(running.scopes))):
+        raise StageError(f"no such scope: {', '.join(unknown)}; there are: {', '.join(running.scopes)}")
+    return Issuer(state_dir, url=running.issuer).issue(user, wanted, username=username, ttl=ttl)
 
 
 @cli.command()

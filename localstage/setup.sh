@@ -26,15 +26,18 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   fi
 fi
 
+# Ctrl-C reaches what runs here too, and Python would print where it was.
+trap 'say "interrupted; run it again"; exit 130' INT
+
 # One at a time: a second command waits here until the first has made .venv. The lock ends with this shell.
 exec 9>.setup.lock
-"$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
+"$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)' 2>/dev/null
 is_ready && exit 0
 
 say "setting up .venv (once; about half a minute)"
 # .venv/.headrace is written last, so that an interrupted setup is repeated.
 rm -f .venv/.headrace
-"$python" -m venv --clear .venv
+"$python" -m venv --clear .venv 2>.setup.log || { cat .setup.log >&2; stop "Python could not make .venv"; }
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt 2>.venv/pip.log ||
   { tail -n 5 .venv/pip.log >&2; stop "pip could not install uv; is the package index reachable?"; }
 VIRTUAL_ENV=$PWD/.venv .venv/bin/uv pip install --quiet --require-hashes -r requirements/dev.txt ||

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from localstage.core.errors import PortTaken, StageError, TemplateError
 from localstage.core.model import StageModel
+from localstage.core.process import holder_of
 from localstage.functions import Built, FunctionPool, PoolSettings, build
 from localstage.gateway import Gateway
 from localstage.gateway.issuer import Issuer
@@ -31,7 +32,7 @@ log = logging.getLogger("localstage.stage")
 
 HTTP_PORT = 8787
 WEBSOCKET_PORT = 8788
-PORT_OPTIONS = ("--http-port", "--websocket-port")
+REFERENCE_PORT = 8789
 RUNTIME_REQUIREMENTS = Path(__file__).parent.parent / "requirements" / "runtime.txt"
 
 _NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", "", "", "")
@@ -46,6 +47,7 @@ class Options:
     state_dir: Path
     http_port: int | None = None
     websocket_port: int | None = None
+    reference_port: int | None = None
 
 
 class Stage:
@@ -104,7 +106,7 @@ class Stage:
         )
         await self._begin("gateway", gateway.start, gateway.stop)
         reference = ReferencePages(self._options.template, self._state_dir, gateway.http_url, gateway.websocket_url)
-        status = StatusServer(self.services, pool, triggers, reference)
+        status = StatusServer(self.services, pool, triggers, reference, self._sockets[2])
         await self._begin("status", status.start, status.stop)
         running = Running(
             pid=os.getpid(),
@@ -180,15 +182,20 @@ class Stage:
         Raises:
             PortTaken: a port that was asked for by number is in use.
         """
-        asked = (self._options.http_port, self._options.websocket_port)
-        for port, usual, option in zip(asked, (HTTP_PORT, WEBSOCKET_PORT), PORT_OPTIONS, strict=True):
+        for option, asked, usual in (
+            ("--http-port", self._options.http_port, HTTP_PORT),
+            ("--websocket-port", self._options.websocket_port, WEBSOCKET_PORT),
+            ("--reference-port", self._options.reference_port, REFERENCE_PORT),
+        ):
             try:
-                self._sockets.append(listen(usual if port is None else port))
+                self._sockets.append(listen(usual if asked is None else asked))
             except PortTaken:
-                if port is not None:
+                if asked is not None:
                     self.free_ports()
-                    raise PortTaken(f"port {port} is in use; choose another one with {option}") from None
-                self._sockets.append(listen(0))
+                    taken = f"{asked} is taken by {holder_of(asked)}"
+                    raise PortTaken(f"{taken}; choose another port with {option}") from None
+                self._sockets.append(free := listen(0))
+                log.warning("%d is taken by %s: using %d", usual, holder_of(usual), free.getsockname()[1])
 
     def free_ports(self) -> None:
         """Close the ports; those that the gateway serves are closed already."""
@@ -222,7 +229,7 @@ async def run(options: Options) -> None:
         if not starting.done():
             log.info("stopped before it was ready")
             return
-        _log_addresses(starting.result())
+        _log_addresses(starting.result(), options.state_dir)
         watching = asyncio.create_task(stage.watch())
         await asyncio.wait({watching, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if watching.done():
@@ -236,10 +243,10 @@ async def run(options: Options) -> None:
         log.info("stopped")
 
 
-def _log_addresses(running: Running) -> None:
+def _log_addresses(running: Running, state_dir: Path) -> None:
     log.info("HTTP API       %s", running.http_url)
     log.info("WebSocket API  %s", running.websocket_url)
     log.info("API reference  %sdocs", running.status_url)
-    log.info("a token        make token USER_ID=alice")
+    log.info('for a shell    eval "$(make -s env)" sets HEADRACE, WS and TOKEN')
     log.info("a log          make logs FUNCTION=ReceiveFrame")
-    log.info("Ctrl-C stops the stage; its data stays in %s", ".local")
+    log.info("Ctrl-C stops the stage; its data stays in %s", state_dir)

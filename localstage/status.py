@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from localstage.core.errors import NotRunning, ServiceError
-from localstage.gateway.serving import TcpListener, foreign_response, json_response, message_response
+from localstage.gateway.serving import Port, TcpListener, foreign_response, json_response, message_response
 from localstage.reference.pages import ReferencePages
 from localstage.statefile import Running
 
@@ -46,13 +46,18 @@ class StatusServer:
     """
 
     def __init__(
-        self, services: _Services | None, functions: _Statuses, triggers: _Statuses, reference: ReferencePages
+        self,
+        services: _Services | None,
+        functions: _Statuses,
+        triggers: _Statuses,
+        reference: ReferencePages,
+        port: Port = 0,
     ) -> None:
         self._services = services
         self._reference = reference
         self._parts = {"services": services, "functions": functions, "triggers": triggers}
         self._secret = secrets.token_urlsafe(24)
-        self._listener = TcpListener(self._answer)
+        self._listener = TcpListener(self._answer, port)
 
     @property
     def url(self) -> str:
@@ -65,7 +70,7 @@ class StatusServer:
         return f"{self.url}kill?secret={self._secret}"
 
     async def start(self) -> None:
-        """Listen on a free port of the loopback interface."""
+        """Listen on its port of the loopback interface."""
         await self._listener.start()
 
     async def stop(self) -> None:

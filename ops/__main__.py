@@ -46,8 +46,9 @@ def trace(id_: str) -> None:
         steps = steps_of(logs, id_)
         if not steps:
             raise ClientError(
-                f"no line in {logs} has {id_!r}; an id is the x-request-id of an HTTP answer, the correlationId of an "
-                "answer to a frame, or the id of an event, such as a messageId"
+                (f"no line in {logs} has {id_!r}; give" if id_ else "give")
+                + " ID, the x-request-id of an HTTP answer, the correlationId of an answer to a frame, or the id of an "
+                "event, such as a messageId"
             )
     for step in steps:
         click.echo(visible(f"{step.at:%H:%M:%S}.{step.at.microsecond // 1000:03}  {step.function:<20} {step.text}"))

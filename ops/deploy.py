@@ -53,8 +53,7 @@ def deploy(config_env: str, options: list[str]) -> str:
     Raises:
         StageError: samconfig.toml has no such stage, the SAM CLI is missing, or one of its commands failed.
     """
-    if config_env not in (known := parameters.sections(CONFIG)):
-        raise StageError(f"STAGE_ENV: got {config_env!r}, samconfig.toml has {', '.join(known)}")
+    parameters.from_samconfig(CONFIG, config_env)  # an unknown stage is an error before anything is built
     if not SAM.exists():
         raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
     release = new_release(datetime.now(UTC))

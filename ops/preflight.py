@@ -10,7 +10,6 @@ from typing import Any
 
 import boto3
 
-from localstage.core.errors import StageError
 from localstage.template import parameters
 from localstage.template.document import parse
 from ops.aws import Stack, call
@@ -64,8 +63,6 @@ def plan(config_env: str) -> Plan:
     Raises:
         StageError: no such section, or a parameter that the template does not allow.
     """
-    if config_env not in (known := parameters.sections(CONFIG)):
-        raise StageError(f"STAGE_ENV: got {config_env!r}, samconfig.toml has {', '.join(known)}")
     given = parameters.from_samconfig(CONFIG, config_env)
     document = parse(TEMPLATE.read_text(encoding="utf-8"), TEMPLATE)
     parameters.check_names(document["Parameters"], given, f"samconfig.toml [{config_env}]")

@@ -40,7 +40,12 @@ class Line:
 
     def names(self, field: str, ids: Iterable[str]) -> bool:
         """Whether the property ``field`` has one of ``ids``."""
-        return not set(ids).isdisjoint(self.content.get(field) or ())
+        return not set(ids).isdisjoint(self.of(field))
+
+    def of(self, field: str) -> dict[str, Any]:
+        """The counts by id in the property ``field``; none where it is a number, as in an operator's audit line."""
+        found = self.content.get(field)
+        return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def _texts(line: Line, requests: set[str], batches: set[str]) -> Iterator[str]:
     if "Accepted" in content and line.correlation_id in requests:
         yield f"accepted {_events(sum(content['Accepted']), stream)}{lane}"
     for field, words in STEPS.items():
-        counted = Counter(content.get(field) or {})
+        counted = Counter(line.of(field))
         count = sum(counted[each] for each in requests)
         if count:
             reason = f", {content['reason']}" if "reason" in content else ""

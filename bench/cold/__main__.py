@@ -8,7 +8,6 @@ called.
 
 from __future__ import annotations
 
-import argparse
 import compileall
 import os
 import platform
@@ -26,6 +25,7 @@ from pathlib import Path
 
 from bench import ROOT
 from bench.rounds import Series, add_options, head, ratio, row, write
+from loadtest.client.command import Parser
 from localstage.core.model import Function
 from localstage.template.attributes import Attributes, Live
 from localstage.template.loading import load
@@ -169,7 +169,7 @@ def main(rounds: int, path: Path | None = None) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m bench.cold", description=__doc__.splitlines()[0])
+    parser = Parser(prog="python -m bench.cold", description=__doc__.splitlines()[0])
     add_options(parser, 9)
     options = parser.parse_args()
     sys.exit(main(options.rounds, options.json))

@@ -19,7 +19,7 @@ from bench.suite import commit, facts
 from bench.sweep import heat_map
 from bench.sweep.grid import FORMS, Setting, grid, window_text
 from bench.sweep.point import Point, measure
-from loadtest.client.command import exit_code_of, positive
+from loadtest.client.command import Parser, exit_code_of, positive
 from loadtest.client.stage_process import interruptible
 from localstage.client.running_stage import ROOT
 
@@ -30,7 +30,7 @@ START_SECONDS, RATE = 18, 500
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 1 if a message was lost or a point failed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.sweep", description=__doc__.splitlines()[0])
+    parser = Parser(prog="python -m bench.sweep", description=__doc__.splitlines()[0])
     for name, form in FORMS.items():
         parser.add_argument(f"--{name}", default="", help=f"{form}, separated by commas")
     parser.add_argument("--scale", type=positive, default=1.0, help=f"factor of the {MESSAGES:,} messages of a point")

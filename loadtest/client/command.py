@@ -1,13 +1,35 @@
-"""The arguments of a command, and its exit code."""
+"""The arguments of a command, its errors, and its exit code."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NoReturn
 
 from localstage.client.errors import ClientError
+
+VARIABLES = {"processes": "WORKERS", "requests": "CSV", "config-env": "STAGE_ENV"}
+"""Options that have another name as a variable of make."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that names make's variables when make runs the command, and not the options behind them."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error in one line, and exit with 2."""
+        if "MAKELEVEL" not in os.environ or os.environ.get("ARGS"):
+            super().error(message)
+        named = re.sub(r"argument --([a-z-]+)", lambda match: variable_of(match[1]), message)
+        self.exit(2, f"headrace: {named}\n")
+
+
+def variable_of(option: str) -> str:
+    """The variable of make behind an option, such as MESSAGES."""
+    return VARIABLES.get(option) or option.upper().replace("-", "_")
 
 
 def exit_code_of(command: Callable[[], int], *errors: type[Exception]) -> int:
@@ -35,6 +57,17 @@ def count(text: str) -> int:
     if text.isdecimal() and int(text):
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+
+
+def between(least: int, most: int, text: str) -> int:
+    """The whole number from ``least`` to ``most`` in an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: it is something else.
+    """
+    if text.isdecimal() and least <= int(text) <= most:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
 
 
 def positive(text: str) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadtest.client.command import exit_code_of
+from loadtest.client.command import Parser, exit_code_of
 from loadtest.report.charts import charts
 from loadtest.report.document import WrongDocument, newest, read
 from loadtest.report.page import comparison_page, write
@@ -29,7 +28,7 @@ def compare(one: Path, other: Path) -> Path:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m loadtest.report", description=__doc__)
+    parser = Parser(prog="python -m loadtest.report", description=__doc__)
     parser.add_argument("--run", type=Path, help="JSON of a run (default: the newest)")
     parser.add_argument("--picture", type=Path, help="also draw its charts as one SVG")
     parser.add_argument("--a", type=Path, help="JSON of the first of two runs")

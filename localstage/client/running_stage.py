@@ -17,6 +17,7 @@ class StageUrls:
     http_url: str
     websocket_url: str
     token_url: str
+    status_url: str = field(default="", compare=False)
     pid: int = field(default=0, compare=False)
     folder: Path = field(default=Path(), compare=False)
 
@@ -33,6 +34,7 @@ def running_stage(path: Path | None = None) -> StageUrls | None:
         state = json.loads(path.read_text(encoding="utf-8"))
         pid = int(state["pid"])
         os.kill(pid, 0)
-        return StageUrls(state["http_url"], state["websocket_url"], state["token_url"], pid, path.parent)
+        urls = {name: state[name] for name in ("http_url", "websocket_url", "token_url", "status_url")}
+        return StageUrls(**urls, pid=pid, folder=path.parent)
     except (OSError, ValueError, KeyError):
         return None

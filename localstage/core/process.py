@@ -1,4 +1,7 @@
-"""An operating system process of a function or a service: starts it, watches it, signals it, reaps it."""
+"""An operating system process of a function or a service: starts it, watches it, signals it, reaps it.
+
+:func:`holder_of` names the process that holds a port.
+"""
 
 from __future__ import annotations
 
@@ -74,3 +77,16 @@ class WorkerProcess:
         self._loop.remove_reader(self._pidfd)
         os.close(self._pidfd)
         self._exited()
+
+
+def holder_of(port: int) -> str:
+    """The process that listens on a TCP port, for a person: "another Headrace stage (PID 4711)", for example."""
+    import psutil  # not at the top: a stage whose ports are free does not need it
+
+    try:
+        listening = (each for each in psutil.net_connections("tcp") if each.status == psutil.CONN_LISTEN)
+        process = psutil.Process(next(each.pid for each in listening if each.laddr.port == port and each.pid))
+        is_stage = "localstage" in process.cmdline()
+        return f"{'another Headrace stage' if is_stage else process.name()} (PID {process.pid})"
+    except (StopIteration, psutil.Error):  # of another user
+        return "another program"

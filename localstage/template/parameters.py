@@ -24,9 +24,11 @@ def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
     """The parameter overrides of ``config_env`` in a samconfig.toml; none if there is no such file or table.
 
     Raises:
-        TemplateError: not TOML, or overrides that are not a table.
+        TemplateError: not TOML, overrides that are not a table, or a file without ``config_env``.
     """
     config = _config(path)
+    if config and config_env not in config:
+        raise TemplateError(f"{path.name} has no stage {config_env!r}; it has {', '.join(sections(path))}")
     overrides: dict[str, str] = {}
     for command in ("global", "deploy"):
         table = config.get(config_env, {})

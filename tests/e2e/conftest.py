@@ -112,7 +112,7 @@ def fresh_stage(
     subprocess.run(
         [sys.executable, "-m", "localstage", "reset", "--yes"], cwd=ROOT, env=environ, check=True, timeout=60
     )
-    ports = ("--http-port", "0", "--websocket-port", "0")
+    ports = ("--http-port", "0", "--websocket-port", "0", "--reference-port", "0")
     return RunningStage(state_dir, template, *ports, *arguments, environ=more, before=before)
 
 

@@ -37,7 +37,7 @@ PATH = re.compile(
 DOTTED = re.compile(r"(?<![\w/.@-])[a-z_]+(?:\.\w\w+)+\b(?!/)")
 NAME = re.compile(r"(?<![\w./@-])(?=\w*[a-z])(?:[A-Za-z]+_\w+|[A-Za-z][a-z]+[A-Z]\w+)(?![\w/.])")
 COMMAND = re.compile(r"(?:^|[`(]|: )make (?:-s )?([a-z][\w-]*)((?: \[?[A-Z_]+=[^\s`]*)*)", re.M)
-RULES = dict(re.findall(r"^([\w-]+):((?:.*\n)(?:\t.*\n)*)", (ROOT / "Makefile").read_text(), re.M))
+RULES = dict(re.findall(r"^(?:start )?([\w-]+):((?:.*\n)(?:\t.*\n)*)", (ROOT / "Makefile").read_text(), re.M))
 
 
 def code(page: Path) -> str:

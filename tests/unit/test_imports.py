@@ -41,13 +41,13 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_285,
-    "localstage": 10_498,
-    "loadtest": 7_520,
+    "localstage": 10_542,
+    "loadtest": 7_552,
     "bench": 3_808,
-    "tools": 2_786,
+    "tools": 2_801,
     "faults": 2_611,
     "rehearsal": 1_780,
-    "ops": 1_809,
+    "ops": 1_811,
     "clients": 1_200,
 }
 """At most so many lines of Python are in these folders. Raise a number here when growth is worth it, and say why in the

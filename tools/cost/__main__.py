@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
-import click
+import sys
+from collections.abc import Sequence
+from functools import partial
+
 from rich.console import Console
 from rich.table import Table
 
+from loadtest.client.command import Parser, between, count, exit_code_of, positive
 from localstage.core.errors import StageError
 from tools.cost import prices, stage
 from tools.cost.model import Load, once, positions
 from tools.cost.summary import Summary
 
-POSITIVE = click.FloatRange(0, min_open=True)
-NUMBER = click.FloatRange(0)
+
+def parser() -> Parser:
+    """The command's parser; the defaults are those of the page of costs."""
+    made = Parser(prog="python -m tools.cost", description=__doc__)
+    add = made.add_argument
+    add("--rate", type=positive, default=100.0, help="events per second (default 100)")
+    add("--event-bytes", type=partial(between, 1, 5000), default=250, help="JSON of an event (default 250)")
+    add("--batch", type=partial(between, 1, 500), default=25, help="events of a frame (default 25)")
+    add("--listeners", type=partial(between, 0, 1_000_000), default=0, help="live copies of each event (default 0)")
+    add("--connections", type=partial(between, 0, 10_000_000), help="open connections (default: as many as listeners)")
+    add("--check-seconds", type=positive, default=420.0, help="time between check frames (default 420)")
+    add("--rooms", type=count, default=10, help="rooms with new events (default 10)")
+    add("--http", action="store_true", help="HTTP requests in place of WebSocket frames")
+    add("--config-env", default="dev", help="a section of samconfig.toml (default dev)")
+    return made
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--rate", type=POSITIVE, default=100.0, show_default=True, help="Events per second.")
-@click.option("--event-bytes", type=click.IntRange(1, 5000), default=250, show_default=True, help="JSON of an event.")
-@click.option("--batch", type=click.IntRange(1, 500), default=25, show_default=True, help="Events of a frame.")
-@click.option("--listeners", type=NUMBER, default=0.0, show_default=True, help="Live copies of each event.")
-@click.option("--connections", type=NUMBER, help="Open connections; default: as many as listeners.")
-@click.option("--check-seconds", type=POSITIVE, default=420.0, show_default=True, help="Time between check frames.")
-@click.option("--rooms", type=click.IntRange(1), default=10, show_default=True, help="Rooms with new events.")
-@click.option("--http", is_flag=True, help="HTTP requests in place of WebSocket frames.")
-@click.option("--config-env", default="dev", show_default=True, help="A section of samconfig.toml.")
-def main(config_env: str, connections: float | None, **given: float) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print what a stage costs on AWS, beside one function call and one put per event."""
+    given = vars(parser().parse_args(arguments))
+    return exit_code_of(lambda: run(given.pop("config_env"), **given), StageError)
+
+
+def run(config_env: str, connections: float | None, **given: float) -> int:
+    """Print the table of one stage and its load.
+
+    Raises:
+        StageError: there is no such stage.
+    """
     connections = given["listeners"] if connections is None else connections
     load = Load(connections=connections, **given)  # type: ignore[arg-type]
     listed = prices.read()
-    try:
-        read = stage.read(config_env)
-        found = positions(load, read, listed)
-    except StageError as error:
-        raise click.ClickException(str(error)) from None
+    read = stage.read(config_env)
+    found = positions(load, read, listed)
     table = Table(box=None, pad_edge=False)
     table.add_column(f"{config_env}, {listed.region}, {listed.date}")
     for name in ("at rest, $/month", "load, $/month", "usual, $/month", "$/M events", "usual, $/M"):
@@ -49,7 +63,8 @@ def main(config_env: str, connections: float | None, **given: float) -> None:
     console.width = max(console.width, 110)
     console.print(table)
     paid_once = f"paid once, for warm tables     ${once(read, listed):,.0f}"
-    click.echo("\n".join(["", *total.lines(million), paid_once, f"not confirmed: {', '.join(listed.unconfirmed)}"]))
+    print("\n".join(["", *total.lines(million), paid_once, f"not confirmed: {', '.join(listed.unconfirmed)}"]))
+    return 0
 
 
 def _cells(rest: float, load: float, usual: float, million: float) -> list[str]:
@@ -59,4 +74,4 @@ def _cells(rest: float, load: float, usual: float, million: float) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

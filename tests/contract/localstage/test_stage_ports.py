@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ def usual(monkeypatch: pytest.MonkeyPatch) -> int:
         port = int(probe.getsockname()[1])
     monkeypatch.setattr(stages, "HTTP_PORT", port)
     monkeypatch.setattr(stages, "WEBSOCKET_PORT", 0)
+    monkeypatch.setattr(stages, "REFERENCE_PORT", 0)
     return port
 
 
@@ -37,8 +40,17 @@ def test_no_other_program_gets_a_port_of_a_stage_that_starts(tmp_path: Path, usu
     listen(usual).close()
 
 
-def test_a_usual_port_that_is_in_use_is_replaced_by_a_free_one(tmp_path: Path, usual: int) -> None:
+def test_a_usual_port_that_is_in_use_is_replaced_by_a_free_one_and_the_log_names_its_holder(
+    tmp_path: Path, usual: int, caplog: pytest.LogCaptureFixture
+) -> None:
     with listen(usual):
         stage = Stage(options(tmp_path))
         stage.take_ports()
         stage.free_ports()
+
+    assert re.match(rf"{usual} is taken by \S+ \(PID {os.getpid()}\): using \d+$", caplog.messages[0])
+
+
+def test_a_port_that_was_asked_for_is_refused_with_its_holder(tmp_path: Path, usual: int) -> None:
+    with listen(usual), pytest.raises(PortTaken, match=rf"{usual} is taken by .*{os.getpid()}.*--http-port"):
+        Stage(options(tmp_path, usual)).take_ports()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +46,15 @@ def test_a_scope_that_the_template_does_not_have_is_refused(stage: Path) -> None
 
     assert result.exit_code == 1
     assert "no such scope: chat:wriet; there are: chat:write, chat:read, ops" in result.output
+
+
+def test_a_shell_gets_the_addresses_and_a_token(stage: Path) -> None:
+    printed = call(stage, "env", "--user", "alice").output
+
+    shell = subprocess.run(["sh", "-c", f"{printed}env"], capture_output=True, text=True, check=True).stdout
+    variables = dict(line.split("=", 1) for line in shell.splitlines() if "=" in line)
+    assert (variables["HEADRACE"], variables["WS"]) == (URL, URL)
+    assert variables["TOKEN"].count(".") == 2
 
 
 @pytest.mark.parametrize("name", ["ReceiveFrame", "receive_frame"])

@@ -49,6 +49,13 @@ def logs(tmp_path: Path) -> Path:
     return folder
 
 
+def test_the_audit_line_of_an_operators_discard_is_a_step(logs: Path) -> None:
+    audit = log(700, "dead letters were discarded", level="INFO", correlation_id="r-9=", discarded=1, failed=0)
+    (logs / "ManageDeadLetters.log").write_text(f"{audit}\n")
+
+    assert [step.text for step in trace(logs, "r-9=")] == ["info: dead letters were discarded"]
+
+
 WAY = [
     ("ReceiveHttp", "accepted 2 chat events, lane main"),
     ("PersistEvents", "warning: events are not stored yet: no answer"),
@@ -83,4 +90,4 @@ def test_an_id_that_no_line_has_is_answered_with_what_an_id_is(logs: Path, monke
     result = CliRunner().invoke(cli, ["trace", "--", "-nope"])
 
     assert result.exit_code == 1
-    assert result.output.startswith(f"headrace: no line in {logs} has '-nope'; an id is the x-request-id")
+    assert result.output.startswith(f"headrace: no line in {logs} has '-nope'; give ID, the x-request-id")
