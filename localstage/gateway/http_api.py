@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from localstage.gateway.http_event import Call, HttpEvents
 from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integrations, IntegrationTimeout
 from localstage.gateway.jwks import KeySet
 from localstage.gateway.jwt import JwtVerifier, Unauthorized, VerifiedToken
+from localstage.gateway.refusals import Refusals, nearest
 from localstage.gateway.routes import RouteTable
 from localstage.gateway.serving import Port, TcpListener, answer_expect, message_response
 from localstage.gateway.throttle import TokenBucket, bucket
@@ -30,12 +32,22 @@ MAX_TIMEOUT = 30.0
 
 
 class Refused(Exception):
-    """The gateway responds without invoking a function, with API Gateway's one-line body."""
+    """The gateway responds without invoking a function, with API Gateway's one-line body.
 
-    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+    ``reason`` is what the body does not say, for the stage's log.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        headers: dict[str, str] | None = None,
+        reason: str | Callable[[], str] = "",
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers
+        self.reason = reason
 
     def response(self) -> web.Response:
         """Return the answer."""
@@ -67,6 +79,7 @@ class HttpApiServer:
         self._listener = TcpListener(self._handle, port, max_body=MAX_BODY)
         self._cors = CorsPolicy(api.cors) if api.cors else None
         self._routes: RouteTable[_Target] | None = None
+        self._refusals = Refusals(log)
 
     @property
     def url(self) -> str:
@@ -104,11 +117,13 @@ class HttpApiServer:
                 response = await self._answer(request, request_id)
             except Refused as refused:
                 response = refused.response()
+                if refused.reason:
+                    self._refusals.say(refused.status, f"{request.method} {_shown_path(request)}", refused.reason)
             if cors is not None:
                 cors.apply(request, response)
         response.headers["Apigw-Requestid"] = request_id
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s %s %d", request.method, request.raw_path.partition("?")[0], response.status)
+            log.debug("%s %s %d", request.method, _shown_path(request), response.status)
         return response
 
     async def _answer(self, request: web.BaseRequest, request_id: str) -> web.Response:
@@ -117,7 +132,8 @@ class HttpApiServer:
         path, query = split_path(request)
         found = self._routes.match(request.method, path)
         if found is None:
-            raise Refused(404, "Not Found")
+            keys = [route.key for route in self._api.routes]
+            raise Refused(404, "Not Found", reason=functools.partial(nearest, request.method, path, keys))
         target, parameters = found
         if target.throttle is not None and not target.throttle.take():
             raise Refused(429, "Too Many Requests")
@@ -139,6 +155,11 @@ class HttpApiServer:
         except MalformedAnswer as error:
             self._integrations.report_malformed(route.function_id, str(error))
             raise Refused(500, "Internal Server Error") from None
+
+
+def _shown_path(request: web.BaseRequest) -> str:
+    """The path as it was sent, without the query."""
+    return request.raw_path.partition("?")[0]
 
 
 def split_path(request: web.BaseRequest) -> tuple[str, str]:
@@ -190,14 +211,17 @@ async def _authorize(verifier: JwtVerifier, route: HttpRoute, request: web.BaseR
     given = request.headers.get("Authorization", "")
     token = given[7:].strip() if given[:7].lower() == "bearer " else given.strip()
     if not token:
-        raise Refused(401, "Unauthorized", {"WWW-Authenticate": "Bearer"})
+        hint = 'there is no token; after eval "$(make -s env)", send -H "authorization: Bearer $TOKEN"'
+        raise Refused(401, "Unauthorized", {"WWW-Authenticate": "Bearer"}, hint)
     scope = " ".join(route.scopes)
     try:
         verified = await verifier.verify(token)
     except Unauthorized as error:
         challenge = f'Bearer scope="{scope}" error="invalid_token" error_description="{error}"'
-        raise Refused(401, "Unauthorized", {"WWW-Authenticate": challenge}) from None
+        hint = f"{error}; get another: make token"
+        raise Refused(401, "Unauthorized", {"WWW-Authenticate": challenge}, hint) from None
     if route.scopes and not verified.granted(route.scopes):
         challenge = f'Bearer scope="{scope}" error="insufficient_scope"'
-        raise Refused(403, "Forbidden", {"WWW-Authenticate": challenge})
+        needed = f"the token needs {' or '.join(route.scopes)}: make token SCOPES={route.scopes[0]}"
+        raise Refused(403, "Forbidden", {"WWW-Authenticate": challenge}, needed)
     return verified

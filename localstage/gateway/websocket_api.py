@@ -14,6 +14,7 @@ from localstage.gateway.aws_ids import ApiFacts, api_id, new_id
 from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
 from localstage.gateway.management import Management
+from localstage.gateway.refusals import Refusals
 from localstage.gateway.serving import Port, TcpListener, foreign_response, json_response, message_response
 from localstage.gateway.throttle import bucket
 from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
@@ -47,6 +48,7 @@ class WebSocketApiServer:
         self._listener = TcpListener(self._handle, port, max_body=256 * 1024)
         self._management = Management(self._connections)
         self._routes = MessageRoutes(api)
+        self._refusals = Refusals(log)
         self._bucket = bucket(api.throttle)
         connect = api.routes.get(CONNECT)
         self._connect_bucket = bucket(connect.throttle if connect else None) or self._bucket
@@ -89,6 +91,7 @@ class WebSocketApiServer:
                 return refused
             return await self._management.handle(request, path.removeprefix(f"{stage}/@connections/"))
         if path.rstrip("/") != stage:
+            self._refusals.say(403, f"{request.method} {path}", f"the address is {self.url}")
             return message_response(403, "Forbidden")
         if request.headers.get("Upgrade", "").lower() != "websocket":
             return message_response(426, "Upgrade Required", {"Upgrade": "websocket"})
@@ -109,7 +112,7 @@ class WebSocketApiServer:
         except HandshakeRefused as refused:
             body = {"message": str(refused), "connectionId": connection_id, "requestId": request_id}
             headers = {"x-amzn-ErrorType": refused.error_type} if refused.error_type else {}
-            log.debug("connection refused with %d", refused.status)
+            self._refusals.say(refused.status, "a WebSocket handshake", refused.reason)
             return json_response(refused.status, body, headers)
         connection = Connection(
             connection_id, handshake, events, self._integrations, self._routes, self._bucket, self._limits

@@ -18,12 +18,13 @@ MAX_RESULT = 8 * 1024
 
 
 class HandshakeRefused(Exception):
-    """The connection is not made; the client gets this status and message."""
+    """The connection is not made; the client gets this status and message. ``reason`` is for the stage's log."""
 
-    def __init__(self, status: int, message: str, error_type: str = "") -> None:
+    def __init__(self, status: int, message: str, error_type: str = "", reason: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.error_type = error_type
+        self.reason = reason or message
 
 
 async def authorize(
@@ -38,13 +39,15 @@ async def authorize(
     Raises:
         HandshakeRefused: 401 without an identity, 403 if the policy does not allow, 500 if the function fails.
     """
-    if not all(_has(handshake, source) for source in authorizer.identity_sources):
-        raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException")
+    if missing := [source for source in authorizer.identity_sources if not _has(handshake, source)]:
+        reason = f"the handshake has no {missing[0].removeprefix('route.request.').replace('.', ' ', 1)}"
+        raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException", reason)
     try:
         payload = await integrations.call(authorizer.function_id, events.authorize(request_id), TIMEOUT)
     except IntegrationFailed as error:
         if is_refusal(error.payload):
-            raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException") from None
+            reason = f"make logs FUNCTION={authorizer.function_id} says what is wrong with the token"
+            raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException", reason) from None
         raise _broken() from None
     except IntegrationError:
         raise _broken() from None
@@ -53,7 +56,7 @@ async def authorize(
         integrations.report_malformed(authorizer.function_id, "an authorizer returns principalId and policyDocument")
         raise _broken()
     statements, context = answer
-    _check_policy(statements, events.method_arn)
+    _check_policy(statements, events.method_arn, f"make logs FUNCTION={authorizer.function_id} says what it lacks")
     return context
 
 
@@ -96,14 +99,14 @@ def _parse(payload: bytes) -> tuple[Sequence[dict[str, Any]], dict[str, Any]] | 
     return statements, texts
 
 
-def _check_policy(statements: Sequence[dict[str, Any]], arn: str) -> None:
+def _check_policy(statements: Sequence[dict[str, Any]], arn: str, reason: str) -> None:
     effects = {statement.get("Effect") for statement in statements if _applies(statement, arn)}
     if "Deny" in effects:
-        raise HandshakeRefused(
-            403, "User is not authorized to access this resource with an explicit deny", "AccessDeniedException"
-        )
+        denied = "User is not authorized to access this resource with an explicit deny"
+        raise HandshakeRefused(403, denied, "AccessDeniedException", reason)
     if "Allow" not in effects:
-        raise HandshakeRefused(403, "User is not authorized to access this resource", "AccessDeniedException")
+        denied = "User is not authorized to access this resource"
+        raise HandshakeRefused(403, denied, "AccessDeniedException", reason)
 
 
 def _applies(statement: dict[str, Any], arn: str) -> bool:

@@ -41,7 +41,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_285,
-    "localstage": 10_542,
+    "localstage": 10_631,
     "loadtest": 7_552,
     "bench": 3_808,
     "tools": 2_801,

@@ -157,12 +157,13 @@ async def test_a_missing_identity_source_is_a_401_without_running_the_authorizer
     ],
 )
 async def test_anything_but_an_allowing_policy_refuses_the_connection(
-    functions: FakeFunctions, serve: Any, answer: Any, status: int
+    functions: FakeFunctions, serve: Any, caplog: pytest.LogCaptureFixture, answer: Any, status: int
 ) -> None:
     functions.handlers["Authorize"] = lambda event: answer
     api = await serve(SUBPROTOCOL)
 
     assert await api.refusal() == status
+    assert status == 500 or f"{status} for a WebSocket handshake: make logs FUNCTION=Authorize" in caplog.text
     assert functions.of("Open") == functions.of("Close") == []
 
 
