@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
-from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, blocked_by, too_many
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, too_many
 from headrace.streams.chat.rooms.memberships import (
     JOINS_LIMIT,
     LEAVES_LIMIT,
@@ -154,8 +154,6 @@ class MemoryInvitations:
 
     def add(self, invitation: Invitation) -> None:
         user_id, inviter = invitation.user_id, invitation.invited_by
-        if (user_id, inviter) in self.blocks_since:
-            raise blocked_by(user_id)
         rooms = {
             room_id for (user, room_id), each in self.rows.items() if (user, each.invited_by) == (user_id, inviter)
         }
@@ -163,10 +161,6 @@ class MemoryInvitations:
             raise too_many(user_id)
         self.between()
         self.rows[user_id, invitation.room_id] = invitation
-        self.between()
-        if (user_id, inviter) in self.blocks_since:
-            self.remove(invitation)
-            raise blocked_by(user_id)
 
     def set_role(self, invitation: Invitation, role: Role) -> bool:
         is_same = self._is_same(invitation)

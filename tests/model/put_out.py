@@ -56,18 +56,19 @@ class State:
     def owns(self, user: str) -> bool:
         return user == "carol" or self.role(user) == "owner"
 
-    def open_invitation(self, user: str) -> tuple[str, str, str, int] | None:
-        """The invitation of a user, if it counts."""
+    def open_invitation(self, user: str, owner: str | None = None) -> tuple[str, str, str, int] | None:
+        """The invitation of a user, if it counts; for ``owner`` also their own one, which the user blocks."""
         found = next((each for each in self.invited if each[0] == user), None)
-        counts = found is not None and self.owns(found[1]) and (user, found[1]) not in self.blocks
-        return found if counts else None
+        if found is None or not self.owns(found[1]):
+            return None
+        return found if found[1] == owner or (user, found[1]) not in self.blocks else None
 
     def shows(self, invitation: tuple[str, str, str, int]) -> bool:
         return self.open_invitation(invitation[0]) is not None
 
     def visible(self) -> set[tuple[str, str, str]]:
         """Whom an owner sees as invited: user, inviter and role."""
-        return {each[:3] for each in self.invited if self.open_invitation(each[0])}
+        return {each[:3] for each in self.invited if self.open_invitation(each[0], each[1])}
 
     def uninvited(self, user: str) -> State:
         return replace(self, invited=frozenset(each for each in self.invited if each[0] != user))
@@ -85,7 +86,7 @@ class State:
         return replace(self, inside=inside, invited=invited).uninvited(user)
 
     def invite(self, by: str, user: str, role: str | None, now: int) -> State:
-        found = self.open_invitation(user) or (user, by, "member", now)
+        found = self.open_invitation(user, by) or (user, by, "member", now)
         invitation = (*found[:2], role or found[2], found[3])
         return replace(self.uninvited(user), invited=self.uninvited(user).invited | {invitation})
 
@@ -118,8 +119,6 @@ class State:
             return self
         if (known := self.role(user)) is not None:
             return self.joined(user, role or known)
-        if (user, by) in self.blocks:
-            return self
         if (by, user) == ("carol", "bob"):  # Both are in the garden.
             return self.joined(user, role or "member")
         return self.invite(by, user, role, now)

@@ -175,6 +175,17 @@ def test_an_unknown_season_is_a_404_that_names_it(
     assert "adds one" in body["error"]["details"][0]["allowed"]
 
 
+def test_a_season_that_one_of_several_resorts_lacks_counts_at_the_others(world: SkiWorld) -> None:
+    world.resorts.add_season(9, 2024)
+    asked = {"resort": "7,8,9", "season": "2025"}
+
+    status, body = world.request(skiers.totals, asked, skierID=1001)
+
+    assert status == 200
+    assert {each["seasonID"] for each in body["resorts"]} == {"2025"}
+    assert body == world.request(skiers.totals, {**asked, "season": "2024,2025"}, skierID=1001)[1]
+
+
 def test_an_unknown_resort_is_a_404(world: SkiWorld) -> None:
     status, body = world.request(routes.seasons, resortID=99)
 

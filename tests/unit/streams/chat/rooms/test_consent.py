@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from headrace.core.times import iso
@@ -137,17 +140,49 @@ def test_a_direct_room_invites_a_stranger(world: RoomWorld) -> None:
     assert world.invited_to() == []
 
 
-def test_a_blocked_user_cannot_invite(world: RoomWorld) -> None:
+def test_a_user_sees_no_invitation_of_somebody_whom_they_block(world: RoomWorld) -> None:
     world.ok("mallory", "PUT", "trap/members/bob")
 
     blocked = world.ok("bob", "PUT", "bob/blocked/mallory")
+    world.ok("mallory", "PUT", "trap/members/bob")
+    world.ok("mallory", "PUT", "mallory/direct/bob")
 
     assert world.invited_to() == []
     assert world.ok("bob", "GET", "bob/blocked")["items"] == [blocked]
-    assert world.refused("mallory", "PUT", "trap/members/bob") == (403, "forbidden")
-    assert world.refused("mallory", "PUT", "mallory/direct/bob") == (403, "forbidden")
+    assert world.refused("bob", "PUT", "trap/members/bob") == (403, "forbidden")
     assert world.ok("bob", "DELETE", "bob/blocked/mallory") == {"userId": "mallory", "blockedAt": None}
-    assert world.ok("mallory", "PUT", "trap/members/bob")["invitedAt"] is not None
+    assert "trap" in world.invited_to()
+
+
+def test_a_block_looks_to_the_blocked_user_as_if_the_other_did_not_answer(world: RoomWorld) -> None:
+    for name in ("bob", "carol"):
+        world.ok("mallory", "PUT", f"of-{name}", GROUP)
+    world.ok("bob", "PUT", "bob/blocked/mallory")
+
+    def answers(user: str) -> list[str]:
+        """What the same requests about a user answer, without the names that the requests have."""
+        found = [
+            world.ok("mallory", "PUT", f"of-{user}/members/{user}"),
+            world.ok("mallory", "PUT", f"of-{user}/members/{user}"),
+            world.ok("mallory", "GET", f"of-{user}/invited"),
+            world.ok("mallory", "PUT", f"mallory/direct/{user}"),
+            world.ok("mallory", "DELETE", f"of-{user}/members/{user}"),
+        ]
+        return [re.sub(rf"{user}|direct:\w+", "…", json.dumps(each)) for each in found]
+
+    assert answers("bob") == answers("carol")
+
+
+def test_a_blocked_inviter_keeps_nobody_else_from_inviting(world: RoomWorld) -> None:
+    world.bring("mallory", "trap", "carol")
+    world.ok("mallory", "PUT", "trap/members/carol", {"role": "owner"})
+    world.ok("bob", "PUT", "bob/blocked/mallory")
+    world.ok("mallory", "PUT", "trap/members/bob")
+
+    world.ok("carol", "PUT", "trap/members/bob")
+
+    assert world.invited_to() == ["trap"]
+    assert world.ok("bob", "PUT", "trap/members/bob")["joinedAt"]
 
 
 def test_one_inviter_has_a_bounded_number_of_open_invitations_to_a_user(world: RoomWorld) -> None:

@@ -119,7 +119,9 @@ def test_a_block_leaves_the_rooms_into_which_the_blocked_user_put_one(world: Roo
     assert not any(world.row("bob", f"zz-{number}").is_open for number in range(5))
     left = [each["roomId"] for each in world.write_path.published() if each["messageType"] == "LEAVE"]
     assert set(left) == {f"zz-{number}" for number in range(5)}
-    assert world.refused("mallory", "PUT", "zz-0/members/bob") == (403, "forbidden")
+    assert world.ok("mallory", "PUT", "zz-0/members/bob")["invitedAt"] is not None
+    assert not world.row("bob", "zz-0").is_open
+    assert world.invited_to() == []
 
 
 @pytest.mark.parametrize("path", ["zz-1/members/bob", "mallory/direct/bob"])
@@ -137,7 +139,9 @@ def test_a_block_ends_a_join_by_the_blocked_user_that_happens_at_the_same_time(
 
     monkeypatch.setattr(world.memberships, "add", after_the_block)
 
-    assert world.refused("mallory", "PUT", path) == (403, "forbidden")
+    assert world.refused("mallory", "PUT", path) == (503, "unavailable")
+    world.ok("mallory", "PUT", path)
+    assert world.invited_to() == []
     assert {each.room_id for each in world.memberships.rooms_of("bob", 99)[0]} == {"trap"}
 
 

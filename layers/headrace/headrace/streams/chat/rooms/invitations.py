@@ -17,7 +17,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.collections import slices
-from headrace.core.errors import Conflict, FieldError, Forbidden, echo
+from headrace.core.errors import Conflict, FieldError, echo
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Pair, Role, ended_joins
 from headrace.streams.chat.rooms.requests import InvitationBody, ListQuery, OtherPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, check_own, effective_role
@@ -52,11 +52,9 @@ class Invitations(Protocol):
         """The stored invitation of a user to a room, if there is one; :class:`Consent` knows whether it counts."""
 
     def add(self, invitation: Invitation) -> None:
-        """Invite, or replace an invitation to the same room.
+        """Invite, or replace an invitation to the same room. Raises Conflict: ``OPEN_LIMIT`` of this inviter are open.
 
-        Raises:
-            Forbidden: the user blocks the inviter.
-            Conflict: ``OPEN_LIMIT`` invitations of this inviter are open.
+        So it does for a user who blocks the inviter: the inviter cannot see the block.
         """
 
     def set_role(self, invitation: Invitation, role: Role) -> bool:
@@ -164,12 +162,6 @@ def later_than(invitation: Invitation | None, now: int) -> int:
     return now if invitation is None else max(now, times.micros_of(invitation.invited_at) + 1)
 
 
-def blocked_by(user_id: str) -> Forbidden:
-    """The error for an inviter whom the user blocks."""
-    detail = FieldError("userId", "takes no invitations from you", echo(user_id), "a user who has not blocked you")
-    return Forbidden("this user takes no invitations from you", details=[detail])
-
-
 def too_many(user_id: str) -> Conflict:
     """The error for one invitation more than ``OPEN_LIMIT``."""
     detail = FieldError("userId", "has too many invitations from you", echo(user_id), f"{OPEN_LIMIT} open ones")
@@ -187,17 +179,21 @@ class Consent:
         self.rooms = rooms
         self._memberships = memberships
 
-    def counting(self, found: Sequence[Invitation], rooms: Mapping[str, Room | None]) -> list[tuple[Invitation, Room]]:
+    def counting(
+        self, found: Sequence[Invitation], rooms: Mapping[str, Room | None], *, for_owners: bool = False
+    ) -> list[tuple[Invitation, Room]]:
         """Those of the stored invitations ``found`` that count now, each with its room among ``rooms``.
 
         The inviter may invite now, and the user does not block them. Nothing happened since: neither did the user join
-        or leave, nor was the inviter outside, unless they created the room.
+        or leave, nor was the inviter outside, unless they created the room. ``for_owners`` has also those of blocked
+        inviters: a block looks as if the user did not answer.
         """
         if not found:
             return []
         pairs = {(user_id, each.room_id) for each in found for user_id in (each.user_id, each.invited_by)}
         memberships = self._memberships.get_many(list(pairs))
-        blocked = self.invitations.blocks([(each.user_id, each.invited_by) for each in found])
+        pairs_of_users = [] if for_owners else [(each.user_id, each.invited_by) for each in found]
+        blocked = self.invitations.blocks(pairs_of_users)
         return [
             (each, room)
             for each in found
@@ -214,27 +210,25 @@ class Consent:
         """
         return self.invitations.get(user_id, room.room_id) if room.kind == MEMBERS else None
 
-    def valid(self, invitation: Invitation | None, room: Room) -> Invitation | None:
+    def valid(self, invitation: Invitation | None, room: Room, *, for_owners: bool = False) -> Invitation | None:
         """The stored invitation to ``room``, if it counts now."""
-        found = [] if invitation is None else self.counting([invitation], {room.room_id: room})
+        found = [] if invitation is None else self.counting([invitation], {room.room_id: room}, for_owners=for_owners)
         return found[0][0] if found else None
 
     def is_needed(self, caller: Caller, membership: Membership, now: int) -> bool:
         """Whether the caller must invite the user of ``membership`` instead of adding them.
 
         Callers with events:write add every user at once. Other callers add the users with whom they are in another
-        ``members`` room. A user who left for good, or has joined ``ADDED_LIMIT`` times, is always invited. So is one
-        who has not opened ``UNOPENED_LIMIT`` rooms of this caller: one more counts from ``now`` (microseconds) on.
-
-        Raises:
-            Forbidden: the user blocks the caller.
+        ``members`` room. A user who left for good, who blocks the caller, or has joined ``ADDED_LIMIT`` times, is
+        always invited. So is one who has not opened ``UNOPENED_LIMIT`` rooms of this caller: one more counts from
+        ``now`` (microseconds) on.
         """
         user_id = membership.user_id
         if user_id == caller.subject or caller.has(EVENTS_WRITE) or membership.is_open:
             return False
-        if self.invitations.blocks([(user_id, caller.subject)]):
-            raise blocked_by(user_id)
         if membership.left_for_good or len(membership.joins) >= ADDED_LIMIT:
+            return True
+        if self.invitations.blocks([(user_id, caller.subject)]):
             return True
         return not (self._share_a_room(caller.subject, membership) and self._may_add(caller.subject, membership, now))
 
@@ -268,14 +262,14 @@ class Consent:
     ) -> Invitation:
         """Invite the user of ``membership``. An open invitation to the room stays as it is, except for its role.
 
-        Without a ``role``, it keeps its role too, and a new one is for a member.
-
-        Raises:
-            Forbidden: the user blocks the caller. Conflict: too many open invitations of the caller.
+        Without a ``role``, it keeps its role too, and a new one is for a member. A user who blocks the caller never
+        sees the invitation, and another owner's invitation replaces it. Raises Conflict: too many open ones of the
+        caller.
         """
         caller, user_id = request.caller.subject, membership.user_id
         stored = self.stored(room, user_id)
-        found = self.valid(stored, room)
+        is_own = stored is not None and stored.invited_by == caller
+        found = self.valid(stored, room, for_owners=is_own)
         if found is not None and role in (None, found.role):
             return found
         role = role or MEMBER

@@ -163,7 +163,7 @@ def list_invited(services: RoomServices, request: Request[RoomPath, ListQuery, N
     found, last = services.consent.invitations.of_room(room_id, after, query.limit)
     items = [
         {"userId": each.user_id, **invitation_body(each)}
-        for each, _ in services.consent.counting(found, {room_id: room})
+        for each, _ in services.consent.counting(found, {room_id: room}, for_owners=True)
     ]
     following = None if last is None else services.cursors().sign(signed, "after", [last])
     return {"items": items, "next": following, "hasMore": following is not None}

@@ -14,9 +14,9 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
-from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, echo
+from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, Unavailable, echo
 from headrace.live.connections import Connections, SubscriberHints
-from headrace.streams.chat.rooms.invitations import Consent, Invitation, blocked_by, invitation_body, joined_at
+from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body, joined_at
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
@@ -195,12 +195,16 @@ def _join(
 
 
 def end_if_blocked(services: RoomServices, request: Request[Any, Any, Any], added: Membership) -> None:
-    """End the join of a user who blocked the caller meanwhile: the block may not have seen it. Raises Forbidden."""
+    """End the join of a user who blocked the caller meanwhile: the block may not have seen it.
+
+    Raises:
+        Unavailable: it has ended. The repeated request invites the user, which is all that the caller sees of a block.
+    """
     by, user_id, room_id = request.caller, added.user_id, added.room_id
     if added.added_by == by.subject and services.consent.invitations.blocks([(user_id, by.subject)]):
         services.joins.add(by, user_id, room_id, "leave", times.iso(added.next_time(request.now)))
         services.memberships.leave_for_good(user_id, room_id)
-        raise blocked_by(user_id)
+        raise Unavailable("the membership changed meanwhile; repeat the request")
 
 
 def _details(room: Room, membership: Membership, invitation: Invitation | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 An invitation is a row of the Memberships table beside the user's memberships, so that no number of invitations slows
 down or crowds out the user's own rooms. A second row per user and inviter holds their open invitations, the joins into
-rooms that the user has not opened, and whether the user blocks the inviter. Conditional writes to it bound and refuse.
+rooms that the user has not opened, and whether the user blocks the inviter. Conditional writes to it set the bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from headrace.streams.chat.rooms.invitations import (
     OPEN_LIMIT,
     UNOPENED_LIMIT,
     Invitation,
-    blocked_by,
     invitation_body,
     too_many,
 )
@@ -51,8 +50,7 @@ class DynamoInvitations:
             is_open = {newest[each.room_id] for each in found if each.invited_by == inviter}
             return counted - is_open - {each for each in newest.values() if each >= oldest}
 
-        is_counted = self._count(user_id, inviter, "invited", _counted(invitation), OPEN_LIMIT, ended)
-        if is_counted:
+        if self._count(user_id, inviter, "invited", _counted(invitation), OPEN_LIMIT, ended):
             # What accepting has marked stays: a removal has to know of a join that may still follow.
             self._table.update(
                 _key(user_id, invitation.room_id),
@@ -60,22 +58,25 @@ class DynamoInvitations:
                 {f":{name}": value for name, value in invitation_body(invitation).items()},
                 ExpressionAttributeNames={"#role": "role"},
             )
-        if self.blocks([(user_id, inviter)]):
-            # A block after the first write may not have seen the invitation.
-            self.remove(invitation)
-            raise blocked_by(user_id)
-        if not is_counted:
+        else:
             raise too_many(user_id)
 
     def count_added(self, user_id: str, by: str, join: str, ended: Callable[[set[str]], set[str]]) -> bool:
-        return self._count(user_id, by, "added", join, UNOPENED_LIMIT, ended)
+        unblocked = f"attribute_not_exists(blockedAt) AND ({FITS})"
+        return self._count(user_id, by, "added", join, UNOPENED_LIMIT, ended, unblocked)
 
     def _count(
-        self, user_id: str, inviter: str, name: str, one: str, limit: int, ended: Callable[[set[str]], set[str]]
+        self,
+        user_id: str,
+        inviter: str,
+        name: str,
+        one: str,
+        limit: int,
+        ended: Callable[[set[str]], set[str]],
+        condition: str = FITS,
     ) -> bool:
         """Add to a set of at most ``limit``. If it is full, what ``ended`` returns leaves it first."""
         key = _inviter_key(user_id, inviter)
-        condition = f"attribute_not_exists(blockedAt) AND ({FITS})"
         values, names = {":set": {one}, ":one": one, ":limit": limit}, {"ExpressionAttributeNames": {"#set": name}}
         if self._table.update_if(condition, key, "ADD #set :set", values, **names):
             return True
