@@ -115,7 +115,13 @@ def test_an_operator_sees_and_closes_the_connections_of_a_user(platform: Running
     assert bystander.socket.request({"action": "ping", "requestId": "r"})["type"] == "pong"
     assert until(listed, lambda each: not each) == []
     # A closed connection revokes no token.
-    assert Subscriber(platform, bob.user).request("subscribe", room)["type"] == "subscribed"
+    third = Subscriber(platform, bob.user)
+    assert third.request("subscribe", room)["type"] == "subscribed"
+    until(listed, lambda each: len(each) == 1)
+    assert bob.client.http("DELETE", "/connections")[:2] == (200, {"closed": 1, "hasMore": False})
+    with pytest.raises(ConnectionLost, match="closed the connection with 1000"):
+        third.socket.receive()
+    assert bystander.socket.request({"action": "ping", "requestId": "r"})["type"] == "pong"
 
 
 def test_a_subscriber_gets_each_message_as_history_shows_it(platform: RunningStage) -> None:

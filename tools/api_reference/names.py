@@ -51,6 +51,7 @@ OPERATION_IDS = {
     "GET /status": "getStatus",
     "GET /users/{userId}/connections": "listConnections",
     "DELETE /users/{userId}/connections": "closeConnections",
+    "DELETE /connections": "closeOwnConnections",
     "GET /dead-letters": "listDeadLetters",
     "POST /dead-letters/redrive": "redriveDeadLetters",
     "POST /dead-letters/discard": "discardDeadLetters",

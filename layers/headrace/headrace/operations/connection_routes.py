@@ -1,8 +1,10 @@
-"""HTTP routes of a user's connections: list them, and close them."""
+"""HTTP routes of a user's connections: operators list and close them, and users close their own."""
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
+from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -17,9 +19,9 @@ from headrace.runtime.threads import Parallel
 
 AT_ONCE = 8
 CONNECTIONS = 200
-"""Connections of one request. A user has 50 at most, but a trusted producer any number."""
-TRIED = 2000
-"""Connections that one request tries to close. API Gateway may have closed them without a notice."""
+"""Connections that one request shows. A user has 50 at most, but a trusted producer any number."""
+SECONDS_LEFT = 3.0
+"""Seconds that must be left to close 200 more."""
 ROOMS = 100
 """Rooms that are shown of each connection."""
 
@@ -87,8 +89,34 @@ def close_connections(services: UserConnections, request: Request[UserPath, None
     Raises:
         Unavailable: some may still be open; the request may be repeated.
     """
-    user_id = request.path.user_id
-    found = sorted(services.connections.of_user(user_id))
+    found, failure = _close(services, request, request.path.user_id)
+    audit("connections were closed", request.caller, user=request.path.user_id, closed=found["closed"])
+    if failure is not None:
+        raise failure
+    return found
+
+
+def close_own_connections(services: UserConnections, request: Request[None, None, None]) -> ClosedConnections:
+    """Close all connections of the token's user, on all devices, also the one of a page that calls this.
+
+    It revokes no token: sign out with the issuer first, or the other devices connect again.
+
+    Raises:
+        Unavailable: some may still be open; the request may be repeated.
+    """
+    found, failure = _close(services, request, request.caller.subject)
+    if failure is not None:
+        raise failure
+    return found
+
+
+def _close(
+    services: UserConnections, request: Request[Any, None, None], user_id: str
+) -> tuple[ClosedConnections, Unavailable | None]:
+    """Close as many connections as there is time for; also returns why one could not be closed."""
+    # In random order: some ended without a notice, and a repeated request must not try the same ones first.
+    ids = list(services.connections.of_user(user_id))
+    random.shuffle(ids)
 
     def close(connection_id: str) -> bool | Unavailable:
         try:
@@ -97,12 +125,9 @@ def close_connections(services: UserConnections, request: Request[UserPath, None
             return error
 
     tried, closed, failures = 0, 0, list[Unavailable]()
-    # It goes on as long as all were closed already: otherwise repeated requests would try the same ones.
-    while not (closed or failures) and tried < min(TRIED, len(found)):
-        results = services.parallel.map(close, found[tried : tried + CONNECTIONS])
-        closed, failures = results.count(True), [each for each in results if isinstance(each, Unavailable)]
+    while not failures and tried < len(ids) and request.seconds_left > SECONDS_LEFT:
+        results = services.parallel.map(close, ids[tried : tried + CONNECTIONS])
+        closed += results.count(True)
+        failures = [each for each in results if isinstance(each, Unavailable)]
         tried += CONNECTIONS
-    audit("connections were closed", request.caller, user=user_id, closed=closed)
-    if failures:
-        raise failures[0]
-    return {"closed": closed, "hasMore": tried < len(found)}
+    return {"closed": closed, "hasMore": tried < len(ids)}, failures[0] if failures else None
