@@ -130,16 +130,11 @@ def test_every_code_block_of_a_page_prints_the_output_that_it_shows(
     text = page.read_text()
     found = list(FENCED.finditer(text))
     assert 2 * len(found) == len(re.findall(r"^ *```", text, re.M)), "a block is indented, or its comment is misspelt"
-    where = platform.where
-    urls = {"http://127.0.0.1:8787": where["http_url"], "ws://127.0.0.1:8788/local": where["websocket_url"]}
     BEFORE.get(page.name, lambda _: None)(platform)
     player = Player(platform, tmp_path)
     try:
         for each in found:
-            code = each["code"]
-            for shown, real in urls.items():
-                code = code.replace(shown, real)
-            player.play(each["kind"], code, each["mark"], each["value"])
+            player.play(each["kind"], each["code"], each["mark"], each["value"])
     finally:
         for terminal in player.terminals.values():
             terminal.close()
