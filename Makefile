@@ -15,7 +15,7 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS RECONNECTS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start duration
@@ -93,7 +93,7 @@ model: setup ## run the model tests: random orders of events and failures   [EXA
 contract: setup ## run one suite per seam, against the fake and against the real service
 	@$(IN_TWO) tests/contract
 
-e2e: setup ## run the tests of the whole local stage, and some fault scenarios
+e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [RECONNECTS=1000]
 	@$(IN_TWO) tests/e2e tests/api tests/faults
 
 test-api: setup ## send generated requests and frames and all kinds of tokens to a stage   [CASES=5000]

@@ -78,7 +78,7 @@ class ReferencePages:
         if name in _SWAGGER:
             return await self._made(self._install, Path("swagger-ui-dist") / name)
         if path == "/headrace-client.js" and self._has_client:
-            return await self._made(self._build, Path("dist") / "index.js")
+            return await self._made(self._build, Path("dist") / "index.min.js")
         return None
 
     def _document(self, name: str) -> web.Response | None:

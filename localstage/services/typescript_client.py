@@ -15,7 +15,7 @@ _BUILT = ("node_modules", "dist", "generated")
 async def ensure_typescript_client(state_dir: Path, project: Path) -> Path:
     """Build ``clients/typescript`` of ``project`` in ``state_dir/typescript-client``; returns that folder.
 
-    Its ``dist/index.js`` is the client as one ES module. It is built once for each state of its sources.
+    Its ``dist/index.min.js`` is the client as one small ES module. It is built once for each state of its sources.
 
     Raises:
         ServiceError: npm or the build failed; the message has the last line.

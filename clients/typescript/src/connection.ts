@@ -30,6 +30,7 @@ export type Frame = { type: string; [field: string]: unknown };
 
 /** What happens on a connection. */
 export interface Listener {
+  /** A connection was opened, or its token was renewed: what was not pushed meanwhile must be fetched. */
   opened(): void;
   received(frame: Frame): void;
   changed(state: State, reason?: HeadraceError): void;
@@ -322,6 +323,7 @@ export class Connection {
       this.tokens.forget();
       const { tokenExpiresAt } = await this.request("authenticate", { token: await this.tokens.get() });
       this.#renewAt(Date.parse(tokenExpiresAt));
+      this.listener.opened(); // nothing is pushed while a token is expired, as after the sleep of a device
     } catch (error) {
       if (error instanceof HeadraceError && !error.temporary) {
         this.reconnect(opens);

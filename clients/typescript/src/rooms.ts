@@ -39,7 +39,7 @@ export class Rooms {
     return following;
   }
 
-  /** A connection was opened: its rooms must be subscribed to, and what was stored meanwhile be fetched. */
+  /** Subscribe to all rooms, and fetch what was stored meanwhile. */
   opened(): void {
     void this.#check();
   }

@@ -114,6 +114,33 @@ test("the token is renewed before it expires, on the same connection", async () 
   client.close();
 });
 
+test("what was not pushed before a renewal is fetched after it", async () => {
+  const server = new FakeServer();
+  server.tokenLifetime = 300_000;
+  const { client, found } = await following({ token: async () => "t" }, server);
+  server.store("lobby", "unseen", { lost: true });
+  await pass(245_000, 1_000);
+  assert.deepEqual(found.texts, ["unseen"]);
+  assert.equal(server.opens, 1);
+  client.close();
+});
+
+test("clients that lose their connections together do not return together", async () => {
+  const server = new FakeServer();
+  const clients = Array.from({ length: 300 }, () => server.client());
+  await Promise.all([...clients.map((client) => client.connect()), pass(100)]);
+  server.closeAll();
+  const opened = [];
+  for (let tenth = 0; tenth < 12; tenth += 1) {
+    const before = server.opens;
+    await pass(100);
+    opened.push(server.opens - before);
+  }
+  assert.equal(server.opens, 600);
+  assert.ok(Math.max(...opened) < 60, `opened in each tenth of a second: ${opened}`);
+  clients.forEach((client) => client.close());
+});
+
 test("without a renewal, another connection follows the expired one", async () => {
   const server = new FakeServer();
   server.tokenLifetime = 60_000;

@@ -42,7 +42,7 @@ def packages(tmp_path: Path) -> Packages:
     (tmp_path / "swagger-ui-dist").mkdir()
     (tmp_path / "swagger-ui-dist" / "swagger-ui-bundle.js").write_text("// Swagger UI")
     (tmp_path / "dist").mkdir()
-    (tmp_path / "dist" / "index.js").write_text("export {};")
+    (tmp_path / "dist" / "index.min.js").write_text("export {};")
     return Packages(tmp_path)
 
 
