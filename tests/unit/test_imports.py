@@ -44,7 +44,7 @@ LINES = {
     "localstage": 10_631,
     "loadtest": 7_552,
     "bench": 3_808,
-    "tools": 2_804,
+    "tools": 2_820,
     "faults": 2_611,
     "rehearsal": 1_780,
     "ops": 1_811,

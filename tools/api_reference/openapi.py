@@ -11,20 +11,12 @@ from headrace.api.responses import refusal
 from headrace.core.errors import HeadraceError, InvalidRequest, UserError
 from tools.api_reference import results
 from tools.api_reference.examples import Example, examples_of
-from tools.api_reference.names import event_name, operation_id
+from tools.api_reference.names import TITLES, event_name, operation_id, title
 from tools.api_reference.routes import Declared, error_kinds, has_pause, http_routes, mapping, plain
 from tools.api_reference.schemas import Models, Schema, parameter, references
 from tools.api_reference.texts import text
 
 VERSION = "1.0.0"
-TITLES = {
-    "chat": "Rooms and messages",
-    "analytics": "Analytics",
-    "ski": "Lift rides",
-    "ads": "Ad clicks",
-    "operations": "Operations",
-}
-AREAS = tuple(TITLES)
 REFUSED = results.ref("Refused")
 GATEWAY = results.ref("GatewayRefusal")
 MEANINGS = {HeadraceError: "A fault of the platform, which is logged.", UserError: InvalidRequest.__doc__}
@@ -43,27 +35,19 @@ REFUSING = (400, 403, 404, 429, 503)
 """Statuses of a write without any accepted event."""
 
 
-def _area(route: Declared) -> str:
-    if route.area not in TITLES:
-        raise SystemExit(
-            f"{route.key} is of {route.area}: give that a title in TITLES of tools/api_reference/openapi.py, "
-            "and a section in tools/api_reference/texts.md"
-        )
-    return route.area
-
-
 def openapi() -> dict[str, Any]:
     """The document, with every route of every function."""
     routes = http_routes()
     models = Models(routes)
     paths: dict[str, dict[str, Any]] = {}
-    for each in sorted(routes, key=lambda each: AREAS.index(_area(each))):
+    areas = list(dict.fromkeys([*TITLES, *(each.area for each in routes)]))
+    for each in sorted(routes, key=lambda each: areas.index(each.area)):
         paths.setdefault(each.path, {})[each.method] = _operation(each, models)
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": "Headrace HTTP API", "version": VERSION, "description": _introduction()},
         "servers": [{"url": "http://127.0.0.1:8787", "description": "The local stage"}],
-        "tags": [{"name": TITLES[area], "description": text(area)} for area in AREAS],
+        "tags": [{"name": title(area), "description": text(area, "")} for area in areas],
         "paths": paths,
     }
     refusals = dict(sorted(_shared(paths).items()))
@@ -112,7 +96,7 @@ def _operation(route: Declared, models: Models) -> dict[str, Any]:
     scopes = route.route.scopes
     operation: dict[str, Any] = {
         "operationId": operation_id(route),
-        "tags": [TITLES[route.area]],
+        "tags": [title(route.area)],
         "summary": route.summary,
         "description": route.description,
         # Without scopes any valid token is accepted; several scopes are alternatives.

@@ -14,9 +14,13 @@ def _sections() -> dict[str, str]:
     return {title: " ".join(body.split("\0")).strip() for title, body in zip(found[1::2], found[2::2], strict=True)}
 
 
-def text(title: str) -> str:
-    """The section of that title, as Markdown."""
-    return _sections()[title]
+def text(title: str, missing: str | None = None) -> str:
+    """The section of that title, as Markdown; ``missing`` if there is none.
+
+    Raises:
+        KeyError: there is none, and nothing to say instead.
+    """
+    return _sections()[title] if missing is None else _sections().get(title, missing)
 
 
 def first_line(title: str) -> str:
