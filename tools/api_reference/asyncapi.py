@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.api.authorizer import REFUSALS
 from headrace.api.params import names_of
-from headrace.api.responses import SUBPROTOCOL
+from headrace.core.caller import SUBPROTOCOL
 from headrace.streams.chat.live.frames import Acks, Messages
 from headrace.streams.chat.live.signals import Signal
 from tools.api_reference.examples import examples_of

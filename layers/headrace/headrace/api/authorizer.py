@@ -23,9 +23,25 @@ from urllib.request import HTTPRedirectHandler, build_opener
 import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
-from headrace.api.responses import SUBPROTOCOL, refusal_subprotocol
-from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE, Caller, caller_from_claims, refused_context
-from headrace.core.errors import Forbidden, TokenExpired, Unauthorized, Unavailable, UserError, echo
+from headrace.core.caller import (
+    CHAT_READ,
+    CHAT_WRITE,
+    EVENTS_WRITE,
+    SUBPROTOCOL,
+    Caller,
+    caller_from_claims,
+    refused_context,
+)
+from headrace.core.errors import (
+    Forbidden,
+    HeadraceError,
+    TokenExpired,
+    Unauthorized,
+    Unavailable,
+    UserError,
+    echo,
+    mapping_of,
+)
 from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
@@ -104,6 +120,11 @@ def _read(url: str, response: Any, deadline: float) -> bytes:
         if time.monotonic() > deadline:
             raise IssuerError(f"{url} took longer than {FETCH_SECONDS} s")
     return body
+
+
+def refusal_subprotocol(error: HeadraceError) -> str:
+    """The subprotocol of a connection that opens only to say why it is refused, such as ``headrace.token_expired``."""
+    return f"headrace.{mapping_of(error).code}"
 
 
 CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})

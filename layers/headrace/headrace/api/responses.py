@@ -12,8 +12,6 @@ from headrace.core.fields import named
 from headrace.core.json import encode_object
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
-SUBPROTOCOL = "headrace.v1"
-"""What a WebSocket connection speaks; the answer to a handshake names it."""
 REQUEST_ID_LIMIT = 128
 REQUEST_ID_FORM = f"a text or a number of at most {REQUEST_ID_LIMIT} characters"
 RequestId = Annotated[
@@ -91,11 +89,6 @@ def refusal(error: Exception, correlation_id: str) -> dict[str, Any]:
     """The HTTP body of an error. Its ``message`` is where the SkiDataAPI and API Gateway have theirs."""
     body = errors.to_body(error, correlation_id)
     return {"error": body, "message": body["message"]}
-
-
-def refusal_subprotocol(error: errors.HeadraceError) -> str:
-    """The subprotocol of a connection that opens only to say why it is refused, such as ``headrace.token_expired``."""
-    return f"headrace.{errors.mapping_of(error).code}"
 
 
 def retry_headers(error: Exception) -> dict[str, str]:

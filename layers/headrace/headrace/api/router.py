@@ -15,7 +15,7 @@ import functools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.api import responses
 from headrace.api.params import NoBody, Params, frame_fields, http_body, parse_object, path_parameters, read
@@ -33,9 +33,11 @@ from headrace.core.errors import (
     mapping_of,
     to_body,
 )
-from headrace.core.stream import Stream
 from headrace.core.times import SECOND, Clock
 from headrace.runtime.observability import Meter
+
+if TYPE_CHECKING:
+    from headrace.core.stream import Stream
 
 Path = TypeVar("Path")
 Query = TypeVar("Query")

@@ -21,6 +21,8 @@ CHAT_READ = "chat:read"
 EVENTS_WRITE = "events:write"
 ANALYTICS_READ = "analytics:read"
 OPS = "ops"
+SUBPROTOCOL = "headrace.v1"
+"""What a WebSocket connection speaks. A client offers it beside the token, and the answer to its handshake names it."""
 SCOPE_CLAIMS = ("scope", "scp")
 """The claims with scopes that API Gateway's JWT authorizer reads too."""
 _CLAIMS = ("sub", "exp", "username", *SCOPE_CLAIMS)

@@ -18,7 +18,7 @@ from headrace.api import responses
 from headrace.api.params import Params
 from headrace.api.responses import RequestId
 from headrace.api.router import Request
-from headrace.core.caller import EVENTS_WRITE, Caller, caller_from_frame
+from headrace.core.caller import EVENTS_WRITE, SUBPROTOCOL, Caller, caller_from_frame
 from headrace.core.errors import FieldError, Forbidden, RateLimited, StoreUnavailable, echo
 from headrace.core.fields import CanonicalTime
 from headrace.live.connections import Connections
@@ -72,7 +72,7 @@ def open_connection(connections: Connections, request: Request[None, None, Any])
         message = f"you have {CONNECTIONS_PER_USER} open connections, which is the most that one user may have"
         raise RateLimited(message, retry_after=RETRY_SECONDS)
     connections.open(request.event["requestContext"]["connectionId"], caller)
-    return {"Sec-WebSocket-Protocol": responses.SUBPROTOCOL}
+    return {"Sec-WebSocket-Protocol": SUBPROTOCOL}
 
 
 def close_connection(connections: Connections, request: Request[None, None, Any]) -> dict[str, str]:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from headrace.core.errors import ConfigurationError
-from headrace.core.stream import Stream, TableSettings
+
+if TYPE_CHECKING:
+    from headrace.core.stream import Stream, TableSettings
 
 
 class Settings(BaseModel):
@@ -282,5 +284,8 @@ def table_settings(stream: Stream, environ: Mapping[str, str] | None = None) -> 
     Raises:
         ConfigurationError: names the variable and its accepted form.
     """
+    # Imported here: it takes 3 ms of CPU, and half of the functions have no stream.
+    from headrace.core.stream import TableSettings
+
     names = {"table": stream.table_setting, "retention_days": stream.retention_setting}
     return TableSettings(**dict(_TableVariables.read(environ, names)))
