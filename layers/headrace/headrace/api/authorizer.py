@@ -32,16 +32,7 @@ from headrace.core.caller import (
     caller_from_claims,
     refused_context,
 )
-from headrace.core.errors import (
-    Forbidden,
-    HeadraceError,
-    TokenExpired,
-    Unauthorized,
-    Unavailable,
-    UserError,
-    echo,
-    mapping_of,
-)
+from headrace.core.errors import Forbidden, TokenExpired, Unauthorized, Unavailable, UserError, echo, mapping_of
 from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
 
@@ -122,7 +113,7 @@ def _read(url: str, response: Any, deadline: float) -> bytes:
     return body
 
 
-def refusal_subprotocol(error: HeadraceError) -> str:
+def refusal_subprotocol(error: UserError) -> str:
     """The subprotocol of a connection that opens only to say why it is refused, such as ``headrace.token_expired``."""
     return f"headrace.{mapping_of(error).code}"
 

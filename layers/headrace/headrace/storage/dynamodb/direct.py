@@ -29,7 +29,6 @@ from headrace.runtime.aws import AwsClient, Signer, has_proxy, session, tls_cont
 IDLE_SECONDS = 60.0
 """How long an idle connection may be used again, by the wall clock, which continues while Lambda freezes the
 environment. Meanwhile the other side may close it without a trace here."""
-CHUNK = 64 * 1024
 CONTENT_TYPE = "application/x-amz-json-1.0"
 _BODY = "headrace-body"
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
@@ -92,20 +91,19 @@ class _Direct:
                 break
         return None
 
-    def _exchange(self, request: bytes) -> tuple[bytes, bytearray]:
-        """The head and the body of the response to ``request``."""
+    def _exchange(self, request: bytes) -> tuple[bytes, bytes]:
+        """The head and the body of the response to ``request``; shorter ones if the other side closes."""
         connection = self._connection()
         try:
             connection.sendall(request)
-            received = _receive(connection)
-            while (end := received.find(b"\r\n\r\n")) < 0:
-                received += _receive(connection)
-            head, body = bytes(received[: end + 2]), received[end + 4 :]
-            length = _LENGTH.search(head)
-            if length is None:
-                raise ValueError("a response without a length")
-            while len(body) < int(length[1]):
-                body += _receive(connection)
+            with connection.makefile("rb") as response:
+                head = response.readline()
+                while (line := response.readline()).strip():
+                    head += line
+                length = _LENGTH.search(head)
+                if length is None:
+                    raise ValueError("a response without a length")
+                body = response.read(int(length[1]))
         except BaseException:
             connection.close()
             raise
@@ -134,7 +132,7 @@ class _Direct:
         return connection
 
 
-def _content(head: bytes, body: bytearray) -> tuple[int, dict[str, Any]]:
+def _content(head: bytes, body: bytes) -> tuple[int, dict[str, Any]]:
     """The status of an answer of DynamoDB, and what botocore would read from it. Raises ValueError: not an answer."""
     status, request_id = _STATUS.match(head), _REQUEST_ID.search(head)
     if status is None or request_id is None:
@@ -144,13 +142,6 @@ def _content(head: bytes, body: bytearray) -> tuple[int, dict[str, Any]]:
     if int(status[1]) != OK:
         content["Error"] = {"Code": str(content.get("__type", "")).rpartition("#")[2]}
     return int(status[1]), content
-
-
-def _receive(connection: socket.socket) -> bytearray:
-    received = connection.recv(CHUNK)
-    if not received:
-        raise ConnectionResetError("closed by the other side")
-    return bytearray(received)
 
 
 def _close(idle: deque[tuple[socket.socket, float]]) -> None:
