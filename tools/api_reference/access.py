@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headrace.api.authorizer import CONNECT_SCOPES
+from headrace.core.caller import CONNECT_SCOPES
 from tools.api_reference.scopes import SCOPES
 
 Accepted = Mapping[str, "list[str] | None"]

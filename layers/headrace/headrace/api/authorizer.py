@@ -23,15 +23,7 @@ from urllib.request import HTTPRedirectHandler, build_opener
 import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
-from headrace.core.caller import (
-    CHAT_READ,
-    CHAT_WRITE,
-    EVENTS_WRITE,
-    SUBPROTOCOL,
-    Caller,
-    caller_from_claims,
-    refused_context,
-)
+from headrace.core.caller import CONNECT_SCOPES, SUBPROTOCOL, Caller, caller_from_claims, refused_context
 from headrace.core.errors import Forbidden, TokenExpired, Unauthorized, Unavailable, UserError, echo, mapping_of
 from headrace.core.urls import is_https_or_loopback
 from headrace.runtime.observability import Meter, correlate, report, report_unexpected
@@ -118,7 +110,6 @@ def refusal_subprotocol(error: UserError) -> str:
     return f"headrace.{mapping_of(error).code}"
 
 
-CONNECT_SCOPES = frozenset({CHAT_READ, CHAT_WRITE, EVENTS_WRITE})
 REFUSALS = frozenset(map(refusal_subprotocol, (TokenExpired(), Forbidden())))
 """The subprotocols of refusals. Only the issuer's own users get a connection in this way: with other tokens, and
 without one, no function behind a frame can be called."""

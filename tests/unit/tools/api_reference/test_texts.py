@@ -8,13 +8,12 @@ import pytest
 
 from headrace.analytics.counter import EXACT_IDS
 from headrace.analytics.requests import LONGEST, SHORTEST
-from headrace.api.authorizer import CONNECT_SCOPES
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, ROWS
 from headrace.api.paging.request import PAGE_BYTES
 from headrace.api.rates.rate_limiter import PERCENT, Kind
 from headrace.api.responses import FRAME_BYTES
 from headrace.core import times
-from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, SUBPROTOCOL
+from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, CONNECT_SCOPES, SUBPROTOCOL
 from headrace.live import frames
 from headrace.live.connections import CONNECTION_SECONDS, MARK_SECONDS
 from headrace.live.push_service import LONGEST_REST
