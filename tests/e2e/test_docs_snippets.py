@@ -1,8 +1,8 @@
 """The code blocks of README, tutorial and how-to pages run against a stage, and print what the page shows.
 
-The blocks of a page run from top to bottom. ``sh`` and ``python`` blocks run. A ``text`` or ``json`` block after one
-is its output: these lines in this order, where ``…``, a time or a UUID matches any other. A ``diff`` must apply. A
-comment before a block changes how it runs::
+The blocks of a page run from top to bottom. ``sh``, ``python`` and ``js`` blocks run. A ``text`` or ``json`` block
+after one is its output: these lines in this order, where ``…``, a time or a UUID matches any other. A ``diff`` must
+apply. A comment before a block changes how it runs::
 
     <!-- terminal: bob -->   another terminal; a json block is typed into the program that runs there
     <!-- repeat: why -->     the block runs again until it prints what the page shows
@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from localstage.services.install import node_program
 from tests.e2e.conftest import ROOT, RunningStage
 from tests.e2e.test_dead_letters import discard_all
 
@@ -29,6 +30,12 @@ MARK = r"(?:^<!-- (?P<mark>terminal|repeat|file|not run): (?P<value>[^>]+) -->\n
 FENCED = re.compile(MARK + r"^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
 VARYING = re.compile(r"…|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+PROGRAMS = {
+    "sh": "{}",
+    "python": ".venv/bin/python - <<'END'\n{}END\n",
+    "js": f"{node_program()} --input-type=module <<'END'\n{{}}END\n",
+}
+"""How the code of each kind runs in a shell."""
 DONE = "--- this block is done ---"
 SECONDS = 45.0
 
@@ -87,8 +94,8 @@ class Player:
             subprocess.run(["git", "apply", "--check", "-p0"], input=code, text=True, cwd=ROOT, check=True)
         elif mark == "terminal" and value is not None:
             self.play_elsewhere(kind, code, self.terminal(value))
-        elif kind in ("sh", "python"):
-            self.run(code if kind == "sh" else f".venv/bin/python - <<'END'\n{code}END\n", repeated=mark == "repeat")
+        elif kind in PROGRAMS:
+            self.run(PROGRAMS[kind].format(code), repeated=mark == "repeat")
         else:
             assert kind in ("text", "json"), f"say why this block is not run:\n{code}"
             assert self.compare is not None, f"nothing prints this; say why it is not run:\n{code}"

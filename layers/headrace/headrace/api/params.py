@@ -144,7 +144,8 @@ def query_time(value: object) -> str:
     try:
         return times.parse_query(value)
     except ValueError:
-        raise PydanticCustomError("time", "is not a time with a zone", {"allowed": times.ACCEPTED_FORM}) from None
+        allowed = f"{times.ACCEPTED_FORM}; in a URL, + is %2B"
+        raise PydanticCustomError("time", "is not a time with a zone", {"allowed": allowed}) from None
 
 
 QueryTime = Annotated[str, BeforeValidator(query_time), accepts(**TIME_SCHEMA)]

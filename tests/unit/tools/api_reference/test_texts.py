@@ -21,6 +21,7 @@ from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
 from headrace.operations import health, status
 from headrace.streams.ads.routes import POINTS_LIMIT, TYPES_LIMIT
 from headrace.streams.chat.messages.conversations import ROOMS_LIMIT, UNREAD_LIMIT
+from headrace.streams.chat.messages.positions import OVERLAP
 from headrace.streams.ski.resort_days import STALENESS
 from headrace.streams.ski.stream import VERTICAL_PER_LIFT
 from tests.unit.template_stack import TemplateStack
@@ -39,6 +40,8 @@ MEGABYTE, KILOBYTE = 1024 * 1024, 1024
         ),
         ("chat", f"a page holds at most {PAGE_BYTES // MEGABYTE} MB"),
         ("chat", f"`limit` up to {ROWS}) may be {AGE_SECONDS:g} seconds old"),
+        ("chat", f"more than {OVERLAP // times.SECOND} seconds before the position come last"),
+        ("chat", f"until then, for up to {AHEAD_LIMIT // times.MINUTE} minutes"),
         ("analytics", f"has {SHORTEST // times.SECOND} second to {LONGEST // times.DAY} days"),
         ("analytics", f"up to {EXACT_IDS:,} users"),
         ("ski", f"vertical is {VERTICAL_PER_LIFT} times"),

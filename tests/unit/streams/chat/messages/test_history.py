@@ -110,6 +110,14 @@ def test_a_cursor_of_messages_since_a_position_continues_them() -> None:
     assert ids(first) + ids(rest) == ["m4", "m3", "m2"]
 
 
+@pytest.mark.parametrize(("position", "expected"), [(START + OVERLAP, ["m2", "m1"]), (START + times.HOUR, [])])
+def test_pages_since_a_position_lead_to_no_newer_page(position: int, expected: list[str]) -> None:
+    """A position of the future has an empty page."""
+    page = body(history([row(1, "m1"), row(2, "m2")]).room(ALICE, "lobby", PageRequest(), position))
+
+    assert (ids(page), page["previous"], page["hasMore"]) == (expected, None, False)
+
+
 def test_a_cursor_of_another_room_is_refused() -> None:
     pages = history([row(1, "m1"), row(2, "m2")])
     cursor = body(pages.room(ALICE, "lobby", PageRequest(limit=1)))["next"]
@@ -235,6 +243,13 @@ def test_an_invalid_query_names_the_parameter_and_what_is_allowed(query: dict[st
     detail = refusal.value.details[0]
     assert detail.field == field
     assert detail.allowed
+
+
+def test_a_plus_that_a_url_has_as_a_space_is_refused_with_a_hint() -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        read(PageRequest, {"from": "2025-11-21T10:00:00 01:00"})
+
+    assert "in a URL, + is %2B" in str(refusal.value.details[0].allowed)
 
 
 def test_epoch_milliseconds_are_times_in_a_query_too() -> None:

@@ -124,7 +124,8 @@ class Resumed(Answer, TypedDict):
 def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
     """Ask for up to 20 rooms at once whether something is new, and subscribe to those whose subscription has ended.
 
-    Each room counts as a read. A room that does not exist is followed by the first check after its creation.
+    Each room counts as a read. For a room that does not exist, ``hasNew`` is false; it is followed by the first check
+    after its creation. It also subscribes again to a room that you unsubscribed from, or never subscribed to.
     With ``"subscribe": false``, the subscriptions stay as they are. Send it every few minutes: it also keeps an idle
     connection open.
     """

@@ -110,7 +110,7 @@ class ReadMarkBody(Params):
 
 
 class ReadMark(TypedDict):
-    """The position up to which the user has read the room."""
+    """How far the user has read the room."""
 
     roomId: str
     readTo: ReadTo
