@@ -11,6 +11,7 @@ from typing import Any
 
 from loadtest.runs.outcome import Outcome
 from loadtest.samples.recording import Samples, since, usage
+from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.shape import Shape
 
 FORMAT = 2
@@ -58,11 +59,12 @@ class RunResult:
     def document(self, samples: Samples) -> dict[str, Any]:
         """The result. Times are seconds since ``began``."""
         began = self.began.timestamp()
+        whole = SHAPES.get(self.shape.name, self.shape)
         taken = since(samples, began)
         return {
             "format": FORMAT,
             "run": self.name,
-            "shape": {"name": self.shape.name, "description": self.shape.description},
+            "shape": {"name": self.shape.name, "description": self.shape.compared_with(whole)},
             "began": self.began.isoformat(),
             "ended": datetime.now(UTC).isoformat(),
             "partial": self.partial,

@@ -42,9 +42,9 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 LINES = {
     "layers": 20_310,
     "localstage": 10_631,
-    "loadtest": 7_552,
+    "loadtest": 7_571,
     "bench": 3_808,
-    "tools": 2_820,
+    "tools": 2_846,
     "faults": 2_611,
     "rehearsal": 1_780,
     "ops": 1_811,

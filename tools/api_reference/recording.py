@@ -2,7 +2,8 @@
 
     python -m tools.api_reference.recording
 
-writes ``examples.json`` beside this module.
+writes ``examples.json`` beside this module. An example keeps its former request and answer while the request and the
+form of the answer are the same, so that a change shows what it changes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +26,7 @@ from headrace.core.caller import ANALYTICS_READ, CHAT_READ, CHAT_WRITE, EVENTS_W
 from loadtest.client.websocket import WebSocket
 from localstage.client.running_stage import StageUrls, running_stage
 from localstage.client.tokens import fetch_token
-from tools.api_reference.examples import FILE, Example
+from tools.api_reference.examples import FILE, Example, examples
 
 REQUESTS = Path(__file__).parent / "requests.yaml"
 PATIENCE = 60.0
@@ -37,6 +38,43 @@ USERS = {
     "analyst": (ANALYTICS_READ,),
     "operator": (OPS,),
 }
+
+
+VARYING = re.compile(
+    r"\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|p\d{16}(?:-[0-9a-f]{12})?"
+    r'|#[a-z2-7]{12}(?=")|"[\w-]{15}="|"[\w-]{40,}"|"[0-9a-f]{12}"'
+)
+"""What differs in each recording: times, random ids, positions, ends of keys, correlation ids, cursors, tags."""
+
+
+def is_alike(old: Any, new: Any, exact: bool = False) -> bool:
+    """Whether ``new`` has the form of ``old``. Texts are compared too if ``exact``, and those of errors always.
+
+    Each item of a new list must be like one of the old list, because what is stored by then differs.
+    """
+    if old is None or new is None:
+        return not exact or old == new
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(
+            is_alike(old[name], new[name], exact or name == "error") for name in old
+        )
+    if isinstance(old, list) and isinstance(new, list) and not exact:
+        return all(any(is_alike(one, each) for one in old) for each in new)
+    if exact:
+        return VARYING.sub("…", json.dumps(old)) == VARYING.sub("…", json.dumps(new))
+    return type(old) is type(new)
+
+
+def kept(before: Sequence[Example], found: Sequence[Example]) -> list[Example]:
+    """The examples that were ``found``, or those of ``before`` whose request and form of the answer are the same."""
+    former = {(each.key, each.name): each for each in before}
+    pairs = ((former.get((each.key, each.name)), each) for each in found)
+    return [old if old and _is_same(old, new) else new for old, new in pairs]
+
+
+def _is_same(old: Example, new: Example) -> bool:
+    is_request = is_alike(dict(old.request), dict(new.request), exact=True)
+    return old.status == new.status and is_request and is_alike(old.answer, new.answer)
 
 
 def time_of(minutes: str = "") -> str:
@@ -156,7 +194,7 @@ def main() -> int:
     if stage is None:
         print("no stage is running; start one with: make up", file=sys.stderr)
         return 1
-    found = [asdict(each) for each in record(stage)]
+    found = [asdict(each) for each in kept(examples(), record(stage))]
     FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     print(f"{len(found)} examples of {len({each['key'] for each in found})} routes and actions")
     return 0

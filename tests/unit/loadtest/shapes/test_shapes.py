@@ -80,3 +80,12 @@ def test_the_limit_raises_the_rate_step_by_step() -> None:
     steps = [limit.phases[0].faster(limit.limit.factor**step) for step in range(3)]
 
     assert [phase.name for phase in steps] == ["200/s", "260/s", "338/s"]
+
+
+def test_a_resized_shape_says_what_is_sent_beside_what_the_whole_shape_is() -> None:
+    whole = SHAPES["frames"]
+
+    assert whole.compared_with(whole) == whole.description
+    resized = shape("--shape", "frames", "--messages", "500").compared_with(whole)
+    assert resized.startswith("frames of 25: 500 messages, 64 users; single frames: 100 messages, 64 users. ")
+    assert shape("--shape", "mixed", "--scale", "0.05").compared_with(SHAPES["mixed"]).count("5 requests/s, 30 s") == 1
