@@ -78,6 +78,7 @@ export class FakeServer {
   refusesHandshakes = false;
   protocol = "headrace.v1";
   tokenLifetime = 3_600_000;
+  /** Answers that differ from those of the methods below; undefined is no answer. */
   answers = {};
   #resumed = 0;
 
@@ -112,8 +113,8 @@ export class FakeServer {
     return this.rooms.get(roomId) ?? this.rooms.set(roomId, new Room()).get(roomId);
   }
 
-  /** Store a message, and push it to the sockets that follow the room; `lost` to none. */
-  store(roomId, text, { lost = false } = {}) {
+  /** Store a message, and push it to the sockets that follow the room; `lost` and `skipped` to none. */
+  store(roomId, text, { lost = false, skipped = false } = {}) {
     const room = this.room(roomId);
     const follows = room.log.at(-1)?.tag ?? tag(0);
     const entry = room.store(roomId, text, Date.now());
@@ -128,7 +129,7 @@ export class FakeServer {
       if (!socket.rooms.has(roomId) || lost || this.fault("lost")) {
         continue;
       }
-      if (this.fault("skipped")) {
+      if (skipped || this.fault("skipped")) {
         socket.owesNotice = true;
         continue;
       }
@@ -187,6 +188,9 @@ export class FakeServer {
       answer = error("rate_limited", 1);
     } else {
       answer = (this.answers[action] ?? this[action]).call(this, fields, socket);
+    }
+    if (answer === undefined) {
+      return;
     }
     setImmediate(() => this.#push(socket, { requestId, correlationId: "c", ...answer }));
   }
