@@ -168,12 +168,13 @@ export class Connection {
   }
 
   #notConnected(error: unknown): void {
-    const isUrl = error instanceof Error && error.name === "SyntaxError";
-    const reason = isUrl ? new HeadraceError("invalid_request", error.message) : error;
-    if (isUrl || (error instanceof HeadraceError && !error.temporary)) {
-      this.close(reason as HeadraceError);
+    // A WebSocket throws a SyntaxError for a wrong address, and for a token that cannot be a subprotocol.
+    const isSyntax = error instanceof Error && error.name === "SyntaxError";
+    const reason = isSyntax ? new HeadraceError("invalid_request", error.message) : known(error);
+    if (!reason.temporary) {
+      this.close(reason);
     } else if (this.state === "connecting") {
-      this.#lost(unavailable(`no token: ${error}`));
+      this.#lost(reason);
     }
   }
 
@@ -325,7 +326,7 @@ export class Connection {
       this.#renewAt(Date.parse(tokenExpiresAt));
       this.listener.opened(); // nothing is pushed while a token is expired, as after the sleep of a device
     } catch (error) {
-      if (error instanceof HeadraceError && !error.temporary) {
+      if (!known(error).temporary) {
         this.reconnect(opens);
       } else if (opens === this.opens) {
         void this.#ping();

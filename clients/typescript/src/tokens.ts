@@ -1,3 +1,5 @@
+import { HeadraceError, unavailable } from "./errors.js";
+
 /** An access token, or a function that returns one; it is called again before the token expires. */
 export type TokenProvider = string | (() => string | Promise<string>);
 
@@ -11,7 +13,7 @@ export class Tokens {
     private readonly renewBefore: number,
   ) {}
 
-  /** The token, or the rejection of the provider. */
+  /** The token; rejects with a {@link HeadraceError}, a temporary one unless the provider threw another. */
   get(): Promise<string> {
     if (this.#token === undefined || Date.now() >= this.#until) {
       const asked = (this.#token = this.#ask());
@@ -33,7 +35,11 @@ export class Tokens {
   }
 
   async #ask(): Promise<string> {
-    return typeof this.provider === "string" ? this.provider : this.provider();
+    try {
+      return typeof this.provider === "string" ? this.provider : await this.provider();
+    } catch (error) {
+      throw error instanceof HeadraceError ? error : unavailable(`no token: ${error}`);
+    }
   }
 }
 

@@ -222,6 +222,39 @@ test("a connection that opens to say that the token has expired gets another tok
   client.close();
 });
 
+test("a provider of tokens that fails is asked again, also for messages", async () => {
+  const server = new FakeServer();
+  let fails = true;
+  const token = async () => {
+    if (fails) {
+      throw new TypeError("fetch failed");
+    }
+    return "t";
+  };
+  const { client, found } = await following({ token }, server);
+  const sent = client.send("lobby", "hello");
+  await pass(5_000);
+  assert.equal(server.opens, 0);
+  fails = false;
+  await pass(40_000, 500);
+  assert.equal((await sent).lane, "main");
+  server.store("lobby", "now");
+  await pass(100);
+  assert.deepEqual(found.texts, ["now"]);
+  client.close();
+});
+
+test("an address that is none ends the loop", async () => {
+  const { found } = await following({ WebSocket: globalThis.WebSocket ?? FailingSocket, wsUrl: "not an address" });
+  assert.equal(found.error.code, "invalid_request");
+});
+
+class FailingSocket {
+  constructor() {
+    throw new DOMException("wrong", "SyntaxError");
+  }
+}
+
 test("a token without a scope of the WebSocket API ends the loop", async () => {
   const server = new FakeServer();
   server.protocol = "headrace.forbidden";
