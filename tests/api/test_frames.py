@@ -18,6 +18,7 @@ from loadtest.client.websocket import WebSocket
 from tests.api.conftest import CASES, Report
 from tests.e2e.conftest import RunningStage
 from tests.worlds.reference import WEBSOCKET
+from tools.api_reference import asyncapi
 from tools.api_reference.recording import USERS
 
 SCHEMAS = WEBSOCKET["components"]["schemas"]
@@ -54,12 +55,7 @@ def _replies(action: str) -> list[str]:
 
 ANSWERS = {action: _validator(_replies(action)) for action in ACTIONS}
 ANY_ANSWER = _validator([reply for action in ACTIONS for reply in _replies(action)])
-PUSHED = {
-    PAYLOADS[name]["properties"]["type"]["const"]: _validator([name])
-    for each in WEBSOCKET["operations"].values()
-    if "reply" not in each
-    for name in _names(each["messages"])
-}
+PUSHED = {name: _validator([name]) for name in asyncapi.PUSHED}
 """The frames that are no answers, by their type."""
 
 

@@ -44,7 +44,7 @@ LINES = {
     "localstage": 10_631,
     "loadtest": 7_571,
     "bench": 3_808,
-    "tools": 2_846,
+    "tools": 2_858,
     "faults": 2_611,
     "rehearsal": 1_780,
     "ops": 1_811,

@@ -33,8 +33,18 @@ def http_schemas(routes: Iterable[Declared], models: Models) -> dict[str, Schema
         found |= result_schemas(route)
         results: Schema = {"type": "array", "items": ref(f"{name}Result"), "minItems": 1}
         error = {"error": ref("Error"), "message": MESSAGE, "results": results}
-        found[f"{name}Results"] = {"type": "object", "properties": {"results": results}, "required": ["results"]}
-        found[f"Refused{name}s"] = {"type": "object", "properties": error, "required": ["error", "message"]}
+        found[f"{name}Results"] = {
+            "type": "object",
+            "description": "One result for each event, in the order sent.",
+            "properties": {"results": results},
+            "required": ["results"],
+        }
+        found[f"Refused{name}s"] = {
+            "type": "object",
+            "description": "Why no event is accepted; with `results`, each event has its own.",
+            "properties": error,
+            "required": ["error", "message"],
+        }
         if route.route.batch:
             found[f"{name}Batch"] = batch_schema(route, models)
         else:
@@ -49,6 +59,7 @@ def batch_schema(route: Declared, models: Models) -> Schema:
     events = {"type": "array", "items": models.schema(route.key, "event"), "minItems": 1, "maxItems": route.route.batch}
     return {
         "type": "object",
+        "description": "Events to send at once.",
         "properties": {"events": events},
         "required": ["events"],
         "additionalProperties": False,
@@ -135,6 +146,7 @@ def error_schemas() -> dict[str, Schema]:
     }
     refused = {
         "type": "object",
+        "description": "Why a request is refused.",
         "properties": {"error": ref("Error"), "message": MESSAGE},
         "required": ["error", "message"],
     }
