@@ -15,7 +15,7 @@ import threading
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gevent
 from locust import events
@@ -37,6 +37,9 @@ from loadtest.users.questions import QUESTIONS, Asking, ConversationsReader
 from loadtest.users.stage_user import StageUser
 from loadtest.users.writers import HttpWriter, WebSocketWriter
 from localstage.client.errors import ClientError
+
+if TYPE_CHECKING:
+    from loadtest.web import VerdictTab
 
 KINDS: dict[str, type[StageUser]] = {
     **dict.fromkeys(QUESTIONS, Asking),
@@ -78,6 +81,12 @@ class Session:
             self.runner.register_message(INTERRUPT, lambda **_: self._on_interrupt())
         if self.options.headless:
             logging.getLogger("locust.stats_logger").disabled = True  # its wide tables repeat what the result says
+        self.tab: VerdictTab | None = None
+        if environment.web_ui is not None:
+            from loadtest.web import VerdictTab  # Flask is loaded only here
+
+            self.tab = VerdictTab(environment, self.target.http_url)
+            say(f"headrace: open {self.tab.address} and press Start; Ctrl-C ends")
         gevent.signal_handler(signal.SIGINT, self._on_ctrl_c)
 
     def _class_of(self, load: Load, number: int) -> type[StageUser]:
@@ -102,9 +111,12 @@ class Session:
             failed = f"the page was not written: {error!r}\n"
         self.text = failed + result.text(*paths)
         self.environment.process_exit_code = result.exit_code
-        if self.environment.web_ui is not None and not self.leaving:
-            say(self.text)
-            self.text = ""
+        if self.tab is not None:
+            verdict = "passed" if result.exit_code == 0 else "failed"
+            self.tab.lines = [verdict, *filter(None, self.text.splitlines())]
+            if not self.leaving:
+                say(self.text)
+                self.text = ""
 
     def on_stop(self) -> None:
         """Somebody stops the users before the end of the run: interrupt it, and wait for what happened so far."""

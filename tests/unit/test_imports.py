@@ -42,7 +42,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 LINES = {
     "layers": 20_310,
     "localstage": 10_631,
-    "loadtest": 7_571,
+    "loadtest": 7_616,
     "bench": 3_808,
     "tools": 2_858,
     "faults": 2_611,
