@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import IO, Any
 
 import pytest
 
+from localstage.services.typescript_client import ensure_typescript_client
 from tests.e2e.clients import Client
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -133,3 +135,9 @@ def platform() -> Iterator[RunningStage]:
         yield stage.wait_ready()
     finally:
         stage.stop()
+
+
+@pytest.fixture(scope="session")
+def typescript_client() -> Path:
+    """The folder of the built client."""
+    return asyncio.run(ensure_typescript_client(ROOT / ".local", ROOT))

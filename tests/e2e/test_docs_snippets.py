@@ -33,9 +33,9 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 PROGRAMS = {
     "sh": "{}",
     "python": ".venv/bin/python - <<'END'\n{}END\n",
-    "js": f"{node_program()} --input-type=module <<'END'\n{{}}END\n",
+    "js": f"(cd .local/typescript-client && {node_program()} --input-type=module <<'END'\n{{}}END\n)\n",
 }
-"""How the code of each kind runs in a shell."""
+"""How the code of each kind runs in a shell; that in JavaScript can import the TypeScript client."""
 DONE = "--- this block is done ---"
 SECONDS = 45.0
 
@@ -132,7 +132,7 @@ BEFORE = {"operate.md": discard_all, "redrive-dead-letters.md": discard_all}
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_code_block_of_a_page_prints_the_output_that_it_shows(
-    page: Path, platform: RunningStage, tmp_path: Path
+    page: Path, platform: RunningStage, typescript_client: Path, tmp_path: Path
 ) -> None:
     text = page.read_text()
     found = list(FENCED.finditer(text))

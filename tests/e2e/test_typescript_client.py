@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shutil
@@ -13,16 +12,9 @@ from pathlib import Path
 import pytest
 
 from localstage.services.install import node_program
-from localstage.services.typescript_client import ensure_typescript_client
-from tests.e2e.conftest import ROOT, RunningStage
+from tests.e2e.conftest import RunningStage
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-@pytest.fixture(scope="module")
-def client() -> Path:
-    """The folder of the built client."""
-    return asyncio.run(ensure_typescript_client(ROOT / ".local", ROOT))
 
 
 def node(stage: RunningStage, *arguments: str | Path, folder: Path, **more: str) -> str:
@@ -36,11 +28,18 @@ def node(stage: RunningStage, *arguments: str | Path, folder: Path, **more: str)
 
 
 @pytest.mark.timeout(300)
-def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(platform: RunningStage, client: Path) -> None:
+def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(
+    platform: RunningStage, typescript_client: Path
+) -> None:
     """100 clients reconnect at once; ``make e2e RECONNECTS=1000`` is the full form."""
     limit = 40_000 + 120 * int(os.environ.get("RECONNECTS") or 0)
     printed = node(
-        platform, "--test", "--test-force-exit", f"--test-timeout={limit}", "tests/stage/follow.test.mjs", folder=client
+        platform,
+        "--test",
+        "--test-force-exit",
+        f"--test-timeout={limit}",
+        "tests/stage/follow.test.mjs",
+        folder=typescript_client,
     )
 
     found = re.findall(r"^.*missing 0, repeated 0; .*$", printed, re.M)
@@ -48,12 +47,18 @@ def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(platfo
     assert len(found) == 5
 
 
-def test_a_page_in_chromium_uses_the_built_module(platform: RunningStage, client: Path) -> None:
+def test_a_page_in_chromium_uses_the_built_module(platform: RunningStage, typescript_client: Path) -> None:
     if CHROMIUM is None:
         pytest.skip("Chromium is missing, so the client was tried in Node only. Install it: apt-get install chromium")
     file = "tests/stage/browser.test.mjs"
     printed = node(
-        platform, "--test", "--test-force-exit", "--test-timeout=40000", file, folder=client, CHROMIUM=CHROMIUM
+        platform,
+        "--test",
+        "--test-force-exit",
+        "--test-timeout=40000",
+        file,
+        folder=typescript_client,
+        CHROMIUM=CHROMIUM,
     )
 
     found = re.search(r"^Chromium .*missing 0, repeated 0$", printed, re.M)
@@ -62,15 +67,15 @@ def test_a_page_in_chromium_uses_the_built_module(platform: RunningStage, client
 
 
 def test_the_quick_start_of_the_readme_runs_where_only_the_package_is_installed(
-    platform: RunningStage, client: Path, tmp_path: Path
+    platform: RunningStage, typescript_client: Path, tmp_path: Path
 ) -> None:
-    readme = (client / "README.md").read_text()
+    readme = (typescript_client / "README.md").read_text()
     code, expected = re.findall(r"^```js\n(.*?)^```.*?^```text\n(.*?)^```", readme, re.M | re.S)[0]
     npm = node_program().parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     offline = {"npm_config_offline": "true", "npm_config_audit": "false", "npm_config_fund": "false"}
 
     # The build is done, and it would need the descriptions beside the package.
-    node(platform, npm, "pack", "--ignore-scripts", "--pack-destination", tmp_path, folder=client, **offline)
+    node(platform, npm, "pack", "--ignore-scripts", "--pack-destination", tmp_path, folder=typescript_client, **offline)
     (package,) = tmp_path.glob("headrace-client-*.tgz")
     assert package.name in readme
     project = tmp_path / "project"
@@ -89,6 +94,6 @@ def test_the_quick_start_of_the_readme_runs_where_only_the_package_is_installed(
     )
 
 
-def test_the_stage_serves_the_module_to_its_pages(platform: RunningStage, client: Path) -> None:
+def test_the_stage_serves_the_module_to_its_pages(platform: RunningStage, typescript_client: Path) -> None:
     with urllib.request.urlopen(f"{platform.where['status_url']}headrace-client.js", timeout=60) as answer:
-        assert answer.read() == (client / "dist" / "index.min.js").read_bytes()
+        assert answer.read() == (typescript_client / "dist" / "index.min.js").read_bytes()
