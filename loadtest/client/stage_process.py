@@ -165,7 +165,9 @@ class SeparateStage(StageProcess):
         """Start, and wait until it is ready, as :meth:`StageProcess.start`."""
         self._stage_file.unlink(missing_ok=True)  # left by a killed stage
         http, websocket = map(str, self._ports)
-        ports = ("--http-port", http, "--websocket-port", websocket, "--reference-port", "0")
+        ports = ["--http-port", http, "--websocket-port", websocket]
+        if self._checkout == ROOT:  # an older one does not know the option
+            ports += ["--reference-port", "0"]
         self._command = localstage(self._stage_file.parent, "up", *self._options, *ports)
         target = super().start()
         self._ports = (urlsplit(target.http_url).port, urlsplit(target.websocket_url).port)

@@ -40,9 +40,9 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 20_310,
+    "layers": 20_330,
     "localstage": 10_631,
-    "loadtest": 7_616,
+    "loadtest": 7_618,
     "bench": 3_808,
     "tools": 2_858,
     "faults": 2_611,

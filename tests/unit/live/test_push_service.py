@@ -216,9 +216,9 @@ def test_a_push_for_which_there_was_no_time_is_missed_and_does_not_rest() -> Non
     assert push.got("c-1") == [["missed", "four"]]
 
 
-def test_a_gap_is_reported_in_the_room_that_missed_messages() -> None:
+def test_a_gap_in_a_room_that_is_quiet_now_is_reported_with_the_next_batch_of_any_room() -> None:
     push = PushWorld()
-    push.listen("c-1")
+    push.listen("c-1", "c-2")
     push.listen("c-1", room="hall")
     push.api.results = {"c-1": "late"}
     push.push(item("one"))
@@ -227,7 +227,26 @@ def test_a_gap_is_reported_in_the_room_that_missed_messages() -> None:
     push.push(item("h", room="hall"))
     push.push(item("k"))
 
-    assert push.got("c-1") == [["h"], ["missed", "k"]]
+    assert push.got("c-1") == [["h"], ["missed"], ["k"]]
+    assert json.loads(push.api.sent["c-1"][1])["roomId"] == "kitchen"
+    assert push.got("c-2") == [["one"], ["k"]]
+
+
+def test_a_subscriber_that_rests_gets_the_report_of_a_gap_afterwards() -> None:
+    push = PushWorld()
+    push.listen("slow")
+    push.listen("quick", room="hall")
+    push.api.results = {"slow": "late"}
+    for text in ("one", "two"):
+        push.push(item(text))
+    push.api.results = {}
+
+    push.push(item("h", room="hall"))
+    assert push.got("slow") == []
+    push.clock.advance(FIRST_REST)
+    push.push(item("i", room="hall"))
+
+    assert push.got("slow") == [["missed"]]
 
 
 def test_an_unreadable_copy_delays_no_other() -> None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, Protocol, TypeVar
 
 from headrace.core.collections import BoundedDict
@@ -31,6 +32,11 @@ FIRST_REST = 1.0
 LONGEST_REST = 30.0
 """Seconds for which a connection is skipped after it was late twice in a row, doubled each further time, so that not
 every batch waits for it."""
+NOTICES = 100
+"""Subscribers of quiet rooms that a batch tells that they missed messages."""
+NOTICE_SECONDS = 1.0
+LOOKED_AT = 1000
+"""Subscribers with missed messages, those that wait longest, among which a batch looks for those."""
 REMEMBERED = 10_000
 """Late connections, and subscribers with missed messages, that an environment remembers."""
 READS_AT_ONCE = 8
@@ -126,8 +132,19 @@ class PushService:
         else:
             for each in large:
                 self._turns.wait(each.news)
+        results |= self._send(self._notices(rooms), NOTICE_SECONDS)
         self._record(results, meter)
         self._forget(results)
+
+    def _notices(self, rooms: Container[str]) -> dict[Subscriber, Push]:
+        """An empty frame with ``missed`` for subscribers of rooms without news: their next message may be far away."""
+        now = self._clock()
+        quiet = (
+            (room_id, connection_id)
+            for room_id, connection_id in islice(self._missed, LOOKED_AT)
+            if room_id not in rooms and not self._turns.waits(room_id) and not self._rests(connection_id, now)
+        )
+        return {each: Push(each[1], frames(each[0], [], missed=True)) for each in islice(quiet, NOTICES)}
 
     def _push_signals(self, rooms: Mapping[str, Sequence[Signal]], meter: Meter) -> None:
         """Push signals, in rooms with few listeners first. A connection that is late, or rests, misses them."""

@@ -77,6 +77,10 @@ class Turns:
         kept.add(news)
         kept.keep(KEPT_ITEMS if len(self._waiting) <= WAITING_ROOMS else 0)
 
+    def waits(self, room_id: str) -> bool:
+        """Whether messages of a room wait for its next turn."""
+        return room_id in self._waiting
+
     def ended(self, seconds: float) -> None:
         """Record that a turn of so many seconds has ended."""
         rest = REST * min(seconds, BATCH_SECONDS) if seconds > SHORT_TURN_SECONDS else 0.0
