@@ -18,6 +18,7 @@ _PRELOADS = (
     "read_in_chunks",
     "consumed_capacity",
     "whole_batches",
+    "tables_apart",
 )
 
 

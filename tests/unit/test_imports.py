@@ -41,7 +41,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_330,
-    "localstage": 10_631,
+    "localstage": 10_632,
     "loadtest": 7_618,
     "bench": 3_808,
     "tools": 2_858,

@@ -138,6 +138,7 @@ def client(emulators: Emulators) -> Iterator[Any]:
             index("Keys", {"ProjectionType": "KEYS_ONLY"}),
         ],
     )
+    client.get_waiter("table_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
     yield client
     client.delete_table(TableName=TABLE)
 

@@ -23,8 +23,9 @@ from localstage.services.dynamodb import node_command
 from localstage.services.ports import Ports
 from tests.contract.emulators import INSTALLED
 
-PROGRAM = Path(__file__).with_name("open_iterators.cjs")
+PROGRAMS = Path(__file__).parent
 PAGES = 200
+BATCHES = 8
 WRITERS = 6
 SECONDS = 1.0
 TABLE: dict[str, Any] = {
@@ -42,24 +43,33 @@ TABLE: dict[str, Any] = {
 }
 
 
-def read_pages(packages: Path, folder: Path) -> dict[str, int]:
-    """Read ``PAGES`` pages; how many iterators were opened, and are still open."""
+def run(program: str, packages: Path, *arguments: object) -> Any:
+    """What a program prints in JSON that runs dynalite in its process, as the stage does."""
     node, variables = node_command(packages)
-    command = [*node, PROGRAM, folder, str(PAGES)]
+    command = [*node, PROGRAMS / program, *map(str, arguments)]
     process = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=60)
     assert process.returncode == 0, process.stderr
-    counts: dict[str, int] = json.loads(process.stdout)
-    return counts
+    return json.loads(process.stdout)
 
 
 async def test_a_page_that_was_read_leaves_no_iterator_open(tmp_path: Path) -> None:
     """An open one keeps the blocks and files that it read in memory, for as long as the stage runs."""
     packages = await install.ensure_node_packages(INSTALLED)
 
-    counts = await asyncio.to_thread(read_pages, packages, tmp_path)
+    counts = await asyncio.to_thread(run, "open_iterators.cjs", packages, tmp_path, PAGES)
 
     assert counts["opened"] >= PAGES
     assert counts["open"] == 0
+
+
+async def test_a_batch_of_a_table_does_not_wait_for_all_batches_of_another_table(tmp_path: Path) -> None:
+    """On AWS no table waits for another. Here, an import of clicks must not delay chat."""
+    packages = await install.ensure_node_packages(INSTALLED)
+
+    ended = await asyncio.to_thread(run, "turns_of_tables.cjs", packages, tmp_path, BATCHES)
+
+    assert sorted(ended) == ["Busy"] * BATCHES + ["Quiet"]
+    assert ended.index("Quiet") <= 1
 
 
 @contextmanager
