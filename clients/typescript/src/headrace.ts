@@ -198,6 +198,7 @@ export class Headrace {
   }
 
   #emit<E extends keyof Events>(event: E, ...values: Events[E]): void {
-    this.#handlers[event].forEach((handler) => handler(...values));
+    // Later, so that an error of a handler is not one of the client.
+    this.#handlers[event].forEach((handler) => queueMicrotask(() => handler(...values)));
   }
 }

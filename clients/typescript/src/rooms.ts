@@ -7,6 +7,8 @@ import type { Answer, ErrorBody, PushedMessages, Signal } from "./types.js";
 
 const ROOMS_PER_FRAME = 20;
 
+type Resumed = Answer<"resume">["rooms"];
+
 interface Followed {
   room: Room;
   following: Following;
@@ -75,13 +77,12 @@ export class Rooms {
     while (this.#isFollowed(followed)) {
       try {
         await this.#leaving.get(room.id);
+        const wasOpen = this.connection.state === "open";
+        await this.connection.whenOpen();
         if (room.position === undefined) {
-          await this.connection.whenOpen();
           await room.subscribe();
-        } else if (this.connection.state === "open") {
-          await this.#resume([followed]);
-        } else {
-          this.connection.open(); // and then `opened` resumes it
+        } else if (wasOpen) {
+          await this.#resume([followed]); // else `opened` resumes it
         }
         return;
       } catch (error) {
@@ -155,9 +156,9 @@ export class Rooms {
       const answer = await this.#ask(rooms);
       const again: Followed[] = [];
       let rest: HeadraceError | undefined;
-      for (const followed of rooms) {
+      for (const followed of rooms.filter((each) => this.#isFollowed(each))) {
         try {
-          const found = answer[followed.room.id];
+          const found = answer.get(followed.room.id);
           if (found !== undefined && "error" in found) {
             throw errorOf(found.error as unknown as ErrorBody);
           }
@@ -184,20 +185,24 @@ export class Rooms {
     }
   }
 
-  async #ask(rooms: Followed[]): Promise<Answer<"resume">["rooms"]> {
+  async #ask(rooms: Followed[]): Promise<Map<string, Resumed[string]>> {
     const positions = Object.fromEntries(rooms.map(({ room }) => [room.id, room.position as string]));
     for (;;) {
       try {
-        return (await this.connection.request("resume", { rooms: positions })).rooms;
+        return new Map(Object.entries((await this.connection.request("resume", { rooms: positions })).rooms));
       } catch (error) {
         const refused = known(error);
         if (refused.code === "rate_limited") {
           await restAfter(refused);
         } else if (refused.temporary) {
           throw refused;
+        } else if (rooms.length > 1) {
+          // One of them is wrong, such as its `since`: it must not end the others.
+          const answers = await Promise.all(rooms.map((each) => this.#ask([each])));
+          return new Map(answers.flatMap((each) => [...each]));
         } else {
           rooms.forEach((each) => this.#stop(each, refused));
-          return {};
+          return new Map();
         }
       }
     }

@@ -350,6 +350,51 @@ test("a later client goes on from a position, without the messages that it knows
   second.close();
 });
 
+test("a room with a wrong position ends, and not those that are resumed with it", async () => {
+  const server = new FakeServer();
+  server.answers.resume = (fields, socket) =>
+    Object.values(fields.rooms).includes("wrong") ? error("invalid_request") : server.resume(fields, socket);
+  const client = server.client();
+  const position = server.room("lobby").position(Date.now());
+  const wrong = collect(client.follow("den", { since: "wrong" }));
+  const found = collect(client.follow("lobby", { since: position }));
+  const odd = collect(client.follow("constructor", { since: position }));
+  await pass(100);
+  server.store("lobby", "here");
+  server.store("constructor", "there");
+  await pass(100);
+  assert.equal(wrong.error.code, "invalid_request");
+  assert.deepEqual([found.texts, odd.texts], [["here"], ["there"]]);
+  client.close();
+});
+
+test("a closed client follows nothing", async () => {
+  const { server, client } = await following();
+  client.close();
+  const late = ["den", "attic"].map((room, index) => collect(client.follow(room, index ? { since: "p1" } : {})));
+  await pass(100);
+  assert.deepEqual(late.map(({ error }) => error.code), ["closed", "closed"]);
+  assert.equal(server.sockets.size, 0);
+});
+
+test("an error of a handler does not disturb the client", async () => {
+  const { server, client, found } = await following();
+  const thrown = [];
+  const heard = (error) => thrown.push(error.message);
+  process.setUncaughtExceptionCaptureCallback(heard);
+  const stop = client.on("state", () => {
+    throw new Error("of a handler");
+  });
+  server.closeAll();
+  server.store("lobby", "meanwhile");
+  await pass(3_000);
+  stop();
+  process.setUncaughtExceptionCaptureCallback(null);
+  assert.deepEqual(found.texts, ["meanwhile"]);
+  assert.deepEqual(new Set(thrown), new Set(["of a handler"]));
+  client.close();
+});
+
 test("signals of followed rooms and unknown frames reach their handlers", async () => {
   const { server, client, found } = await following();
   const signals = [];
@@ -359,8 +404,10 @@ test("signals of followed rooms and unknown frames reach their handlers", async 
   server.push({ type: "signal", roomId: "lobby", name: "typing" });
   server.push({ type: "signal", roomId: "den", name: "other" });
   server.push({ type: "of a later version", roomId: "lobby" });
+  await pass(10);
   stop();
   server.push({ type: "signal", roomId: "lobby", name: "stopped" });
+  await pass(10);
   assert.deepEqual(signals, ["typing"]);
   assert.equal(frames.length, 4);
   assert.deepEqual(found.texts, []);
