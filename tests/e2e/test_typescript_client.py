@@ -82,16 +82,12 @@ def test_the_quick_start_of_the_readme_runs_where_only_the_package_is_installed(
     project.mkdir()
     (project / "package.json").write_text("{}")
     node(platform, npm, "install", package, folder=project, **offline)
-    where = platform.where
-    code = code.replace("http://127.0.0.1:8787", where["http_url"])
-    code = code.replace("ws://127.0.0.1:8788/local", where["websocket_url"])
+    shell = platform.command("env", "--user", "alice").stdout
+    variables = dict(re.findall(r"^export (\w+)=(.*)$", shell, re.M))
     (project / "start.mjs").write_text(code)
 
     assert [path.name for path in (project / "node_modules").glob("[!.]*")] == ["headrace-client"]
-    assert (
-        node(platform, "start.mjs", folder=project, TOKEN=platform.token("alice", "chat:read", "chat:write"))
-        == expected
-    )
+    assert node(platform, "start.mjs", folder=project, **variables) == expected
 
 
 def test_the_stage_serves_the_module_to_its_pages(platform: RunningStage, typescript_client: Path) -> None:

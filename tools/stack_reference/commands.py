@@ -7,7 +7,7 @@ import re
 from tools.stack_reference.markdown import ROOT, bullet, page, paragraph, sentence
 
 INTRO = """
-Every command of the project is a target of `make`, for example `make demo MESSAGES=10000`. `make` alone prints this
+Every command of the project is a target of `make`, for example `make demo MESSAGES=10000`. `make help` prints this
 list. Variables in brackets are optional. Each command first makes `.venv` from the lock files if that is missing.
 """
 GROUP = re.compile(r"^##@ (.*)\n", re.M)

@@ -1,4 +1,4 @@
-"""`make` alone prints a list that a person can read: at most 45 targets, at most 100 columns wide."""
+"""`make help` prints a list that a person can read: at most 45 targets, at most 100 columns wide."""
 
 import re
 import subprocess
@@ -6,8 +6,20 @@ import subprocess
 from tests.unit.template_stack import ROOT
 
 
-def test_make_lists_at_most_45_targets_in_lines_of_at_most_100_columns() -> None:
-    printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+def listed(*target: str) -> str:
+    return subprocess.run(["make", *target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_make_alone_lists_the_first_group_and_says_how_to_see_the_others() -> None:
+    printed = listed()
+
+    assert printed.rstrip().endswith("`make help` lists all targets.")
+    assert printed.rpartition("\n\n")[0] in listed("help")
+    assert len(printed.splitlines()) < 40
+
+
+def test_make_help_lists_at_most_45_targets_in_lines_of_at_most_100_columns() -> None:
+    printed = listed("help")
 
     assert len(re.findall(r"^  [a-z0-9-]+ ", printed, re.M)) <= 45
     assert [line for line in printed.splitlines() if len(line) > 100] == []
