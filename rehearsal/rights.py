@@ -10,12 +10,12 @@ from typing import Any
 
 
 def check_as_aws_does() -> None:
-    """Check endpoints too, batch calls of SQS by the single right, and the attributes of BatchGetItem."""
+    """Check endpoints too, batch calls of SQS by the single right, and attributes of BatchGetItem; all as with TLS."""
     actions: Any = import_module("ministack.core.iam_actions")
     evaluator: Any = import_module("ministack.core.iam_evaluator")
     account_id = import_module("ministack.core.responses").get_account_id
     extract, enforce, resolve = actions.extract_iam_action, evaluator.enforce, evaluator.resolve_principal
-    context = actions.dynamodb_service_context
+    context, condition = actions.dynamodb_service_context, evaluator._resolve_condition_key
     decisions = Path(os.environ["REHEARSAL_DECISIONS"])
 
     def action_of(*arguments: Any) -> str | None:
@@ -49,7 +49,12 @@ def check_as_aws_does() -> None:
                 file.write(json.dumps(decision) + "\n")
         return result
 
+    def condition_of(key: str, call: Any) -> Any:
+        # The emulator has no TLS.
+        return "true" if key == "aws:SecureTransport" else condition(key, call)
+
     actions.extract_iam_action = action_of
+    evaluator._resolve_condition_key = condition_of
     actions.dynamodb_service_context = context_of
     evaluator.resolve_principal = limited
     evaluator.enforce = recorded

@@ -105,6 +105,15 @@ def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(template_stack: 
     assert len(allowed["sourceQueueArns"]) == 1
 
 
+def test_every_queue_refuses_calls_without_tls(template_stack: TemplateStack) -> None:
+    (properties,) = template_stack.of_type("AWS::SQS::QueuePolicy").values()
+    (statement,) = properties["PolicyDocument"]["Statement"]
+
+    assert {queue["Ref"] for queue in properties["Queues"]} == set(template_stack.of_type("AWS::SQS::Queue"))
+    assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "sqs:*")
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
 def test_a_record_gets_as_many_attempts_as_the_retry_budget_counts(template_stack: TemplateStack) -> None:
     assert (
         template_stack.resources["RetryQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"]
