@@ -252,7 +252,7 @@ def status(stage: Stage) -> str:
     lanes = body.get("lanes", {})
     wrong = [
         *([f"accepting {body.get('accepting')}"] if body.get("accepting") != "main" else []),
-        *([f"lane main is {lanes['main']['state']}"] if lanes.get("main", {}).get("state") != "ok" else []),
+        *([f"lane main is {main}"] if (main := lanes.get("main", {}).get("state")) != "ok" else []),
         *(["the dead lane holds letters"] if lanes.get("dead", {}).get("state") == "holding" else []),
         *(["a breaker is open"] if body.get("breakers", {}).get("state") == "open" else []),
         *(["probes are missing"] if body.get("probes", {}).get("state") == "missing" else []),

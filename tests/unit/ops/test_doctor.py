@@ -97,6 +97,7 @@ WELL = {
         ("message", {"frames": [SUBSCRIBED, ACK, JOINED]}, "no frame doctor-1-message came"),
         ("message", {"frames": [SUBSCRIBED, ACK, LIVE]}, "(trace r-1), but not readable"),
         ("leave", {"status": 500, "token": TOKEN}, "DELETE /rooms/"),
+        ("status", {"status": 404, "body": {"message": "Not Found"}}, "404"),
         ("status", {"body": {**WELL, "accepting": "retry"}}, "accepting retry"),
         ("status", {"body": {**WELL, "lanes": {"main": {"state": "away"}}}}, "lane main is"),
         ("status", {"body": {**WELL, "lanes": {**WELL["lanes"], "dead": {"state": "holding"}}}}, "dead lane"),
