@@ -29,7 +29,7 @@ _CHECKED = ("secretsmanager", "sqs")
 _TOKEN = os.environ.get("HEADRACE_SESSION_TOKEN", "")
 _trace: ContextVar[str] = ContextVar("trace", default="")
 """The trace header of the request that is answered."""
-_ministack: Callable[..., Awaitable[None]] = import_module("ministack.app").app
+emulator: Callable[..., Awaitable[None]] = import_module("ministack.app").app
 
 
 def _keep_traces() -> None:
@@ -89,7 +89,7 @@ async def app(scope: Message, receive: Receive, send: Callable[[Message], Awaita
             await _answer(send, 400, {"__type": "ValidationException", "message": misuse})
             return
     if scope["type"] == "lifespan" or not reason:
-        await _ministack(scope, receive, send)
+        await emulator(scope, receive, send)
     elif scope["type"] == "websocket":
         await send({"type": "websocket.close"})  # before it is accepted: answered with 403
     else:

@@ -38,6 +38,7 @@ class Cloud(MiniStack):
     runtime: Path
     machines_url: str
     issuer_url: str
+    issuer_key: Path
 
     @property
     def decisions(self) -> Path:
@@ -51,6 +52,8 @@ class Cloud(MiniStack):
             "LAMBDA_EXECUTOR": "local",
             "REHEARSAL_MACHINES": self.machines_url,
             "REHEARSAL_ISSUER": self.issuer_url,
+            "REHEARSAL_ISSUER_KEY": str(self.issuer_key),
+            "STATE_DIR": str(self.folder),
             "REHEARSAL_DECISIONS": str(self.decisions),
             "REHEARSAL_RUNTIME": str(self.runtime),
         }
@@ -104,7 +107,7 @@ class Account:
             return session.client(service, endpoint_url=cloud.url, config=config)
 
         self._stacks, self._functions, self._roles = client("cloudformation"), client("lambda"), client("iam")
-        self._tables, self._queues = client("dynamodb"), client("sqs")
+        self._tables, self._queues, self._secrets = client("dynamodb"), client("sqs"), client("secretsmanager")
 
     def status(self, stack: str) -> str:
         """The status of a stack, such as ``CREATE_COMPLETE``; ``gone`` without it."""
@@ -156,8 +159,16 @@ class Account:
 
     def invoke(self, function: str, event: bytes) -> Any:
         """Invoke a function, and return its answer: a JSON value."""
+        return json.loads(self.result(function, event)[0] or b"null")
+
+    def result(self, function: str, event: bytes) -> tuple[bytes, str | None]:
+        """Invoke a function, and return the bytes of its answer, and the kind of its error if it failed."""
         answer = self._functions.invoke(FunctionName=function, Payload=event)
-        return json.loads(answer["Payload"].read() or b"null")
+        return answer["Payload"].read(), answer.get("FunctionError")
+
+    def secret(self, arn: str) -> Any:
+        """The value of a secret: a JSON value."""
+        return json.loads(self._secrets.get_secret_value(SecretId=arn)["SecretString"])
 
     def denials(self, stack: str) -> list[Mapping[str, Any]]:
         """The calls of a stack's functions that were denied so far: ``who``, ``action`` and ``resource``."""

@@ -38,6 +38,7 @@ class Machines:
         self._guardians: dict[str, Guardian] = {}
         self._services: dict[str, Service] = {}
         self._attributes: dict[str, dict[str, Any]] = {}
+        self._mappings: dict[str, dict[str, Mapping[str, Any]]] = {}
         self._runner: web.AppRunner | None = None
 
     @property
@@ -57,6 +58,7 @@ class Machines:
             [
                 web.post("/start", self._start),
                 web.post("/attributes", self._attributes_of),
+                web.post("/map", self._map),
                 web.post("/stop", self._stop),
             ]
         )
@@ -80,6 +82,10 @@ class Machines:
             yield
         finally:
             await service.start_again()
+
+    def broker(self, id_: str) -> tuple[str, Mapping[str, Mapping[str, Any]]]:
+        """The URL of a broker, and the properties of its event source mappings by their logical ids."""
+        return cast("RabbitMq", self._services[id_]).url, self._mappings.get(id_, {})
 
     def park(self, id_: str, *bodies: str) -> None:
         """Put messages into the parking queue of a broker, as it does itself after twenty deliveries. Blocks."""
@@ -138,6 +144,11 @@ class Machines:
 
     async def _attributes_of(self, request: web.Request) -> web.Response:
         return web.json_response(self._attributes[(await request.json())["id"]])
+
+    async def _map(self, request: web.Request) -> web.Response:
+        asked = await request.json()
+        self._mappings.setdefault(asked["broker"], {})[asked["id"]] = asked["properties"]
+        return web.json_response({})
 
     async def _stop(self, request: web.Request) -> web.Response:
         id_ = (await request.json())["id"]

@@ -10,6 +10,7 @@ from rehearsal.cloud import Resource
 from rehearsal.gaps import ALARM, GAPS
 
 _USED = {
+    "AWS::ApiGatewayV2::Api": "created; its routes are called by `make test`",
     "AWS::CloudFormation::Stack": "created and deployed",
     "AWS::DynamoDB::Table": "created, and used by the functions",
     "AWS::EC2::VPCEndpoint": "created, and its policy enforced in every call of a function in the VPC",
@@ -19,6 +20,7 @@ _USED = {
     "AWS::Lambda::Function": "created, and invoked with its events",
     "AWS::Lambda::LayerVersion": "created, and imported by the functions",
     "AWS::SQS::Queue": "created, and used by the functions",
+    "AWS::SQS::QueuePolicy": "created, and enforced in every call of a function",
     "AWS::SecretsManager::Secret": "created, and read by the functions",
 }
 _CREATED = "created by the emulator; not used"

@@ -1,9 +1,10 @@
-"""The SAM CLI, in a copy of what it reads, so that neither the working tree nor its ``.aws-sam`` changes."""
+"""The SAM CLI, in a clone of the project, so that neither the working tree nor its ``.aws-sam`` changes."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import os
 import platform
 import shutil
@@ -14,12 +15,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from localstage.core.errors import MissingProgram
-from ops.bytecode import RUNTIME, add_bytecode, check_bytecode
+from ops.bytecode import MAGIC, RUNTIME, add_bytecode, check_bytecode
 from rehearsal.errors import RehearsalError
 
 ROOT = Path(__file__).parents[1]
 SAM = ROOT / ".local" / "sam" / "bin" / "sam"
 _SOURCES = ("template.yaml", "samconfig.toml", "templates", "functions", "layers")
+_COMMANDS = ("Makefile", "requirements", "localstage", "loadtest", "ops", "clients")
+"""What the make targets of a deployment read."""
+_LINKED = (".git", ".venv", ".local/sam")
+_OF_DEV = "[dev.deploy.parameters.parameter_overrides]\n"
 _SHOWN_LINES = 25
 
 
@@ -40,11 +45,15 @@ def architecture() -> str:
     return "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
 
 
+def _number(magic: bytes) -> str:
+    return str(int.from_bytes(magic[:2], "little"))
+
+
 class Sam:
-    """Commands of the SAM CLI in ``folder``, with ``python`` first on the path and the variables of a cloud."""
+    """Commands in ``folder``, with ``python`` first on the path, and the variables and the AWS CLI of a cloud."""
 
     def __init__(self, folder: Path, python: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._python = python
         self._deployments = 0
         self.variables: Mapping[str, str] = {}
@@ -54,8 +63,22 @@ class Sam:
         """Whether functions run on the Python of the template's runtime."""
         return self._python.name == RUNTIME
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of a command."""
+        path = os.pathsep.join([str(self.folder / "bin"), str(self._python.parent), os.environ.get("PATH", "")])
+        fixed = {"PATH": path, "SAM_CLI_TELEMETRY": "0", "PYTHONUNBUFFERED": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        return {**os.environ, **self.variables, **fixed}
+
+    def link(self, name: str, to: Path) -> None:
+        """Make ``name`` in the folder a link to what is elsewhere."""
+        link = self.folder / name
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(to)
+
     def copy_sources(self) -> None:
-        """Copy the template, its configuration, functions and layers, all as they are.
+        """Copy what a deployment reads, all as it is, but for the processor of this machine in the section of dev.
 
         Without the Python of the template's runtime, the copy names this machine's instead.
 
@@ -64,33 +87,37 @@ class Sam:
         """
         if not SAM.exists():
             raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for name in _SOURCES:
-            target = self._folder / name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name in (*_SOURCES, *_COMMANDS):
+            target = self.folder / name
             if target.is_dir():
                 shutil.rmtree(target)
             if (ROOT / name).is_dir():
                 shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
             else:
-                shutil.copy(ROOT / name, target)
+                shutil.copy2(ROOT / name, target)
+        for name in _LINKED:
+            self.link(name, ROOT / name)
+        self.edit(_OF_DEV, f'{_OF_DEV}Architecture = "{architecture()}"\n', "samconfig.toml")
         if not self.same_runtime:
             self.edit(RUNTIME, self._python.name)
+            self.edit(RUNTIME, self._python.name, "ops/bytecode.py")
+            self.edit(_number(MAGIC), _number(importlib.util.MAGIC_NUMBER), "ops/bytecode.py")
 
-    def edit(self, text: str, new: str) -> None:
-        """Replace a text everywhere in the copied template.
+    def edit(self, text: str, new: str, file: str = "template.yaml") -> None:
+        """Replace a text everywhere in a copied file.
 
         Raises:
-            RehearsalError: the template does not have the text.
+            RehearsalError: the file does not have the text.
         """
-        template = self._folder / "template.yaml"
-        before = template.read_text()
+        before = (self.folder / file).read_text()
         if text not in before:
-            raise RehearsalError(f"template.yaml does not have the text {text!r}, which the rehearsal replaces")
-        template.write_text(before.replace(text, new))
+            raise RehearsalError(f"{file} does not have the text {text!r}, which the rehearsal replaces")
+        (self.folder / file).write_text(before.replace(text, new))
 
     def overrides(self, stage: str, more: Mapping[str, str]) -> list[str]:
         """The parameters of a stage in samconfig.toml, with what this machine needs instead, and ``more``."""
-        with (self._folder / "samconfig.toml").open("rb") as file:
+        with (self.folder / "samconfig.toml").open("rb") as file:
             found = tomllib.load(file)[stage]["deploy"]["parameters"]["parameter_overrides"]
         # Each deployment is another release.
         values = {
@@ -104,7 +131,7 @@ class Sam:
     async def build(self) -> None:
         """``sam build``, and bytecode as in ``make deploy``."""
         await self._run("build", "--config-env", "dev", *self.overrides("dev", {}))
-        build = self._folder / ".aws-sam" / "build"
+        build = self.folder / ".aws-sam" / "build"
         add_bytecode(build, self._python)
         if self.same_runtime:
             check_bytecode(build)
@@ -121,16 +148,13 @@ class Sam:
         await self._execute("make destroy", command, ROOT, f"headrace-{stage}\n".encode())
 
     async def _run(self, command: str, *arguments: str) -> None:
-        await self._execute(f"sam {command}", [str(SAM), command, *arguments], self._folder)
+        await self._execute(f"sam {command}", [str(SAM), command, *arguments], self.folder)
 
     async def _execute(self, name: str, command: Sequence[str], folder: Path, answer: bytes = b"") -> None:
-        path = f"{self._python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        environment = {**os.environ, **self.variables, "PATH": path, "SAM_CLI_TELEMETRY": "0"}
-        environment |= {"PYTHONUNBUFFERED": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=folder,
-            env=environment,
+            env=self.environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

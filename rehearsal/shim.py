@@ -2,7 +2,7 @@
 
 Variables: ``REHEARSAL_MACHINES`` is the URL of :mod:`rehearsal.machines`, ``REHEARSAL_DECISIONS`` the file of
 decisions about rights, ``REHEARSAL_RUNTIME`` the folder of boto3, which functions import as in Lambda's runtime, and
-``REHEARSAL_ISSUER`` the URL of the issuer of tokens.
+those of :mod:`rehearsal.apis`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from localstage.ministack import app
-from rehearsal import rights
+from rehearsal import apis, rights
+from rehearsal.apis import app
 from rehearsal.gaps import ALARM, BROKER, CACHE, GAPS, ROUTE_RESPONSE
 
 __all__ = ["app"]
@@ -98,6 +98,20 @@ def _fill_gaps() -> None:
     stacks._runs_on_worker_thread = lambda type_: type_ in (BROKER, CACHE) or blocks(type_)
 
 
+def _tell_of_mappings() -> None:
+    """MiniStack makes no use of mappings of RabbitMQ queues; the rehearsal reads the queues."""
+    handler = _handlers["AWS::Lambda::EventSourceMapping"]
+    create = handler["create"]
+
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
+        if "Queues" in properties:
+            _ask_machines("map", id=logical_id, broker=f"{stack_name}-broker", properties=properties)
+        made: Made = create(logical_id, properties, stack_name)
+        return made
+
+    handler["create"] = make
+
+
 def _check_metrics(metrics: list[dict[str, Any]]) -> None:
     ids = [one.get("Id") for one in metrics]
     if len(set(ids)) != len(ids) or None in ids:
@@ -139,7 +153,7 @@ def _accept_metric_math() -> None:
 
 
 def _return_what_aws_returns() -> None:
-    """``Ref`` of a secret is its ARN; generated passwords have no punctuation; a user pool has ``ProviderURL``."""
+    """``Ref`` of a secret is its ARN, and generated passwords have no punctuation."""
     secret = _handlers["AWS::SecretsManager::Secret"]
     create, update, delete = secret["create"], secret["update"], secret["delete"]
 
@@ -164,13 +178,6 @@ def _return_what_aws_returns() -> None:
         delete(name_of(physical_id), properties)
 
     secret.update(create=make, update=change, delete=remove)
-    attributes_of = _provisioners._cognito_user_pool_attributes
-
-    def with_provider_url(pool: str) -> dict[str, Any]:
-        found = dict(attributes_of(pool))
-        return {**found, "ProviderURL": f"https://{found['ProviderName']}"}
-
-    _provisioners._cognito_user_pool_attributes = with_provider_url
 
 
 def _convert(type_: str, converted: Callable[[Properties], Properties]) -> None:
@@ -209,25 +216,6 @@ def _transform_with_parameters() -> None:
         module._apply_transforms = apply_with_values
 
 
-CONNECTIONS = "AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI"
-
-
-def _variables(properties: Properties) -> Properties:
-    """The environment of a function. CloudFormation passes numbers of the template as texts.
-
-    The issuer and the WebSocket API's connections are at addresses of this machine, not of AWS.
-    """
-    environment = properties.get("Environment", {})
-    texts = {name: str(value) for name, value in environment.get("Variables", {}).items()}
-    if "JWT_ISSUER" in texts:
-        texts["JWT_ISSUER"] = os.environ["REHEARSAL_ISSUER"]
-    if CONNECTIONS in texts:
-        host, stage = texts[CONNECTIONS].removeprefix("https://").split("/")
-        address = f"http://{os.environ['MINISTACK_HOST']}:{os.environ['GATEWAY_PORT']}"
-        texts[CONNECTIONS] = f"{address}/_aws/execute-api/{host.partition('.')[0]}/{stage}"
-    return {**properties, "Environment": {**environment, "Variables": texts}}
-
-
 def _numbers(properties: Properties) -> Properties:
     """CloudFormation reads parameters, which are texts, as numbers where SQS and Lambda need numbers."""
     found = dict(properties)
@@ -256,10 +244,12 @@ def _run_functions_alone() -> None:
 _fill_gaps()
 _accept_metric_math()
 _return_what_aws_returns()
-_convert("AWS::Lambda::Function", _variables)
+_convert("AWS::Lambda::Function", apis.variables)
 _convert("AWS::Lambda::Function", rights.remember_network)
 _convert("AWS::Lambda::EventSourceMapping", _numbers)
 _convert("AWS::SQS::Queue", _numbers)
+_tell_of_mappings()
 _transform_with_parameters()
 rights.check_as_aws_does()
+apis.serve_as_aws_does()
 _run_functions_alone()

@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from rehearsal.cloud import ROOT, Account, Cloud, Resource, ensure_cloud
 from rehearsal.errors import RehearsalError
 from rehearsal.events import Case, cases, dead_letters, parked
 from rehearsal.machines import Machines
+from rehearsal.mappings import reading
 from rehearsal.report import unproven
 from rehearsal.sam import Sam, interpreter
 
@@ -80,6 +81,10 @@ class Rehearsal:
         if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
             raise RehearsalError(f"{stack}: expected CREATE_COMPLETE or UPDATE_COMPLETE, the stack is {status}")
         self._resources[stack] = await asyncio.to_thread(self.account.resources, stack)
+
+    def reading(self, stage: str) -> AbstractAsyncContextManager[None]:
+        """Meanwhile, the event source mappings of a stage read the queues of its broker."""
+        return reading(self.account, self._machines, f"headrace-{stage}")
 
     async def send_events(self, stage: str, *names: str, record: bool = False) -> None:
         """Invoke functions with their events, under their own roles, and compare the answers.
@@ -220,9 +225,11 @@ async def rehearsal(say: Say, state: Path = STATE) -> AsyncIterator[Rehearsal]:
                 runtime=built.runtime.absolute(),
                 machines_url=machines.url,
                 issuer_url=issuer.url,
+                issuer_key=run / "issuer.pem",
             )
             await cloud.start()
             sam.variables = cloud.variables
+            sam.link("bin/aws", environment.with_name("aws"))
             yield Rehearsal(sam, Account(cloud), machines, issuer, say)
         finally:
             await asyncio.gather(machines.stop(), guardian.stop(), issuer.stop())

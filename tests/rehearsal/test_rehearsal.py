@@ -2,27 +2,78 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
+import urllib3
 
 from rehearsal import steps
 from rehearsal.cloud import ROOT
+from tests.pages import Player
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
+
+PAGE = ROOT / "docs" / "how-to" / "deploy.md"
+USED = "## Your first message\n"
+"""The part of the page that uses what the part before it has deployed."""
+DEPLOYMENT_SECONDS = 400.0
 
 
 @pytest.fixture
 async def rehearsal() -> AsyncIterator[steps.Rehearsal]:
-    """An empty account, with the template built."""
+    """An empty account."""
     async with steps.rehearsal(print, ROOT / ".local" / "rehearsal") as stage:
-        await stage.build()
         yield stage
 
 
-async def test_dev_deploys_answers_every_event_and_is_deleted(rehearsal: steps.Rehearsal) -> None:
+class Reader(Player):
+    """Follows a page with an AWS account. A browser is the only thing that it does otherwise."""
+
+    def give(self, name: str, terminal: str) -> str:
+        """The code of the sign-in of a terminal's user, or the token that Bob's terminal prints."""
+        if name == "CODE":
+            page = re.findall(r"^http\S+/oauth2/authorize\S+", self.terminal(terminal).text(), re.M)[-1]
+            (password,) = re.findall(r"^\S+aA1$", self.terminal("alice").text(), re.M)
+            return f"CODE={sign_in(page, terminal, password)}"
+        assert name == "FRIEND_TOKEN"
+        self.run("bob", 'echo "$TOKEN"\n', repeated=False)
+        return f"FRIEND_TOKEN={self.terminal('bob').text().splitlines()[-2]}"
+
+
+def sign_in(page: str, username: str, password: str) -> str:
+    """Open the address of a sign-in page and send its form; the code in the address that follows."""
+    browser = urllib3.PoolManager()
+    shown = browser.request("GET", page, redirect=False)
+    assert shown.status == 200, shown.data
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', shown.data.decode()))
+    fields |= {"username": username, "password": password}
+    address = re.sub(r"/oauth2/.*", "/login", page)
+    answer = browser.request_encode_body("POST", address, fields=fields, encode_multipart=False, redirect=False)
+    assert answer.status == 302, answer.data
+    back = urlsplit(answer.headers["location"])
+    wanted = parse_qs(urlsplit(page).query)["redirect_uri"]
+    assert [back._replace(query="").geturl()] == wanted
+    return dict(parse_qsl(back.query))["code"]
+
+
+async def test_dev_deploys_as_the_page_says_answers_every_event_and_is_deleted(
+    rehearsal: steps.Rehearsal, tmp_path: Path
+) -> None:
     """One test, because a deployment takes long. A wrong statement in the template must not go unnoticed."""
-    await rehearsal.deploy("dev")
+    deploying, using = PAGE.read_text().split(USED)
+
+    async def follow(text: str, name: str) -> None:
+        (tmp_path / name).mkdir()
+        reader = Reader(rehearsal.sam.folder, rehearsal.sam.environment, tmp_path / name, True, DEPLOYMENT_SECONDS)
+        await asyncio.to_thread(reader.play_page, text)
+
+    await follow(deploying, "deploying")
+    async with rehearsal.reading("dev"):
+        await follow(using, "using")
     await rehearsal.send_events("dev")
 
     await rehearsal.notice_a_wrong_right()

@@ -46,7 +46,7 @@ LINES = {
     "bench": 3_808,
     "tools": 2_858,
     "faults": 2_611,
-    "rehearsal": 1_780,
+    "rehearsal": 2_035,
     "ops": 1_811,
     "clients": 1_200,
 }
