@@ -1,4 +1,4 @@
-"""Rooms and members: create, read, change, join, leave, list members and invitations, open direct rooms, block."""
+"""Rooms, members and read marks: create, change, join, leave, list members and invitations, direct rooms, blocks."""
 
 from headrace.api.rates.rate_limiter import CHANGES, MEMBERS, OTHERS, ROOMS
 from headrace.api.router import Route
@@ -6,6 +6,7 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
+from headrace.streams.chat.messages.read_marks import ReadMark, ReadMarkBody, mark_read
 from headrace.streams.chat.rooms import members, routes
 from headrace.streams.chat.rooms import requests as ask
 from headrace.streams.chat.rooms.blocks import block
@@ -39,6 +40,7 @@ ROUTES = {
     "GET /rooms/{roomId}/invitations": Route(
         members.list_invited, READ, RoomPath, query=ask.ListQuery, answer=ask.InvitedPage, errors=LIST
     ),
+    "PUT /rooms/{roomId}/read": Route(mark_read, READ, RoomPath, body=ReadMarkBody, answer=ReadMark),
     "PUT /users/{userId}/blocked/{otherId}": Route(
         block, (CHAT_WRITE,), ask.OtherPath, answer=ask.BlockBody, limit=CHANGES
     ),

@@ -1,4 +1,4 @@
-"""Messages of a room, messages of a user, a user's rooms with unread counts, and read marks."""
+"""Messages of a room, messages of a user, and a user's rooms with unread counts."""
 
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
@@ -10,10 +10,7 @@ from headrace.core.errors import InvalidCursor, NotFound
 from headrace.streams.chat.messages.conversations import (
     ConversationPage,
     ConversationsQuery,
-    ReadMark,
-    ReadMarkBody,
     list_conversations,
-    mark_read,
 )
 from headrace.streams.chat.messages.history import RoomPageRequest, read_room, read_user
 from headrace.streams.chat.rooms.requests import RoomPath
@@ -33,7 +30,6 @@ ROUTES = {
     "GET /users/{userId}/rooms": Route(
         list_conversations, READ, UserPath, query=ConversationsQuery, answer=ConversationPage, errors=LIST
     ),
-    "PUT /rooms/{roomId}/read": Route(mark_read, READ, RoomPath, body=ReadMarkBody, answer=ReadMark),
 }
 
 handler = http_api(ROUTES, reading)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
+from headrace.streams.chat.rooms.channels import Changed
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, too_many
 from headrace.streams.chat.rooms.memberships import (
     JOINS_LIMIT,
@@ -213,12 +214,13 @@ class MemoryInvitations:
     def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
         return set(pairs) & self.blocks_since.keys()
 
-    def block(self, user_id: str, other_id: str, at: str) -> str:
+    def block(self, user_id: str, other_id: str, at: str) -> tuple[str, set[str]]:
         since = self.blocks_since.setdefault((user_id, other_id), at)
         self.between()
-        for pair in [pair for pair, each in self.rows.items() if (pair[0], each.invited_by) == (user_id, other_id)]:
+        found = [pair for pair, each in self.rows.items() if (pair[0], each.invited_by) == (user_id, other_id)]
+        for pair in found:
             self._delete(pair)
-        return since
+        return since, {room_id for _, room_id in found}
 
     def unblock(self, user_id: str, other_id: str) -> None:
         self.blocks_since.pop((user_id, other_id), None)
@@ -229,3 +231,13 @@ class MemoryInvitations:
         )
         found = others[:limit]
         return [(each, self.blocks_since[user_id, each]) for each in found], found[-1] if len(others) > limit else None
+
+
+class MemoryChannels:
+    """:class:`~headrace.streams.chat.rooms.channels.Channels`: ``told`` has what each user was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Changed, str, str | None]] = []
+
+    def tell(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
+        self.told += [(user_id, changed, room_id, read_to) for user_id in user_ids]

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.caller import Caller
-from headrace.core.keys import room_key
+from headrace.core.keys import channel_user, room_key
 from headrace.core.times import Clock, SystemClock
 from headrace.live.connections import (
     NONE,
@@ -58,7 +58,7 @@ class MemoryRoomLog:
         follows, log, mark = self._cache.get_many([tag_key, log_key, marker])
         self._cache.delete_many([newest_page(room_id)])
         self._cache.set_many({tag_key: (batch.tag.encode(), TAG_MILLISECONDS / 1000)})
-        if mark == NONE or not batch.frames:
+        if (mark == NONE and channel_user(room_id) is None) or not batch.frames:
             self._cache.delete_many([log_key])
         else:
             kept: list[LoggedFrame] = pickle.loads(log) if log and follows else []

@@ -8,7 +8,6 @@ mallory made, which only users see who went there.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,17 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.core.errors import HeadraceError
 from headrace.core.keys import direct_room
 from headrace.core.times import iso
 from headrace.delivery.acceptor import Acceptor
-from headrace.streams.chat.messages.conversations import ReadMarkBody, mark_read
 from headrace.streams.chat.rooms.invitations import Consent
-from headrace.streams.chat.rooms.requests import RoomPath
 from tests.model.running import ASKED, settings_of
 from tests.worlds.chat_world import LONG, ChatWorld
-from tests.worlds.requests import request_of
-from tests.worlds.room_world import DIRECT, GROUP, OPEN, caller
+from tests.worlds.room_world import DIRECT, GROUP, OPEN
 
 EXAMPLES = 300
 HONEST = ("alice", "bob", "carol")
@@ -121,10 +116,7 @@ class Stage(ChatWorld):
         self.request(user, "PATCH", room, {"name": "mine"})
 
     def mark(self, user: str, room: str) -> None:
-        with contextlib.suppress(HeadraceError):
-            now = self.clock.now()
-            path, body = RoomPath(roomId=room), ReadMarkBody(upTo=iso(now))
-            mark_read(self.chat, request_of(caller(user), now, path, body=body))
+        self.request(user, "PUT", f"{room}/read", {"upTo": iso(self.clock.now())})
 
     def follow(self, user: str, room: str) -> None:
         self.subscribe(user, room, f"c-{user}-{room}")

@@ -63,7 +63,7 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "read_analytics.active_users",
         "read_analytics.series",
         "read_chat.list",
-        "read_chat.mark",
+        "manage_rooms.mark",
         "check_health",
         "read_status",
         "manage_connections.list",

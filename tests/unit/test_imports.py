@@ -40,15 +40,15 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 20_330,
+    "layers": 20_670,
     "localstage": 10_632,
     "loadtest": 7_618,
     "bench": 3_808,
-    "tools": 2_858,
+    "tools": 2_870,
     "faults": 2_611,
     "rehearsal": 2_035,
     "ops": 1_811,
-    "clients": 1_200,
+    "clients": 1_290,
 }
 """At most so many lines of Python are in these folders. Raise a number here when growth is worth it, and say why in the
 commit."""

@@ -26,7 +26,6 @@ from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
-from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
 from tests.worlds.history_world import body
@@ -47,7 +46,7 @@ class ChatWorld(RoomWorld):
         gates = {"chat": self.gate}
         broker, retry = self.write_path.broker, self.write_path.retry
         self.sending = Acceptor(broker, retry, QUEUES, self.clock, gates)
-        self.live, self.pusher = MemoryLivePublisher(), MemoryPusher()
+        self.pusher = MemoryPusher()
         cache = MemoryCache(self.clock)
         log = MemoryRoomLog(cache)
         hints = SubscriberHints(cache, self.connections)

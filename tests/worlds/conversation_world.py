@@ -11,18 +11,18 @@ from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.conversations import (
     DEFAULT_LIMIT,
     ConversationsQuery,
-    ReadMarkBody,
     list_conversations,
-    mark_read,
 )
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.hooks import ActivityHook
+from headrace.streams.chat.messages.read_marks import ReadMarkBody, mark_read
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Change, EventKind, membership_event
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import Room, RoomKind
+from headrace.streams.chat.rooms.routes import RoomServices
 from headrace.streams.chat.stream import CHAT
-from tests.fakes.chat import MemoryMemberships, MemoryRooms
+from tests.fakes.chat import MemoryChannels, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import START, at, row
@@ -52,7 +52,11 @@ class ConversationWorld:
         self.hook = ActivityHook(self.rooms, self.rooms, self.clock)
         self.reader = CountingReader(self.rows)
         self.cache = MemoryCache(self.clock)
+        self.channels = MemoryChannels()
         cursors, unused = CursorSigner(b"k" * 32), Any
+        self.marks = RoomServices(
+            unused, self.memberships, unused, unused, unused, unused, unused, self.channels, unused
+        )
         self.chat = ChatReading(
             unused, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache)
         )
@@ -104,6 +108,6 @@ class ConversationWorld:
 
     def read(self, room: str, up_to: object) -> str:
         path, body = RoomPath(roomId=room), read(ReadMarkBody, {"upTo": up_to})
-        answer = mark_read(self.chat, request_of(caller(), self.clock.now(), path, body=body))
+        answer = mark_read(self.marks, request_of(caller(), self.clock.now(), path, body=body))
         assert answer["roomId"] == room
         return str(answer["readTo"])

@@ -10,6 +10,7 @@ from headrace.api.router import Api, Handler, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.connections import SubscriberHints
+from headrace.streams.chat.live.channels import UserChannels
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
 from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
 from headrace.streams.chat.rooms.joins import Joins
@@ -18,7 +19,8 @@ from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.rooms.routes import RoomServices
 from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
-from tests.fakes.live import MemoryConnections
+from tests.fakes.live import MemoryConnections, MemoryRoomLog
+from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
@@ -44,6 +46,7 @@ class RoomWorld:
         self.connections = MemoryConnections(self.clock)
         self.marks = MemoryCache(self.clock)
         self.write_path = WritePath()
+        self.live = MemoryLivePublisher()
         self.gate_time = 0.0
         self.acceptor = Acceptor(self.write_path.broker, self.write_path.retry, QUEUES, self.clock)
         self.access = RoomAccess(self.rooms, self.memberships)
@@ -59,12 +62,13 @@ class RoomWorld:
     def environment(self, clock: FixedClock) -> Handler:
         """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
-        joins = Joins(self.memberships, self.acceptor)
+        hints = SubscriberHints(self.marks, self.connections, sleep=self.clock.advance)
+        channels = UserChannels(MemoryRoomLog(self.marks), hints, self.live, clock)
+        joins = Joins(self.memberships, self.acceptor, channels)
         consent = Consent(self.invitations, self.memberships, rooms)
         cursors = CursorSigner(b"k" * 32)
-        hints = SubscriberHints(self.marks, self.connections, sleep=self.clock.advance)
         services = RoomServices(
-            rooms, self.memberships, self.access, self.connections, hints, consent, joins, lambda: cursors
+            rooms, self.memberships, self.access, self.connections, hints, consent, joins, channels, lambda: cursors
         )
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
 
@@ -87,8 +91,8 @@ class RoomWorld:
     ) -> tuple[int, Any]:
         """Status and body of an answer.
 
-        ``path`` is ``room``, ``room/members``, ``room/members/user``, ``room/invited``, ``user/direct/user``,
-        ``user/invitations``, ``user/blocked`` or ``user/blocked/user``.
+        ``path`` is ``room``, ``room/members``, ``room/members/user``, ``room/invited``, ``room/read``,
+        ``user/direct/user``, ``user/invitations``, ``user/blocked`` or ``user/blocked/user``.
         """
         parts = path.split("/")
         of_user = parts[1:2] in (["direct"], ["blocked"], ["invitations"])
@@ -96,6 +100,8 @@ class RoomWorld:
         route = f"{method} /rooms/{{roomId}}" + ["", "/members", "/members/{userId}"][len(parts) - 1]
         if parts[1:] == ["invited"]:
             route = "GET /rooms/{roomId}/invitations"
+        if parts[1:] == ["read"]:
+            route = "PUT /rooms/{roomId}/read"
         if of_user:
             route = f"{method} /users/{{userId}}/{parts[1]}" + ("/{otherId}" if len(parts) > 2 else "")
             is_of_rooms = parts[1] == "direct" or (method == "PUT" and parts[1] == "blocked")

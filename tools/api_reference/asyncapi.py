@@ -7,6 +7,7 @@ from typing import Any
 from headrace.api.authorizer import REFUSALS
 from headrace.api.params import names_of
 from headrace.core.caller import SUBPROTOCOL
+from headrace.streams.chat.live.channels import Changes
 from headrace.streams.chat.live.frames import Acks, Messages
 from headrace.streams.chat.live.signals import Signal
 from tools.api_reference.examples import examples_of
@@ -21,6 +22,7 @@ GATEWAY = "GatewayRefusal"
 GATEWAY_SAID = "A refusal of API Gateway itself, such as of a frame beyond the route's rate"
 PUSHED: dict[str, tuple[Any, str]] = {
     "messages": (Messages, "New messages of a room that the connection subscribed to"),
+    "changes": (Changes, "What has changed for the user of the connection"),
     "signal": (Signal, "A signal in a room that the connection subscribed to"),
 }
 """The frames that no request asks for: the type of each, and its summary."""

@@ -19,8 +19,11 @@ Message = dict[str, Any]
 class Room:
     """Calls ``deliver`` with each message once, from the position ``since`` on; ``None``: from now on."""
 
+    place, field = "rooms", "roomId"
+    """Where frames name it: in ``resume``, and in others."""
+
     def __init__(
-        self, room_id: str, since: str | None, connection: Connection, deliver: Callable[[Message], None]
+        self, room_id: str, since: str | None, connection: Connection, deliver: Callable[[Message], object]
     ) -> None:
         self.room_id = room_id
         self._connection = connection
@@ -60,17 +63,20 @@ class Room:
             Refused, Unavailable: see :meth:`Connection.request`.
         """
         if self.position is not None:
-            await self._connection.request("subscribe", roomId=self.room_id)
+            await self._subscribe()
             return
         self._resuming, self._buffered = True, []
         try:
             # Earlier messages are not delivered, but must be known: later answers may repeat some of them.
             for message in await self._newest():
                 self._seen[str(message["key"])] = self._server_time
-            answer = await self._connection.request("subscribe", roomId=self.room_id)
-            self._move(str(answer["position"]))
+            self._move(await self._subscribe())
         finally:
             self.end()
+
+    async def _subscribe(self) -> str:
+        answer = await self._connection.request("subscribe", **{self.field: self.room_id})
+        return str(answer["position"])
 
     async def _newest(self) -> list[Message]:
         """The messages that a page from now on repeats."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from .channel import Channel
 from .connection import Connection, ConnectionSettings, Frame, RateLimited, Refused, Unavailable, error_of
 from .room import Message, Room
 
@@ -39,6 +40,8 @@ class Rooms:
         self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self.rooms: dict[str, Room] = {}
+        self.channel: Channel | None = None
+        """The channel of the user, if it is followed."""
         self.connection = Connection(url, token, self._settings, opened=self._follow_again, received=self._receive)
 
     async def __aenter__(self) -> Rooms:
@@ -65,8 +68,22 @@ class Rooms:
         Raises:
             Refused: the room may not be read.
         """
-        room = Room(room_id, since, self.connection, self._messages.put_nowait)
-        self.rooms[room_id] = room
+        room = self.rooms[room_id] = Room(room_id, since, self.connection, self._messages.put_nowait)
+        await self._begin(room, since)
+
+    async def follow_user(self, user_id: str, changed: Callable[[Frame | None], object]) -> None:
+        """Follow the token's own user: what changes in the user's rooms, and invitations.
+
+        ``changed`` is called with each change, such as ``{"changed": "membership", "roomId": "kitchen", …}``, and with
+        ``None`` at first and when changes may be missing: then read the user's rooms and invitations.
+
+        Raises:
+            Refused: the token is of another user.
+        """
+        self.channel = Channel(user_id, self.connection, changed)
+        await self._begin(self.channel, None)
+
+    async def _begin(self, room: Room, since: str | None) -> None:
         while True:
             try:
                 await self.connection.wait()
@@ -78,7 +95,7 @@ class Rooms:
             except Unavailable:
                 await asyncio.sleep(self._settings.first_pause)
             except Refused:
-                self.rooms.pop(room_id, None)
+                self._drop(room)
                 raise
             else:
                 return
@@ -88,6 +105,17 @@ class Rooms:
         self.rooms.pop(room_id, None)
         with contextlib.suppress(Unavailable):
             await self.connection.request("unsubscribe", roomId=room_id)
+
+    async def check(self, positions: Mapping[str, str]) -> dict[str, bool]:
+        """Whether up to 20 rooms have messages since these positions, without following them.
+
+        Rooms that may not be read are left out.
+
+        Raises:
+            Refused, Unavailable: see :meth:`Connection.request`.
+        """
+        answer = await self.connection.request("check", rooms=dict(positions), subscribe=False)
+        return {room_id: bool(found["hasNew"]) for room_id, found in answer["rooms"].items() if "hasNew" in found}
 
     async def send(self, room_id: str, message: str, **fields: Any) -> Frame:
         """Send a message. With a ``messageId`` and a ``timestamp`` in ``fields`` it can safely be sent again.
@@ -115,7 +143,7 @@ class Rooms:
         """Resume all followed rooms, now and then at least every ``check_interval`` seconds."""
         try:
             while True:
-                await self._resume([room for room in self.rooms.values() if room.is_followed])
+                await self._resume([room for room in self._all() if room.is_followed])
                 # Jitter: clients that connected together must not ask together.
                 await asyncio.sleep(random.uniform(0.6, 1.0) * self._settings.check_interval)  # noqa: S311
         except Unavailable:
@@ -143,7 +171,7 @@ class Rooms:
                     self._stop_following(room, error)
                 return
             for room in rooms:
-                found = answer["rooms"].get(room.room_id)
+                found = answer.get(room.place, {}).get(room.room_id)
                 try:
                     if found is not None and "error" in found:
                         raise error_of(found["error"])
@@ -159,23 +187,36 @@ class Rooms:
             await asyncio.sleep(pause)
             rooms = again
 
+    def _all(self) -> list[Room]:
+        return [*self.rooms.values(), *([] if self.channel is None else [self.channel])]
+
     async def _ask(self, rooms: Sequence[Room]) -> Frame:
+        asked: dict[str, dict[str, str | None]] = {}
+        for room in rooms:
+            asked.setdefault(room.place, {})[room.room_id] = room.position
         while True:
             try:
-                return await self.connection.request("resume", rooms={room.room_id: room.position for room in rooms})
+                return await self.connection.request("resume", **asked)
             except RateLimited as error:
                 await asyncio.sleep(error.pause())
 
+    def _drop(self, room: Room) -> None:
+        if room is self.channel:
+            self.channel = None
+        else:
+            self.rooms.pop(room.room_id, None)
+
     def _stop_following(self, room: Room, error: Refused) -> None:
-        self.rooms.pop(room.room_id, None)
+        self._drop(room)
         if self._refused is not None:
             self._refused(room.room_id, error)
 
     def _receive(self, frame: Frame) -> None:
-        room = self.rooms.get(frame.get("roomId", ""))
+        is_change = frame.get("type") == "changes"
+        room = self.channel if is_change else self.rooms.get(frame.get("roomId", ""))
         if frame.get("type") == "signal" and room is not None and self._signal is not None:
             self._signal(frame)
-        if frame.get("type") != "messages" or room is None:
+        if not (is_change or frame.get("type") == "messages") or room is None:
             return
         if room.receive(frame):
             self._start(self._close_gap(room))

@@ -6,6 +6,7 @@ import pytest
 
 from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.errors import CacheUnavailable
+from headrace.core.keys import user_channel
 from headrace.live.connections import NONE, SOME, live_marker
 from headrace.storage.ports import Cache
 from headrace.storage.redis import RedisCache, connect
@@ -90,6 +91,16 @@ def test_a_log_with_a_missing_frame_is_read_only_behind_it(subject: Subject, rea
     assert subject.since(before) is None
     assert subject.since(missing) == ['["after"]']
     assert subject.since("") is None
+
+
+def test_the_log_of_a_users_channel_is_kept_without_subscribers(subject: Subject) -> None:
+    channel = user_channel("caf\u00e9 #1")
+    subject.cache.set_many({live_marker(channel): (NONE, 60)})
+
+    first = subject.append('["one"]', room=channel)
+    subject.append('["two"]', room=channel)
+
+    assert subject.since(first, channel) == ['["two"]']
 
 
 def test_a_long_log_drops_its_older_half(redis_node: RedisNode) -> None:

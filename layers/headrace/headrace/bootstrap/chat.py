@@ -100,10 +100,14 @@ def subscriptions() -> Subscriptions:
 @functools.cache
 def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
-    from headrace.bootstrap.acceptor import acceptor
+    from headrace.bootstrap.acceptor import acceptor, publisher
+    from headrace.streams.chat.live.channels import UserChannels
+    from headrace.streams.chat.messages.redis import RedisRoomLog
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
-    joins = Joins(memberships(), acceptor({}))
-    return RoomServices(rooms(), memberships(), access(), connections(), subscriber_hints(), consent(), joins, cursors)
+    log, hints = RedisRoomLog(cache()), subscriber_hints()
+    channels = UserChannels(log, hints, publisher().live_publisher(), clock())
+    joins = Joins(memberships(), acceptor({}), channels)
+    return RoomServices(rooms(), memberships(), access(), connections(), hints, consent(), joins, channels, cursors)

@@ -240,6 +240,19 @@ def is_reserved_room(room_id: str) -> bool:
     return room_id.startswith(DIRECT_PREFIX)
 
 
+_CHANNEL = "#user#"
+
+
+def user_channel(user_id: str) -> str:
+    """What stands for a user's channel where a room id would. No room id contains ``#``."""
+    return _CHANNEL + user_id
+
+
+def channel_user(room_id: str) -> str | None:
+    """The user whose channel it is; ``None`` for a room."""
+    return room_id.removeprefix(_CHANNEL) if room_id.startswith(_CHANNEL) else None
+
+
 def derived_id(*parts: object) -> str:
     """The id of an event that was sent without one: equal for equal ``parts``, of which none contains ``#``."""
     bits = int.from_bytes(sha256(SEPARATOR.join(map(str, parts)).encode()).digest(), "big")

@@ -1,6 +1,7 @@
 """Builds and parses frames with new messages, ``{"type": "messages", "roomId", "position", "follows", "items"}``.
 
-Live copies on the broker are such frames too. Positions are those of :mod:`headrace.streams.chat.messages.positions`.
+Frames of a user's channel are ``{"type": "changes", "userId", …}``. Live copies on the broker are such frames too.
+Positions are those of :mod:`headrace.streams.chat.messages.positions`.
 ``follows`` is the tag of the frame before: a client whose position has this tag has all messages up to ``position``.
 """
 
@@ -13,6 +14,7 @@ from typing import Any
 
 from headrace.core.collections import groups
 from headrace.core.json import encode, encode_object, encoded_list
+from headrace.core.keys import channel_user, user_channel
 
 FRAME_BYTES = 32 * 1024
 """The longest frame that API Gateway sends in one piece, and bills as one message."""
@@ -116,7 +118,7 @@ def frame(
     mark: str = "",
 ) -> bytes:
     """One frame with ``items``, which are JSON already. A live copy also has the ``mark`` of the room."""
-    content: dict[str, Any] = {"type": "messages", "roomId": room_id}
+    content = _head(room_id)
     if position:
         content["position"] = position
     if follows is not None:
@@ -140,7 +142,9 @@ def parse(body: bytes) -> LiveCopy:
         content = json.loads(body)
         items = {item["key"]: item for item in content["items"]}
         position, follows, mark = (content.get(name, "") for name in ("position", "follows", "mark"))
-        found = LiveCopy(content["roomId"], items, position, content.get("missed") is True)
+        is_of_user = content.get("type") == "changes"
+        room_id = user_channel(content["userId"]) if is_of_user else content["roomId"]
+        found = LiveCopy(room_id, items, position, content.get("missed") is True)
         texts = [found.room_id, position, follows, mark, *items, *(item["timestamp"] for item in items.values())]
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a frame of messages") from error
@@ -150,6 +154,13 @@ def parse(body: bytes) -> LiveCopy:
     if "follows" in content:
         found.links[follows] = position
     return found
+
+
+def _head(room_id: str) -> dict[str, Any]:
+    user_id = channel_user(room_id)
+    if user_id is None:
+        return {"type": "messages", "roomId": room_id}
+    return {"type": "changes", "userId": user_id}
 
 
 def _tag(position: str) -> str:

@@ -21,6 +21,7 @@ from headrace.api.router import Request
 from headrace.core.caller import EVENTS_WRITE, SUBPROTOCOL, Caller, caller_from_frame
 from headrace.core.errors import FieldError, Forbidden, RateLimited, StoreUnavailable, echo
 from headrace.core.fields import CanonicalTime
+from headrace.core.keys import channel_user
 from headrace.live.connections import Connections
 from headrace.runtime.observability import report
 
@@ -118,9 +119,12 @@ def check_subscribe(connections: Connections, caller: Caller, room_id: str, conn
     if connection_id in others:
         return
     if len(others) >= CONNECTIONS_PER_ROOM:
-        allowed = f"a room that you follow over fewer than {CONNECTIONS_PER_ROOM} connections"
-        detail = FieldError("roomId", f"is followed over {len(others)} of your connections", echo(room_id), allowed)
-        message = "you follow this room over too many connections"
+        user_id = channel_user(room_id)
+        field, kind = ("roomId", "room") if user_id is None else ("userId", "user")
+        allowed = f"a {kind} that you follow over fewer than {CONNECTIONS_PER_ROOM} connections"
+        named = echo(user_id or room_id)
+        detail = FieldError(field, f"is followed over {len(others)} of your connections", named, allowed)
+        message = f"you follow this {kind} over too many connections"
         raise RateLimited(message, details=[detail], retry_after=RETRY_SECONDS)
     if len(followed_rooms(connections, connection_id)) >= ROOMS_PER_CONNECTION:
         allowed = f"fewer than {ROOMS_PER_CONNECTION} rooms per connection"

@@ -12,6 +12,7 @@ from headrace.api.params import UserPath
 from headrace.api.router import Request
 from headrace.core.errors import Unavailable
 from headrace.core.fields import CanonicalTime
+from headrace.core.keys import channel_user
 from headrace.live.connections import Connections
 from headrace.live.management import ConnectionManager
 from headrace.runtime.observability import audit
@@ -64,7 +65,9 @@ class UserConnections:
 
 def list_connections(services: UserConnections, request: Request[UserPath, None, None]) -> ConnectionList:
     """List a user's open connections."""
-    found = sorted(services.connections.rooms_of_user(request.path.user_id).items())
+    followed = services.connections.rooms_of_user(request.path.user_id)
+    # A connection may also follow its user.
+    found = sorted((each, {room for room in rooms if channel_user(room) is None}) for each, rooms in followed.items())
     asked = found[:CONNECTIONS]
     activities = services.parallel.map(services.manager.activity, [each for each, _ in asked])
     shown: list[UserConnection] = [

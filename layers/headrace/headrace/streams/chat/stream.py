@@ -48,6 +48,7 @@ POSITION = named(
 )
 PositionText = Annotated[str, POSITION]
 """A position as clients send and get it; :mod:`headrace.streams.chat.messages.positions` reads it."""
+ReadTo = Annotated[str, named("ReadTo", "How far a user has read a room: the key of a message, or a time")]
 MessageType = Annotated[
     Literal["TEXT", "JOIN", "LEAVE"], named("MessageType", "A text, or the notice of a join or leave")
 ]

@@ -12,7 +12,7 @@ from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.errors import StoreUnavailable
 from headrace.live.connections import Subscription
 from headrace.runtime.settings import RateSettings
-from headrace.streams.chat.live.checks import ROOMS_PER_FRAME
+from headrace.streams.chat.live.check_frames import ROOMS_PER_FRAME
 from headrace.streams.chat.messages.positions import position
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import GROUP, OPEN

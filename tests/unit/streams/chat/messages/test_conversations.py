@@ -12,8 +12,9 @@ from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, StoreUnavailable
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.messages import conversations
-from headrace.streams.chat.messages.conversations import ConversationsQuery, ReadMarkBody
+from headrace.streams.chat.messages.conversations import ConversationsQuery
 from headrace.streams.chat.messages.positions import position
+from headrace.streams.chat.messages.read_marks import ReadMarkBody
 from headrace.streams.chat.messages.walks import WALK_SECONDS
 from tests.worlds.conversation_world import ConversationWorld
 from tests.worlds.history_world import START, at

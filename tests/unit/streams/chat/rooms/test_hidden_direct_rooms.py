@@ -30,7 +30,7 @@ HTTP: dict[str, tuple[str, str, Any]] = {
     "asked for members": ("manage_rooms", "GET /rooms/{roomId}/members", None),
     "asked for invitations": ("manage_rooms", "GET /rooms/{roomId}/invitations", None),
     "read": ("read_chat", "GET /rooms/{roomId}/messages", None),
-    "marked": ("read_chat", "PUT /rooms/{roomId}/read", {"upTo": "2025-11-21T10:00:00Z"}),
+    "marked": ("manage_rooms", "PUT /rooms/{roomId}/read", {"upTo": "2025-11-21T10:00:00Z"}),
     "written to": ("receive_http", "POST /rooms/{roomId}/messages", {"message": "hello", "messageId": "m"}),
 }
 FRAMES: dict[str, dict[str, Any]] = {"subscribe": {}, "history": {}, "check": {}, "unsubscribe": {}}

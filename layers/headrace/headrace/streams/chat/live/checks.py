@@ -1,38 +1,34 @@
 """The frames about up to 20 rooms at once: check what is new in them, and resume where an earlier connection ended.
 
 Both compare a position with the log of its room (:mod:`headrace.streams.chat.messages.room_log`), and read the table
-of messages only where the log does not know the position.
+of messages only where the log does not know the position. The channel of the caller's user is one more room here, under
+its ``user_channel``. No table has its changes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
-
-from pydantic import Field, PlainValidator
-from typing_extensions import TypedDict
+from typing import Any, TypeVar
 
 from headrace.api import responses
 from headrace.api.paging.pager import Page
 from headrace.api.paging.request import LIMIT, PageRequest
-from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, HeadraceError, mapping_of, to_body
-from headrace.core.fields import CanonicalTime, Cursor, StoredId
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
+from headrace.core.keys import channel_user, user_channel
 from headrace.live.routes import followed_rooms
 from headrace.runtime.observability import report
 from headrace.storage.ports import RangeQuery
-from headrace.streams.chat.live.frames import Answer
+from headrace.streams.chat.live.check_frames import CheckFrame, ResumeFrame, RoomCheck, RoomError
 from headrace.streams.chat.live.subscriptions import Subscriptions, follow, readable
-from headrace.streams.chat.messages.history import History, checked_position
+from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import (
     LATE_INDEX,
     OVERLAP,
-    POSITION_FORM,
     STORED_AT,
     Position,
     first_time,
@@ -40,9 +36,6 @@ from headrace.streams.chat.messages.positions import (
 )
 from headrace.streams.chat.messages.room_log import Since
 from headrace.streams.chat.rooms.rooms import ReadScope
-from headrace.streams.chat.stream import POSITION, MessageItem, PositionText
-
-ROOMS_PER_FRAME = 20
 
 MISSED_BYTES = responses.FRAME_BYTES - 16 * 1024
 """Bytes of items that the answer to `resume` may have. The rest is for the cursors and errors of 20 rooms."""
@@ -51,83 +44,14 @@ LEAST_BYTES = 4 * 1024
 
 T = TypeVar("T")
 
-TaggedPosition = Annotated[Position, PlainValidator(checked_position), POSITION]
-
-
-class ResumeFrame(Params):
-    """Rooms that the connection follows, each with the position up to which the client has all messages."""
-
-    unknown = "is not a field of this action"
-
-    rooms: dict[StoredId, TaggedPosition] = Field(
-        min_length=1,
-        max_length=ROOMS_PER_FRAME,
-        description=f"1 to {ROOMS_PER_FRAME} room ids, each with {POSITION_FORM}",
-    )
-
-
-class CheckFrame(ResumeFrame):
-    """Rooms to ask for."""
-
-    subscribe: bool = Field(default=True, description="false: only ask, and subscribe to none of the rooms")
-
-
-class RoomCheck(TypedDict):
-    """Whether messages may have been stored since the position that was sent, and the position of this answer."""
-
-    hasNew: bool
-    position: PositionText
-
-
-class RoomError(TypedDict):
-    """Why there is no answer for one room."""
-
-    error: dict[str, Any]
-
-
-class Checked(Answer, TypedDict):
-    """Each room with ``hasNew`` and ``position``, or with its ``error``. ``tokenExpiresAt`` is that of `pong`.
-
-    With ``hasNew``, messages may have been stored since the position that you sent: read the history since it.
-    Otherwise, keep the new ``position``.
-    """
-
-    type: Literal["checked"]
-    rooms: dict[str, RoomCheck | RoomError]
-    tokenExpiresAt: CanonicalTime
-
-
-class Resumption(TypedDict):
-    """What was stored in a room since the position that was sent, in any order, and the position to continue from.
-
-    With ``hasMore`` and ``next``, read the history since the position that you sent, ``before`` this ``next``. With
-    ``hasMore`` alone, resume again from the new position.
-    """
-
-    items: list[MessageItem]
-    next: Cursor | None
-    hasMore: bool
-    position: PositionText
-
-
-class Resumed(Answer, TypedDict):
-    """Each room with what was missed, or with its ``error``; the connection is subscribed to the others.
-
-    All rooms together have at most 112 KB of items. ``tokenExpiresAt`` is that of `pong`.
-    """
-
-    type: Literal["resumed"]
-    rooms: dict[str, Resumption | RoomError]
-    tokenExpiresAt: CanonicalTime
-
 
 def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> dict[str, Any]:
     """Ask for up to 20 rooms at once whether something is new, and subscribe to those whose subscription has ended.
 
-    Each room counts as a read. For a room that does not exist, ``hasNew`` is false; it is followed by the first check
-    after its creation. It also subscribes again to a room that you unsubscribed from, or never subscribed to.
-    With ``"subscribe": false``, the subscriptions stay as they are. Send it every few minutes: it also keeps an idle
-    connection open.
+    With ``users``, also ask for your own user. Each room, and the user, count as a read. For a room that does not
+    exist, ``hasNew`` is false; it is followed by the first check after its creation. It also subscribes again to a room
+    that you unsubscribed from, or never subscribed to. With ``"subscribe": false``, the subscriptions stay as they are.
+    Send it every few minutes: it also keeps an idle connection open.
     """
     asked = _Rooms.open(services, request, missing_too=False, subscribes=request.body.subscribe)
 
@@ -135,6 +59,8 @@ def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> 
         since = asked.since[room_id]
         if since.frames is not None:
             return {"hasNew": bool(since.frames), "position": position(request.now, since.tag)}
+        if channel_user(room_id) is not None:
+            return {"hasNew": True, "position": position(request.now, since.tag)}
         page = asked.stored(services, request, room_id, PageRequest(limit=1))
         return {"hasNew": bool(page.items) or page.has_more, "position": str(page.position)}
 
@@ -144,14 +70,17 @@ def check(services: Subscriptions, request: Request[None, None, CheckFrame]) -> 
 def resume(services: Subscriptions, request: Request[None, None, ResumeFrame]) -> dict[str, Any]:
     """Subscribe to up to 20 rooms at once, and get what was stored in them since a position.
 
-    Send it after you connected again, when a frame is missing, and every few minutes. Each room counts as a read.
+    With ``users``, also to your own user, with what changed since its position. Send it after you connected again, when
+    a frame is missing, and every few minutes. Each room, and the user, count as a read.
     """
     asked, left = _Rooms.open(services, request, missing_too=True, subscribes=True), MISSED_BYTES
 
     def resume_one(room_id: str) -> dict[str, Any]:
         nonlocal left
         since, sent = asked.since[room_id], asked.positions[room_id]
-        if since.frames is not None:
+        if channel_user(room_id) is not None:
+            found = _changes(since, left, sent, request.now)
+        elif since.frames is not None:
             found = _logged(since, asked.scopes[room_id], left, sent, request.now)
         elif left < LEAST_BYTES:
             found = _resumption([], None, True, position(*sent))
@@ -184,18 +113,19 @@ class _Rooms:
 
         With ``missing_too``, it also subscribes to rooms that do not exist.
         """
-        caller, positions = request.caller, dict[str, Position](request.body.rooms)
+        caller, positions = request.caller, request.body.positions
         connection_id = request.event["requestContext"]["connectionId"]
         followed = followed_rooms(services.connections, connection_id) if subscribes else set[str]()
 
         def open_one(room_id: str) -> ReadScope:
             if not subscribes:
                 return readable(services, caller, room_id)
-            if room_id not in followed and (missing_too or services.access.exists(room_id)):
+            is_user = channel_user(room_id) is not None
+            if room_id not in followed and (missing_too or is_user or services.access.exists(room_id)):
                 return follow(services, request, room_id)
-            return services.access.read_scope(caller, room_id)
+            return readable(services, caller, room_id) if is_user else services.access.read_scope(caller, room_id)
 
-        errors = _beyond_limit(services, request)
+        errors = _beyond_limit(services, request, list(positions))
         scopes = _by_room([room_id for room_id in positions if room_id not in errors], errors, open_one)
         known = {room_id: positions[room_id] for room_id, scope in scopes.items() if scope.exists or missing_too}
         return cls(positions, scopes, errors, dict.fromkeys(scopes, Since("")) | _since(services, known))
@@ -208,15 +138,23 @@ class _Rooms:
         return services.history.stored_since(request.caller, room_id, asks, first, self.scopes[room_id], at)
 
     def answer(self, request: Request[None, None, Any], work: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
-        """The fields of the answer: what ``work`` returns for each room, or its error."""
+        """The fields of the answer: what ``work`` returns for each room and the user, or the error."""
         found = _by_room(self.scopes, self.errors, lambda room_id: Encoded(encode_object(work(room_id))))
-        rooms = {room_id: found.get(room_id) or self.errors[room_id] for room_id in self.positions}
-        return {"rooms": Encoded(encode_object(rooms)), "tokenExpiresAt": responses.expiry(request.caller.expires_at)}
+
+        def shown(names: Iterable[str], channel: Callable[[str], str]) -> Encoded:
+            answers = {name: found.get(channel(name)) or self.errors[channel(name)] for name in names}
+            return Encoded(encode_object(answers))
+
+        fields: dict[str, Any] = {"rooms": shown(request.body.rooms, str)}
+        if request.body.users:
+            fields["users"] = shown(request.body.users, user_channel)
+        return fields | {"tokenExpiresAt": responses.expiry(request.caller.expires_at)}
 
 
-def _beyond_limit(services: Subscriptions, request: Request[None, None, Any]) -> dict[str, RoomError]:
+def _beyond_limit(
+    services: Subscriptions, request: Request[None, None, Any], rooms: Sequence[str]
+) -> dict[str, RoomError]:
     """The errors of the rooms for which the caller's limit of reads leaves nothing. The router has counted one."""
-    rooms = list(request.body.rooms)
     if services.limiter is None:
         return {}
     admitted, refusal = services.limiter.admit(request.caller, len(rooms) - 1, request.meter, "reads")
@@ -244,7 +182,11 @@ def _since(services: Subscriptions, positions: Mapping[str, Position]) -> dict[s
     except CacheUnavailable as error:
         report("room logs", f"checks read the table: {error.message}")
         return {}
-    logged = {room_id: positions[room_id].time for room_id, since in logs.items() if since.frames is not None}
+    logged = {
+        room_id: positions[room_id].time
+        for room_id, since in logs.items()
+        if since.frames is not None and channel_user(room_id) is None
+    }
     return logs | {room_id: Since(logs[room_id].tag) for room_id in _unlogged(history, logged)}
 
 
@@ -274,6 +216,14 @@ def _logged(since: Since, scope: ReadScope, most: int, sent: Position, now: int)
         texts += _readable(frame.items, scope)
         at = Position(frame.time, frame.tag)
     return _resumption(texts, None, False, position(now, since.tag))
+
+
+def _changes(since: Since, most: int, sent: Position, now: int) -> dict[str, Any]:
+    """What changed for a user, from the log of the channel; ``missed`` if the log does not know the position."""
+    if since.frames is None:
+        return {"items": encoded_list([]), "missed": True, "hasMore": False, "position": position(now, since.tag)}
+    found = _logged(since, ReadScope(None), most, sent, now)
+    return {"items": found["items"], "missed": False, "hasMore": found["hasMore"], "position": found["position"]}
 
 
 def _readable(items: str, scope: ReadScope) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -13,9 +13,9 @@ from headrace.api.params import Params
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core.caller import Caller
-from headrace.core.errors import FieldError, Forbidden, echo
+from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import CanonicalTime, StoredId
-from headrace.core.keys import STORED_ID_FORM
+from headrace.core.keys import STORED_ID_FORM, channel_user, user_channel
 from headrace.live.connections import Connections, SubscriberHints
 from headrace.live.routes import check_subscribe
 from headrace.live.shares import Shares
@@ -23,7 +23,7 @@ from headrace.streams.chat.live.frames import Answer
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.messages.room_log import newest_tag
-from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess
+from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, check_own
 from headrace.streams.chat.stream import PositionText, RoomMessagePage
 
 PAGE_BYTES = responses.FRAME_BYTES - 8 * 1024
@@ -38,6 +38,15 @@ class RoomFrame(Params):
     room_id: StoredId = Field(description=STORED_ID_FORM)
 
 
+class FollowFrame(Params):
+    """A frame about a room, or about the channel of the caller's user."""
+
+    unknown = "is not a field of this action"
+
+    room_id: StoredId | None = Field(default=None, description=STORED_ID_FORM)
+    user_id: StoredId | None = Field(default=None, description="your own user id; in place of roomId")
+
+
 class FramePage(RoomPageRequest):
     """A page of a history that fits into a frame."""
 
@@ -47,20 +56,22 @@ class FramePage(RoomPageRequest):
 class Subscribed(Answer, TypedDict):
     """The start of a subscription. The history ``since`` its ``position`` has every message that is stored afterwards.
 
-    ``tokenExpiresAt`` is that of `pong`.
+    It has the ``roomId`` or the ``userId`` of the frame. ``tokenExpiresAt`` is that of `pong`.
     """
 
     type: Literal["subscribed"]
-    roomId: str
+    roomId: NotRequired[str]
+    userId: NotRequired[str]
     position: PositionText
     tokenExpiresAt: CanonicalTime
 
 
 class Unsubscribed(Answer, TypedDict):
-    """The end of a subscription."""
+    """The end of a subscription. It has the ``roomId`` or the ``userId`` of the frame."""
 
     type: Literal["unsubscribed"]
-    roomId: str
+    roomId: NotRequired[str]
+    userId: NotRequired[str]
 
 
 class HistoryPage(Answer, RoomMessagePage, TypedDict):
@@ -85,26 +96,31 @@ class Subscriptions:
     shares: Shares | None = None
 
 
-def subscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Follow a room: new messages are pushed to the connection."""
-    room_id = request.body.room_id
+def subscribe(services: Subscriptions, request: Request[None, None, FollowFrame]) -> dict[str, Any]:
+    """Follow a room, or your own user.
+
+    With ``roomId``, new messages of the room are pushed to the connection as `messages`. With ``userId``, what changes
+    for your user in any room is pushed as `changes`: that you are invited, added or removed, and names, topics, roles
+    and read marks.
+    """
+    room_id, named = _followed(request)
     follow(services, request, room_id)
     return {
         "type": "subscribed",
-        "roomId": room_id,
+        **named,
         # Read after the subscription is stored and marked: every later frame is pushed to it.
         "position": position(request.now, newest_tag(services.history.log, room_id)),
         "tokenExpiresAt": responses.expiry(request.caller.expires_at),
     }
 
 
-def unsubscribe(services: Subscriptions, request: Request[None, None, RoomFrame]) -> dict[str, Any]:
-    """Stop following a room."""
-    room_id = request.body.room_id
+def unsubscribe(services: Subscriptions, request: Request[None, None, FollowFrame]) -> dict[str, Any]:
+    """Stop following a room, or your own user."""
+    room_id, named = _followed(request)
     services.connections.unsubscribe(room_id, [request.event["requestContext"]["connectionId"]])
     # Without waiting, also where the mark cannot be set: the user may read what is still pushed for a second.
     services.hints.mark_changed(room_id)
-    return {"type": "unsubscribed", "roomId": room_id}
+    return {"type": "unsubscribed", **named}
 
 
 def history(services: Subscriptions, request: Request[None, FramePage, RoomFrame]) -> dict[str, Any]:
@@ -115,7 +131,7 @@ def history(services: Subscriptions, request: Request[None, FramePage, RoomFrame
 
 
 def follow(services: Subscriptions, request: Request[None, None, Any], room_id: str) -> ReadScope:
-    """Subscribe the connection to a room; what the caller may read there.
+    """Subscribe the connection to a room, or to the caller's ``user_channel``; what the caller may read there.
 
     Access is checked again after the row is written. If the membership ends in between, either its removal deletes
     the row, or the second check sees it. Raises Forbidden, RateLimited, StoreUnavailable.
@@ -141,12 +157,27 @@ def follow(services: Subscriptions, request: Request[None, None, Any], room_id: 
 
 def readable(services: Subscriptions, caller: Caller, room_id: str) -> ReadScope:
     """What the caller may read in a room, which includes new messages. Raises Forbidden, StoreUnavailable."""
+    user_id = channel_user(room_id)
+    if user_id is not None:
+        check_own(caller, user_id, "users follow only themselves")
+        return ReadScope(None)
     scope = services.access.read_scope(caller, room_id)
     if not scope.is_open:
         allowed = "a room that you are a member of"
         detail = FieldError("roomId", "is a room that you have left", echo(room_id), allowed)
         raise Forbidden("you are not in this room any more", details=[detail])
     return scope
+
+
+def _followed(request: Request[None, None, FollowFrame]) -> tuple[str, dict[str, str]]:
+    """The room of the frame, or the channel of its user; and the field that names it. Raises InvalidRequest."""
+    room_id, user_id = request.body.room_id, request.body.user_id
+    if room_id is not None and user_id is None:
+        return room_id, {"roomId": room_id}
+    if user_id is not None and room_id is None:
+        return user_channel(user_id), {"userId": user_id}
+    problem = "is missing" if room_id is None else "goes without userId"
+    raise InvalidRequest(details=[FieldError("roomId", problem, echo(room_id), "a roomId or a userId")])
 
 
 def _since(scope: ReadScope) -> str | None:

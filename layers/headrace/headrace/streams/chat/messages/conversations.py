@@ -8,31 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api.paging.cursors import Query
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.api.paging.request import ListRequest
-from headrace.api.params import Params, UserPath
+from headrace.api.params import UserPath
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.caller import AHEAD_LIMIT
-from headrace.core.errors import FieldError, InvalidRequest
-from headrace.core.fields import CanonicalTime, Cursor, Number, accepts, named, whole_number
-from headrace.core.keys import MESSAGE_KEY_FORM, after_time, parse_read_mark, shown_read_mark, time_of
+from headrace.core.fields import CanonicalTime, Cursor, Number, whole_number
+from headrace.core.keys import shown_read_mark, time_of
 from headrace.core.times import Interval
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ChatReading
-from headrace.streams.chat.messages.positions import POSITION_FORM, parse_position
 from headrace.streams.chat.messages.walks import Order
 from headrace.streams.chat.rooms.memberships import Membership, newest, state_of
-from headrace.streams.chat.rooms.requests import MembershipState, RoomPath
-from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, check_own, not_in_room
-from headrace.streams.chat.stream import TEXT, MessageItem, item_of
+from headrace.streams.chat.rooms.requests import MembershipState
+from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, check_own
+from headrace.streams.chat.stream import TEXT, MessageItem, ReadTo, item_of
 
 ROOMS_LIMIT = 2000
 """Rooms of a user that a list covers: 20 reads of 100. A user with more sees the newest, and ``complete`` is false."""
@@ -45,10 +41,6 @@ LAST_BUDGET = ReadBudget(reads=8, rows=1000)
 UNREAD_BUDGET = ReadBudget(reads=4, rows=1000)
 """Reads that the count of a room may spend on messages that do not count. After them, ``unreadCapped`` is true."""
 _COUNTED = ("timestampSk", "userId", "messageType", "expiresAt")
-MARK_FORM = f"{MESSAGE_KEY_FORM}; {POSITION_FORM}; or a time: {times.ACCEPTED_FORM}"
-
-
-ReadTo = Annotated[str, named("ReadTo", "How far a user has read a room: the key of a message, or a time")]
 
 
 class ConversationsQuery(ListRequest):
@@ -90,30 +82,6 @@ class ConversationPage(TypedDict):
     next: Cursor | None
     hasMore: bool
     complete: bool
-
-
-def _mark(value: object) -> str:
-    try:
-        if isinstance(value, str) and value.startswith("p"):
-            return after_time(times.iso(parse_position(value).time))
-        return parse_read_mark(value)
-    except ValueError:
-        raise PydanticCustomError("mark", "is neither a message key, a time nor a position") from None
-
-
-class ReadMarkBody(Params):
-    """A read mark: the messages up to and including ``upTo`` are read."""
-
-    unknown = "is not a field of this route"
-
-    up_to: Annotated[str, BeforeValidator(_mark), accepts(type=["string", "integer"])] = Field(description=MARK_FORM)
-
-
-class ReadMark(TypedDict):
-    """How far the user has read the room."""
-
-    roomId: str
-    readTo: ReadTo
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,27 +132,6 @@ def list_conversations(chat: ChatReading, request: Request[UserPath, Conversatio
         "hasMore": bool(left),
         "complete": order.is_complete,
     }
-
-
-def mark_read(chat: ChatReading, request: Request[RoomPath, None, ReadMarkBody]) -> dict[str, Any]:
-    """Move the caller's read mark in a room forward."""
-    user_id, room_id, now = request.caller.subject, request.path.room_id, request.now
-    # A mark ahead of the clock would cover messages that are sent later. So a message that is dated ahead stays unread
-    # until its time has come.
-    mark = request.body.up_to
-    if time_of(mark) > times.iso(now + AHEAD_LIMIT):
-        allowed = f"at most 5 minutes ahead; the server's time is {times.iso(now)}"
-        raise InvalidRequest(details=[FieldError("upTo", "is too far ahead", shown_read_mark(mark), allowed)])
-    position = min(mark, after_time(times.iso(now)))
-    membership = chat.memberships.get(user_id, room_id)
-    if not membership.intervals:
-        raise not_in_room(room_id)
-    if membership.read_to is None or membership.read_to < position:
-        if not chat.memberships.mark_read(user_id, room_id, position):
-            position = chat.memberships.get(user_id, room_id).read_to or position
-    else:
-        position = membership.read_to
-    return {"roomId": room_id, "readTo": shown_read_mark(position)}
 
 
 def _all_rooms(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from headrace.api.paging.newest_page_cache import newest_page
 from headrace.core.errors import CacheUnavailable
-from headrace.core.keys import room_key
+from headrace.core.keys import channel_user, room_key
 from headrace.live.connections import live_marker
 from headrace.runtime.breaker import Cooldown
 from headrace.storage.ports import Command, Commands
@@ -29,7 +29,7 @@ _APPEND = """
 local follows, mark = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[3])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 redis.call('DEL', KEYS[4])
-if mark == 'none' or ARGV[2] == '' then
+if (mark == 'none' and ARGV[6] == '') or ARGV[2] == '' then
   redis.call('DEL', KEYS[2])
   return {follows, mark}
 end
@@ -100,7 +100,9 @@ def _keys(room_id: str) -> tuple[str, str]:
 def _append(room_id: str, batch: Batch) -> Command:
     lines = "".join(f"\n{each.tag} {each.time} {each.items}" for each in batch.frames)
     keys = (*_keys(room_id), live_marker(room_id), newest_page(room_id))
-    return "EVAL", _APPEND, 4, *keys, batch.tag, lines, TAG_MILLISECONDS, LOG_MILLISECONDS, LOG_BYTES
+    # A user who follows over one connection has no subscription while it is cut.
+    always = "" if channel_user(room_id) is None else "always"
+    return "EVAL", _APPEND, 4, *keys, batch.tag, lines, TAG_MILLISECONDS, LOG_MILLISECONDS, LOG_BYTES, always
 
 
 def _frames(log: str) -> list[LoggedFrame]:

@@ -4,6 +4,8 @@ A function that has stored messages of a room appends them to its log, and then 
 a tag, and names the tag of the frame before. So a client sees whether a frame is missing between two others, and a
 reader with the tag of a position gets exactly what was stored after it. The log has the frames of the last two minutes,
 for rooms with subscribers. It is in the cache: where it is lost, the table tells what was stored.
+
+A user's channel has a log too, under its ``user_channel``, with or without subscribers.
 """
 
 from __future__ import annotations

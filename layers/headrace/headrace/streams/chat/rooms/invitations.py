@@ -87,8 +87,8 @@ class Invitations(Protocol):
     def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
         """Those of ``pairs`` whose first user blocks the second."""
 
-    def block(self, user_id: str, other_id: str, at: str) -> str:
-        """Refuse invitations of ``other_id`` from now on, and delete the open ones. Returns the time of the block."""
+    def block(self, user_id: str, other_id: str, at: str) -> tuple[str, set[str]]:
+        """Refuse invitations of ``other_id`` and delete the open ones. Returns since when, and their rooms."""
 
     def unblock(self, user_id: str, other_id: str) -> None:
         """End a block."""

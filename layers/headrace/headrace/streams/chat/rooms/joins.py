@@ -1,4 +1,7 @@
-"""Joins and leaves: each is added to a membership, and published to the room as a JOIN or LEAVE message."""
+"""Joins and leaves: each is added to a membership, and published to the room as a JOIN or LEAVE message.
+
+The channel of the member is told too.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Unavailable
 from headrace.runtime.observability import report
+from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.memberships import (
     Change,
     EventKind,
@@ -33,9 +37,10 @@ class Joins:
     Adding is safe to repeat: a join or leave is an element of a set, whose id follows from its user, room and time.
     """
 
-    def __init__(self, memberships: Memberships, acceptor: Acceptor) -> None:
+    def __init__(self, memberships: Memberships, acceptor: Acceptor, channels: Channels) -> None:
         self._memberships = memberships
         self._acceptor = acceptor
+        self._channels = channels
 
     def add(
         self,
@@ -78,7 +83,7 @@ class Joins:
         event_id: str | None = None,
         old: bool = False,
     ) -> None:
-        """Publish the message of a join or leave; ``event_id`` is the id that it was sent with, if any.
+        """Tell the member, and publish the message of a join or leave; ``event_id`` is the id that it was sent with.
 
         Only the caller who made the change may publish its message; callers with events:write may publish any. A
         change longer ago than ``REPEAT`` is published for callers with events:write, or with ``old``. The message has
@@ -93,6 +98,7 @@ class Joins:
         is_too_old = not (old or trusted) and times.micros_of(at) < request.now - REPEAT
         if is_too_old or membership.event_at(kind, at) != event_id:
             return
+        self._channels.tell([membership.user_id], "membership", room_id)
         member = membership.user_id, membership.shown_name
         is_own = trusted or caller.subject == membership.user_id
         user_id, username = member if is_own else (caller.subject, shown_name(caller.username, caller.subject))

@@ -24,7 +24,7 @@ from headrace.streams.chat.rooms.requests import (
     check,
 )
 from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room, effective_role, existing, not_in_room
-from headrace.streams.chat.rooms.routes import RoomServices, check_seat, end_if_blocked, has_seat
+from headrace.streams.chat.rooms.routes import RoomServices, check_seat, end_if_blocked, has_seat, invite
 
 READS_PER_PAGE = 4
 """Index reads that one page of members may cost: more than one only for users who have left."""
@@ -48,7 +48,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
     if room.form == DIRECT:
         services.rooms.table.take_seat(room_id, user_id)
     if is_invited:
-        return _member(room, membership, services.consent.invite(request, room, membership, body.role))
+        return _member(room, membership, invite(services, request, room, membership, body.role))
     is_own = user_id == caller.subject
     if invitation is not None and not services.consent.invitations.accept(invitation):
         raise _uninvited()
@@ -59,6 +59,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
         at = membership.intervals[-1].joined_at
         if body.role not in (None, membership.role):
             membership = services.memberships.set_role(user_id, room_id, body.role or MEMBER)
+            services.channels.tell([user_id], "membership", room_id)
     else:
         at, role = body.at or joined_at(membership, invitation, request.now), body.role
         if body.at is None:
@@ -96,6 +97,7 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
             detail = FieldError("forGood", "is not for others")
             raise Forbidden("a user leaves for good themselves", details=[detail])
     invitation = services.consent.stored(room, user_id)
+    counts = services.consent.valid(invitation, room) is not None
     is_accepted = invitation is not None and not services.consent.invitations.withdraw(invitation)
     # Read last: an acceptance that was faster than the withdrawal has joined.
     membership = services.memberships.get(user_id, room_id)
@@ -109,8 +111,11 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
         at = membership.intervals[-1].left_at or "" if membership.intervals else ""
     if is_accepted and invitation is not None:
         services.consent.invitations.remove(invitation)
+    if counts:
+        services.channels.tell([user_id], "invitation", room_id)
     if body.for_good:
         services.memberships.leave_for_good(user_id, room_id)
+        services.channels.tell([user_id], "membership", room_id)
     if room.kind == MEMBERS and not membership.is_open:
         # Also for a repeated leave, because an earlier call may have been interrupted here.
         services.connections.unsubscribe_user(room_id, user_id)

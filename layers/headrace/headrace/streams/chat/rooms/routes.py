@@ -14,11 +14,13 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Request
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
-from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, Unavailable, echo
+from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreUnavailable, Unavailable, echo
 from headrace.live.connections import Connections, SubscriberHints
+from headrace.runtime.observability import report
+from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body, joined_at
 from headrace.streams.chat.rooms.joins import Joins
-from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, state_of
+from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Role, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
 from headrace.streams.chat.rooms.rooms import (
     DIRECT,
@@ -32,6 +34,9 @@ from headrace.streams.chat.rooms.rooms import (
     not_in_room,
 )
 
+TOLD_MEMBERS = 100
+"""A change of a larger room's name or topic is in no channel. Former members count too: the index has both."""
+
 
 @dataclass(frozen=True, slots=True)
 class RoomServices:
@@ -44,6 +49,7 @@ class RoomServices:
     hints: SubscriberHints
     consent: Consent
     joins: Joins
+    channels: Channels
     cursors: Callable[[], CursorSigner]
 
 
@@ -122,7 +128,21 @@ def change_room(services: RoomServices, request: Request[RoomPath, None, RoomCha
         detail = FieldError("roomId", "is a room that you do not own", echo(room_id), "a room that you own")
         raise Forbidden("only an owner changes a room", details=[detail])
     texts: dict[str, str | None] = change.model_dump(include=change.model_fields_set)
-    return (services.rooms.table.change(room_id, texts) if texts else room).to_body()
+    if texts:
+        room = services.rooms.table.change(room_id, texts)
+        _tell_members(services, room_id)
+    return room.to_body()
+
+
+def _tell_members(services: RoomServices, room_id: str) -> None:
+    """Tell the members of a room of at most ``TOLD_MEMBERS`` that its name or topic has changed."""
+    try:
+        users, more = services.memberships.users_of(room_id, None, TOLD_MEMBERS)
+        if not more:
+            found = services.memberships.get_many([(user_id, room_id) for user_id in users])
+            services.channels.tell([each.user_id for each in found.values() if each.is_open], "room", room_id)
+    except StoreUnavailable as error:
+        report("user channels", f"members are not told of a room's name or topic: {error.message}")
 
 
 def open_direct_room(services: RoomServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
@@ -142,6 +162,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
     at = times.iso(request.now)
     # The tables are read first, so that only a new or incomplete room costs writes.
     own, other = (services.memberships.get(each, room_id) for each in (user_id, other_id))
+    new = {each.user_id for each in (own, other) if not each.joins}
     room = services.rooms.table.get(room_id)
     is_wish = room is not None and room.created_by == other_id
     invites = not other.joins and not is_wish and services.consent.is_needed(caller, other, request.now)
@@ -153,7 +174,7 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
         own = _return_to(services, request, room, own)
     if not other.joins and invites:
         services.rooms.table.take_seat(room_id, other_id)
-        services.consent.invite(request, room, other, OWNER)
+        invite(services, request, room, other, OWNER)
     elif not other.joins:
         stored = services.consent.stored(room, other_id)
         if stored is not None:
@@ -162,7 +183,9 @@ def open_direct_room(services: RoomServices, request: Request[OtherPath, None, N
         end_if_blocked(services, request, other)
     for membership in (own, other):
         if membership.is_open:
-            services.joins.publish(request, membership, "join", membership.intervals[-1].joined_at)
+            # A new member of an older room joins as of its creation.
+            old, at = membership.user_id in new, membership.intervals[-1].joined_at
+            services.joins.publish(request, membership, "join", at, old=old)
     return _details(room, own, None)
 
 
@@ -192,6 +215,16 @@ def _join(
     if room.form == DIRECT:
         services.rooms.table.take_seat(room.room_id, user_id)
     return services.joins.add(caller, user_id, room.room_id, "join", at, role=OWNER, username=username)
+
+
+def invite(
+    services: RoomServices, request: Request[Any, None, Any], room: Room, membership: Membership, role: Role | None
+) -> Invitation:
+    """Invite a user, and tell them unless they block the caller. Raises what ``Consent.invite`` raises."""
+    invitation = services.consent.invite(request, room, membership, role)
+    if services.consent.valid(invitation, room) is not None:
+        services.channels.tell([membership.user_id], "invitation", room.room_id)
+    return invitation
 
 
 def end_if_blocked(services: RoomServices, request: Request[Any, Any, Any], added: Membership) -> None:

@@ -130,7 +130,7 @@ class DynamoInvitations:
         rows = self._table.get_many([_inviter_key(*pair) for pair in dict.fromkeys(pairs)])
         return {(row["userId"].removeprefix(_INVITERS), _id(row)) for row in rows if "blockedAt" in row}
 
-    def block(self, user_id: str, other_id: str, at: str) -> str:
+    def block(self, user_id: str, other_id: str, at: str) -> tuple[str, set[str]]:
         row = self._table.update(
             _inviter_key(user_id, other_id),
             "SET blockedAt = if_not_exists(blockedAt, :at)",
@@ -138,11 +138,12 @@ class DynamoInvitations:
             ReturnValues="ALL_NEW",
         )
         counted = set(row.get("invited", ()))
-        for room_id in set(map(counted_room, counted)):
+        rooms = set(map(counted_room, counted))
+        for room_id in rooms:
             self._table.delete_if("invitedBy = :by", _key(user_id, room_id), {":by": other_id})
         # Last, so that repeating an interrupted request completes it.
         self._uncount(user_id, other_id, counted)
-        return str(row["blockedAt"])
+        return str(row["blockedAt"]), rooms
 
     def unblock(self, user_id: str, other_id: str) -> None:
         self._table.update_if("blockedAt > :at", _inviter_key(user_id, other_id), "REMOVE blockedAt", {":at": ""})

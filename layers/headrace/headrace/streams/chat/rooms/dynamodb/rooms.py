@@ -158,7 +158,6 @@ class DynamoMemberships:
         )
 
     def mark_read(self, user_id: str, room_id: str, position: str) -> bool:
-        # It names no other attribute, so that an IAM policy can allow only this update.
         condition = "attribute_exists(userId) AND (attribute_not_exists(readTo) OR readTo < :position)"
         key = _key(user_id, room_id)
         return self._table.update_if(condition, key, "SET readTo = :position", {":position": position})

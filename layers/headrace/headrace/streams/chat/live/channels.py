@@ -1,0 +1,101 @@
+"""The channel of a user: what changed in the user's rooms, as frames with positions, like those of a room.
+
+A frame says what to read again, and has no copy of it. So frames in any order lead to the current state, and a frame
+tells a user only what the routes would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from headrace.core.errors import CacheUnavailable
+from headrace.core.fields import CanonicalTime
+from headrace.core.json import encode, encoded_list
+from headrace.core.keys import user_channel
+from headrace.core.times import Clock, iso
+from headrace.live.connections import SOME, SubscriberHints
+from headrace.live.frames import frame
+from headrace.queues.names import live_queue
+from headrace.queues.ports import LivePublisher, Outgoing
+from headrace.runtime.observability import logger, report, report_unexpected
+from headrace.streams.chat.messages.positions import new_tag, position
+from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog
+from headrace.streams.chat.rooms.channels import Changed
+from headrace.streams.chat.stream import PositionText, ReadTo
+
+
+class Change(TypedDict):
+    """What has changed for the user in a room. ``key`` is another one for each change.
+
+    ``membership``: the user joined, was added, left or was removed, or the role changed. ``invitation``: one came,
+    changed or ended. ``room``: its name or topic. After these, read the room: `GET /rooms/{roomId}` has all of it, and
+    answers 403 to a user who is neither a member nor invited. ``readMark``: the messages up to ``readTo`` are read; of
+    several, the greatest counts, compared as texts with a ``$`` behind them.
+    """
+
+    key: str
+    changed: Changed
+    roomId: str
+    timestamp: CanonicalTime
+    readTo: NotRequired[ReadTo]
+
+
+class Changes(TypedDict):
+    """What has changed for the user, pushed after ``subscribe`` with ``userId``.
+
+    The other fields are those of ``messages``.
+    """
+
+    type: Literal["changes"]
+    userId: str
+    position: NotRequired[PositionText]
+    follows: NotRequired[str]
+    missed: NotRequired[Literal[True]]
+    tokenExpiring: NotRequired[Literal[True]]
+    items: list[Change]
+
+
+class UserChannels:
+    """:class:`~headrace.streams.chat.rooms.channels.Channels` over the logs and the live queues of rooms."""
+
+    def __init__(self, log: RoomLog, hints: SubscriberHints, publisher: LivePublisher, clock: Clock) -> None:
+        self._log = log
+        self._hints = hints
+        self._publisher = publisher
+        self._clock = clock
+
+    def tell(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
+        now, tag = self._clock.now(), new_tag()
+        change: dict[str, Any] = {"key": tag, "changed": changed, "roomId": room_id, "timestamp": iso(now)}
+        if read_to is not None:
+            change["readTo"] = read_to
+        try:
+            self._tell([user_channel(user_id) for user_id in user_ids], encode(change), now, tag)
+        except Exception as error:  # noqa: BLE001 - reported; the change itself is stored, and must be answered
+            report_unexpected(error)
+
+    def _tell(self, channels: Collection[str], item: str, now: int, tag: str) -> None:
+        appended = self._append(channels, Batch(tag, [LoggedFrame(tag, now, encoded_list([item]))]))
+        followed = self._hints.rooms_with_subscribers(
+            {channel: appended[channel].mark if appended else SOME for channel in channels}
+        )
+        messages = []
+        for channel, mark in followed.items():
+            follows = appended[channel].follows if appended else None
+            given = "" if mark == SOME else mark.decode()
+            body = frame(channel, [item], position(now, tag if appended else ""), follows, mark=given)
+            messages.append(Outgoing(live_queue(channel), body, logger.get_correlation_id() or ""))
+        failure = self._publisher.publish(messages) if messages else None
+        if failure is not None:
+            report("user channels", f"changes are not pushed: {failure.message}")
+
+    def _append(self, channels: Collection[str], batch: Batch) -> dict[str, Appended]:
+        """Append to the logs; the result is empty if the cache is unavailable."""
+        try:
+            return self._log.append(dict.fromkeys(channels, batch))
+        except CacheUnavailable as error:
+            report("user channels", f"changes have no position: {error.message}")
+            return {}

@@ -1,0 +1,23 @@
+"""The port to users' channels: what has changed in a user's rooms is pushed to the connections that follow the user."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Literal, Protocol
+
+from headrace.core.fields import named
+
+Changed = Annotated[
+    Literal["membership", "invitation", "room", "readMark"], named("Changed", "What has changed for the user in a room")
+]
+
+
+class Channels(Protocol):
+    """Tells users what has changed."""
+
+    def tell(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
+        """Tell each of the users that this has changed in a room. Call it after the change is stored.
+
+        It says what to read again, so it may come late, twice and in any order. ``read_to`` is the new read mark. Never
+        raises: a failure is logged, and the change is in force.
+        """
