@@ -43,7 +43,7 @@ LINES = {
     "layers": 20_670,
     "localstage": 10_632,
     "loadtest": 7_618,
-    "bench": 3_808,
+    "bench": 3_975,
     "tools": 2_870,
     "faults": 2_611,
     "rehearsal": 2_035,
