@@ -33,7 +33,8 @@ while True:
 
 
 def stage_command(file: Path, stage: FakeStage) -> list[str]:
-    urls = {"http_url": stage.http_url, "websocket_url": stage.websocket_url, "token_url": stage.token_url}
+    urls = {name: getattr(stage, name) for name in ("http_url", "websocket_url", "token_url")}
+    urls["status_url"] = "http://127.0.0.1:8789/"
     return [sys.executable, "-c", STAGE.format(path=str(file), urls=urls)]
 
 
@@ -137,8 +138,9 @@ def test_stay_shows_commands_for_the_stage_and_ends_at_ctrl_c(
 
     out = capsys.readouterr().out
     assert "accepted=60 stored=60 lost=0" in out
-    assert "curl -s -H" in out
-    assert ".venv/bin/wsdump ws://" in out
+    assert f'eval "$(LOCALSTAGE_STATE_DIR={here.parent} make -s env)"' in out
+    for address in (stage.http_url, stage.websocket_url, "http://127.0.0.1:8789/docs"):
+        assert address in out.rpartition("The stage stays up")[2]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
