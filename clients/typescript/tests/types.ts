@@ -40,7 +40,7 @@ export async function frames(): Promise<void> {
   const { lane } = await headrace.send("lobby", "hello");
   lane satisfies "main" | "retry";
   // @ts-expect-error a field of the frame is missing
-  await headrace.frame("subscribe", {});
+  await headrace.frame("history", {});
   // @ts-expect-error an action is unknown
   await headrace.frame("nothing", {});
 }
