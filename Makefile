@@ -164,10 +164,11 @@ destroy: setup ## delete a stack on AWS with all its data, after you typed its n
 rehearse: .local/sam/bin/sam ## deploy every stage to an emulated AWS account that enforces IAM
 	@$(PY) -m rehearsal
 
-reference: setup ## write the generated documents and pages of docs/reference; with RECORD=1, first record examples from the running stage   [RECORD=1]
+reference: setup ## write the generated pages of docs/reference and modules of the Python client; with RECORD=1, first record examples from the running stage   [RECORD=1]
 	@$(if $(RECORD),PYTHONPATH=layers/headrace $(PY) -m tools.api_reference.recording)
 	@PYTHONPATH=layers/headrace $(PY) -m tools.api_reference
 	@PYTHONPATH=layers/headrace $(PY) -m tools.stack_reference
+	@$(PY) -m tools.python_client
 
 docs: .local/docs/bin/zensical ## build the documentation site in .local/site
 	@.local/docs/bin/zensical build --strict --clean --config-file mkdocs.yml

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from headrace_client import BlockingSender, SendSettings
-from headrace_client.sending import BlockingTransport, is_temporary
+from headrace_client import BlockingSender, BlockingTransport, SendSettings
+from headrace_client.sending import is_temporary
 from loadtest.checker.checker import Checker, OnAccepted, ignore
 
 TRIES = 20
@@ -50,7 +50,7 @@ class Delivery:
         """
         late = 0.0 if due is None else time.perf_counter() - due
         self._recorder.attempted(events)
-        sent = self._sender.send([each.event() for each in events])
+        sent = self._sender.send([each.event() for each in events], raise_for_errors=False)
         accepted: dict[float, list[tuple[SentEvent, str]]] = {}
         for event, each in zip(events, sent, strict=True):
             if each.error is None:

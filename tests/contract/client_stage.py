@@ -88,7 +88,7 @@ class Stage:
         self.sockets: set[web.WebSocketResponse] = set()
         self.fail: dict[str, list[str]] = {}
         self.frames: list[dict[str, Any]] = []
-        self.refuses = False
+        self.refuses = self.down = False
         self.token_seconds = 3600.0
         self.expiries: dict[str, datetime] = {}
         self.renewals: asyncio.Queue[str] = asyncio.Queue()
@@ -97,6 +97,8 @@ class Stage:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         protocol, token = (part.strip() for part in request.headers["Sec-WebSocket-Protocol"].split(","))
         self.tokens.append(token)
+        if self.down:
+            return web.Response(status=503)
         if self.refuses:
             return web.Response(status=401)
         socket = web.WebSocketResponse(protocols=(protocol,))
@@ -188,7 +190,7 @@ async def running_stage() -> AsyncIterator[Stage]:
     app.router.add_get("/dev", made.handle)
     server = TestServer(app)
     await server.start_server()
-    made.url = str(server.make_url("/dev"))
+    made.url = str(server.make_url("/dev")).replace("http", "ws", 1)
     yield made
     for socket in list(made.sockets):
         await socket.close()

@@ -11,7 +11,15 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from headrace_client import ConnectionSettings, Sender, SendSettings, over_http, over_websocket
+from headrace_client import (
+    ConnectionSettings,
+    NotAccepted,
+    Sender,
+    SendSettings,
+    Unreachable,
+    over_http,
+    over_websocket,
+)
 
 FAST_SENDING = SendSettings(first_rate=1e6, lowest_rate=1e5, first_pause=0.001, longest_pause=0.01, tries=5)
 FAST = ConnectionSettings(answer_timeout=5.0, first_pause=0.001, longest_pause=0.01)
@@ -87,7 +95,8 @@ async def server() -> AsyncIterator[Server]:
     app.router.add_get("/dev", made.frames)
     running = TestServer(app)
     await running.start_server()
-    made.http_url, made.websocket_url = str(running.make_url("")), str(running.make_url("/dev"))
+    made.http_url = str(running.make_url(""))
+    made.websocket_url = str(running.make_url("/dev")).replace("http", "ws", 1)
     yield made
     await running.close()
 
@@ -186,7 +195,7 @@ async def test_a_retry_after_header_is_honoured_where_the_body_has_none(server: 
 async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, answer: web.Response, code: str) -> None:
     server.script = [answer]
     async with over_http(server.http_url, lambda: "t", FAST_SENDING) as sender:
-        sent = await sender.send(messages(2))
+        sent = await sender.send(messages(2), raise_for_errors=False)
 
     assert [(each.error or {})["code"] for each in sent] == [code] * 2
     assert len(server.asked) == 1
@@ -194,9 +203,65 @@ async def test_a_request_that_cannot_succeed_is_not_sent_again(server: Server, a
 
 async def test_an_invalid_websocket_url_is_refused_at_once() -> None:
     async with over_websocket("no url", lambda: "t", FAST_SENDING) as sender:
+        with pytest.raises(NotAccepted, match=r"1 of 1 events .* no url is not the address of a WebSocket") as raised:
+            await sender.send(messages(1))
+
+    assert [(each.error or {})["code"] for each in raised.value.sent] == ["invalid_url"]
+
+
+@pytest.mark.parametrize("way", ["http", "websocket"])
+async def test_an_address_where_nothing_listens_is_named_by_the_first_call(way: str, unused_tcp_port: int) -> None:
+    address = f"127.0.0.1:{unused_tcp_port}"
+    soon = ConnectionSettings(connect_timeout=0.2)
+    if way == "http":
+        sender = over_http(f"http://{address}", "t")
+    else:
+        sender = over_websocket(f"ws://{address}", "t", connection=soon)
+    async with sender:
+        with pytest.raises(Unreachable, match=address):
+            await sender.send(messages(1))
+
+
+async def test_the_address_is_tried_again_once_it_has_answered(server: Server) -> None:
+    server.script = [0, DROP]
+    async with over_http(server.http_url, "t", FAST_SENDING) as sender:
+        assert all(each.is_accepted for each in await sender.send(messages(2)))
+
+
+async def test_a_token_can_be_a_text_or_come_from_a_coroutine_function(server: Server) -> None:
+    async def token() -> str:
+        return "awaited"
+
+    for given in ("text", token):
+        async with over_http(server.http_url, given, FAST_SENDING) as sender:
+            await sender.send(messages(1))
+
+    assert server.tokens == ["Bearer text", "Bearer awaited"]
+
+
+async def test_a_token_function_that_fails_is_asked_again(server: Server) -> None:
+    tokens = iter(["", "t"])
+
+    def token() -> str:
+        return next(tokens) or str(1 // 0)
+
+    async with over_http(server.http_url, token, FAST_SENDING) as sender:
         (sent,) = await sender.send(messages(1))
 
-    assert sent.error == {"code": "invalid_url", "message": "invalid_url: no url is not the URL of a WebSocket"}
+    assert sent.is_accepted
+
+
+async def test_the_log_says_why_it_sends_again_and_has_neither_token_nor_text(
+    sender: Sender, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.script = [THROTTLED]
+    with caplog.at_level("DEBUG", logger="headrace_client"):
+        async with sender:
+            await sender.send([{"roomId": "kitchen", "message": "a secret text"}])
+
+    assert "sending 1 of 1 events again" in caplog.text
+    assert "unavailable" in caplog.text
+    assert "a secret text" not in caplog.text
 
 
 async def test_a_503_without_results_and_an_invalid_answer_are_retried(server: Server) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
-from headrace_client import Refused, Rooms
+from headrace_client import Refused, Rooms, Unreachable
 from tests.contract.client_stage import FAST, Room, Stage, position, running_stage, take, until
 
 
@@ -82,6 +83,49 @@ async def test_an_expired_token_leads_to_a_new_connection(stage: Stage) -> None:
         room.store(1)
 
         assert await take(rooms, 1) == ["n1"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "no-host.invalid"])
+async def test_the_first_connection_fails_soon_and_names_the_address(host: str, unused_tcp_port: int) -> None:
+    url = f"ws://{host}:{unused_tcp_port}/dev"
+    async with Rooms(url, "t", settings=replace(FAST, connect_timeout=0.2)) as rooms:
+        with pytest.raises(Unreachable, match=url):
+            await rooms.follow("kitchen")
+
+
+async def test_an_address_that_is_not_of_a_websocket_is_refused_at_once(stage: Stage) -> None:
+    async with Rooms(stage.url.replace("ws", "http", 1), "t") as rooms:
+        with pytest.raises(Refused, match="begins with wss://"):
+            await rooms.follow("kitchen")
+
+
+async def test_a_later_connection_is_tried_for_as_long_as_it_takes(stage: Stage) -> None:
+    async with Rooms(stage.url, "t", settings=replace(FAST, connect_timeout=0.01)) as rooms:
+        await until(lambda: rooms.connection.opens > 0)
+        stage.down = True
+        await stage.cut()
+        following = asyncio.create_task(rooms.follow("kitchen"))
+        await asyncio.sleep(0.1)
+        stage.down = False
+        await following
+
+
+async def test_the_log_says_when_it_connects_and_why_again_but_never_the_token(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def token() -> str:
+        return "a-secret-token"
+
+    with caplog.at_level("DEBUG", logger="headrace_client"):
+        async with Rooms(stage.url, token, settings=FAST) as rooms:
+            await rooms.follow("kitchen")
+            stage.down = True
+            await stage.cut()
+            await until(lambda: "again in" in caplog.text and "503" in caplog.text)
+
+    assert f"connecting to {stage.url}" in caplog.text
+    assert f"connected to {stage.url}" in caplog.text
+    assert "a-secret-token" not in caplog.text
 
 
 async def test_a_refused_token_ends_the_iteration(stage: Stage) -> None:

@@ -24,7 +24,7 @@ from headrace.live.push_service import PushService
 from headrace.streams.chat.live.channels import UserChannels
 from headrace.streams.chat.rooms import routes
 from headrace_client.channel import Channel
-from headrace_client.connection import Unavailable, error_of
+from headrace_client.errors import Unavailable, error_of
 from tests.fakes.live import MemoryPusher
 from tests.model.running import ASKED, run
 from tests.worlds.frame_stage import Stage

@@ -29,7 +29,7 @@ from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.room_log import Appended, Batch, Since
 from headrace.streams.chat.stream import CHAT
-from headrace_client.connection import Unavailable, error_of
+from headrace_client.errors import Unavailable, error_of
 from headrace_client.room import Message, Room
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.model.running import ASKED, run

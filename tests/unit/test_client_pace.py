@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.api.rates.sliding_window import Limit, SlidingWindow
-from headrace_client import Refused, Sender, SendSettings, Unavailable
+from headrace_client import NotAccepted, Refused, Sender, SendSettings, Unavailable
 from headrace_client.pace import LONGEST_RETRY_AFTER, Pace
 from tests.worlds.senders import message
 
@@ -59,7 +59,7 @@ async def test_only_refused_events_are_sent_again_unchanged() -> None:
     script = Script([GOOD, LATER, NEVER, LATER, GOOD])
     events = [{"roomId": "kitchen", "message": str(number)} for number in range(5)]
 
-    sent = await script.sender().send(events)
+    sent = await script.sender().send(events, raise_for_errors=False)
 
     first, second = script.posted
     assert second == [first[1], first[3]]
@@ -98,10 +98,11 @@ async def test_the_random_delay_may_be_zero() -> None:
 async def test_a_sender_gives_up_after_its_attempts_with_the_reason() -> None:
     script = Script(*[LATER] * 50)
 
-    sent = await script.sender(SendSettings(tries=4)).send([message(), message(messageId="m-2")])
+    with pytest.raises(NotAccepted, match="2 of 2 events") as raised:
+        await script.sender(SendSettings(tries=4)).send([message(), message(messageId="m-2")])
 
     assert len(script.posted) == 4
-    assert [each.error for each in sent] == [LATER["error"]] * 2
+    assert [each.error for each in raised.value.sent] == [LATER["error"]] * 2
 
 
 async def test_an_accepted_event_resets_the_count_of_attempts() -> None:
@@ -115,7 +116,7 @@ async def test_an_accepted_event_resets_the_count_of_attempts() -> None:
 async def test_a_permanently_refused_request_is_not_sent_again() -> None:
     script = Script(Refused("forbidden", "no"))
 
-    (sent,) = await script.sender().send([message()])
+    (sent,) = await script.sender().send([message()], raise_for_errors=False)
 
     assert len(script.posted) == 1
     assert sent.error is not None

@@ -6,9 +6,13 @@ import ast
 import re
 import sys
 import tomllib
+from pathlib import Path
+
+import pytest
 
 import headrace_client
 from tests.unit.template_stack import ROOT
+from tools.python_client.__main__ import generated
 
 FOLDER = ROOT / "clients" / "python"
 PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())
@@ -32,6 +36,15 @@ def test_the_package_depends_on_what_it_imports() -> None:
 def test_the_package_is_typed() -> None:
     assert (FOLDER / "headrace_client" / "py.typed").exists()
     assert PROJECT["tool"]["setuptools"]["package-data"] == {"headrace_client": ["py.typed"]}
+
+
+@pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
+def test_a_generated_module_is_up_to_date(path: Path) -> None:
+    assert path.read_text() == generated()[path], "run: make reference"
+
+
+def test_the_package_has_the_licence_of_the_project() -> None:
+    assert (FOLDER / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 def test_its_readme_names_what_it_exports() -> None:

@@ -1,7 +1,7 @@
 """A client of Headrace: sends events until each is accepted, and follows rooms without a gap.
 
     async with over_http("https://host", token) as sender:
-        sent = await sender.send([{"roomId": "kitchen", "message": "hello"}])
+        await sender.send([{"roomId": "kitchen", "message": "hello"}])
 
 Following a room yields its live messages, and fetches missed messages from the history:
 
@@ -10,7 +10,9 @@ Following a room yields its live messages, and fetches missed messages from the 
         async for message in rooms:
             print(message["username"], message["message"])
 
-``token`` returns an access token. It is called for each connection or HTTP request, because tokens expire.
+``token`` is an access token, or a function that returns one, also asynchronously. The function is called for each
+connection or HTTP request, because tokens expire. The logger ``headrace_client`` says when the client connects, and why
+it tries again.
 
 Live messages may be lost; the history is complete. The client keeps a position of each room, which moves with each
 frame that follows the one before. After it connects again, after a frame with ``missed``, when a frame is missing for a
@@ -18,22 +20,34 @@ second, and every few minutes, it resumes from that position: it gets what was s
 already. Fetched messages are delivered in the order of their keys.
 """
 
-from .connection import ConnectionSettings, Refused, Unavailable
+from .blocking import BlockingSender, BlockingTransport
+from .connection import ConnectionSettings
+from .errors import HeadraceError, NotAccepted, RateLimited, Refused, Unavailable, Unreachable
 from .pace import SendSettings
-from .room import Message
 from .rooms import Rooms
-from .sending import BlockingSender, Sender, Sent, over_http, over_websocket
+from .sending import Sender, Sent, over_http, over_websocket
+from .tokens import Token
+from .types import MessageItem as Message
+
+__version__ = "1.2.0"
 
 __all__ = [
     "BlockingSender",
+    "BlockingTransport",
     "ConnectionSettings",
+    "HeadraceError",
     "Message",
+    "NotAccepted",
+    "RateLimited",
     "Refused",
     "Rooms",
     "SendSettings",
     "Sender",
     "Sent",
+    "Token",
     "Unavailable",
+    "Unreachable",
+    "__version__",
     "over_http",
     "over_websocket",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .connection import Connection, Unavailable
+from .connection import Connection
+from .errors import Unavailable
 from .room import Message, Room
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -14,49 +15,12 @@ from typing import Any
 
 import aiohttp
 
+from .errors import GATEWAY_CODES, Refused, Unavailable, Unreachable, error_of
+from .tokens import Token, token_of
+
+_log = logging.getLogger("headrace_client")
 SUBPROTOCOL = "headrace.v1"
-TEMPORARY = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
-"""Codes of errors after which the same request may succeed later."""
-
-GATEWAY_CODES = {401: "unauthorized", 403: "forbidden"}
-"""The codes of refusals by API Gateway, whose answers have none."""
-
 Frame = dict[str, Any]
-
-
-class Refused(Exception):
-    """The platform refused a request, and would refuse it again. ``code`` is the code of the error."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-
-
-class Unavailable(Exception):
-    """There is no connection, no answer, or a temporary error: the same request may succeed later.
-
-    ``retry_after`` is the number of seconds to wait, if the platform named one.
-    """
-
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
-
-
-class RateLimited(Unavailable):
-    """Too many requests, or too many connections. Another connection would not succeed earlier."""
-
-    def pause(self) -> float:
-        """Seconds to wait: ``retry_after`` and a random time, so that clients do not return together."""
-        return (self.retry_after or 0.0) + random.uniform(0.0, 1.0)  # noqa: S311
-
-
-def error_of(error: Frame) -> Refused | Unavailable:
-    """The exception for an ``error`` object of an answer."""
-    if error["code"] not in TEMPORARY:
-        return Refused(error["code"], error["message"])
-    kind = RateLimited if error["code"] == "rate_limited" else Unavailable
-    return kind(error["message"], error.get("retryAfter"))
 
 
 @dataclass(frozen=True)
@@ -68,7 +32,7 @@ class ConnectionSettings:
     frame may come after the one that follows it, before it counts as lost. ``answer_timeout``: how long a request waits
     for its answer. ``first_pause`` and ``longest_pause``: upper bounds of the random pause before
     connecting again; the bound doubles with each failed attempt. ``renew``: how long before its expiry a token is
-    renewed.
+    renewed. ``connect_timeout``: how long to wait for the first connection; then the address counts as wrong.
     """
 
     check_interval: float = 540.0
@@ -77,10 +41,11 @@ class ConnectionSettings:
     first_pause: float = 0.2
     longest_pause: float = 20.0
     renew: float = 60.0
+    connect_timeout: float = 5.0
 
 
 class Connection:
-    """Keeps one connection to ``url``; ``token`` returns the access token for each.
+    """Keeps one connection to ``url``; ``token`` gives the access token for each.
 
     ``opened`` runs while a connection is open and is cancelled when it ends. ``received`` is called with every frame
     that answers no request.
@@ -89,7 +54,7 @@ class Connection:
     def __init__(
         self,
         url: str,
-        token: Callable[[], str],
+        token: Token,
         settings: ConnectionSettings,
         *,
         opened: Callable[[], Awaitable[None]],
@@ -120,9 +85,14 @@ class Connection:
         """Wait until a connection is open.
 
         Raises:
-            Refused: the token was refused, so no further connection is made.
+            Refused: the token or the address was refused, so no further connection is made.
+            Unreachable: the first connection did not open within ``connect_timeout``.
         """
-        await self._changed.wait()
+        first = self.opens == 0
+        try:
+            await asyncio.wait_for(self._changed.wait(), self._settings.connect_timeout if first else None)
+        except TimeoutError:
+            raise Unreachable(f"cannot connect to {self._url}: {self.failure}") from None
         if self.refusal is not None:
             raise self.refusal
 
@@ -170,7 +140,7 @@ class Connection:
                 await asyncio.sleep(max(left - self._settings.renew, left / 2, self._settings.first_pause))
                 before = self._expires_at
                 with contextlib.suppress(Unavailable):
-                    await self.request("authenticate", token=self._token())
+                    await self.request("authenticate", token=await token_of(self._token))
                     self.renewals += self._expires_at > before
 
     async def reconnect(self) -> None:
@@ -188,31 +158,38 @@ class Connection:
                     try:
                         await self._serve(session)
                         self.failure = "not connected"
-                    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                        self.failure = f"not connected: {error or type(error).__name__}"
+                    except (aiohttp.ClientError, TimeoutError, OSError, Unavailable) as error:
+                        self.failure = str(error) or type(error).__name__
                     tries = 1 if self.opens > opens else tries + 1
                     # Full jitter: clients that lost their connections together must not reconnect together.
                     longest = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(tries, 16))
-                    await asyncio.sleep(random.uniform(0, longest))  # noqa: S311
+                    pause = random.uniform(0, longest)  # noqa: S311
+                    _log.warning("connecting to %s again in %.1f s: %s", self._url, pause, self.failure)
+                    await asyncio.sleep(pause)
         except Refused as error:
+            _log.error("no further connection to %s: %s", self._url, error)
             self.refusal = error
             self._changed.set()
 
     async def _serve(self, session: aiohttp.ClientSession) -> None:
         """Open one connection and read from it until it ends."""
+        if not self._url.startswith(("ws://", "wss://")):
+            raise Refused("invalid_url", f"{self._url} is not the address of a WebSocket; it begins with wss://")
+        _log.debug("connecting to %s", self._url)
         try:
             # API Gateway's largest message has 128 KB, such as a page of history.
             socket = await session.ws_connect(
-                self._url, protocols=(SUBPROTOCOL, self._token()), max_msg_size=256 * 1024
+                self._url, protocols=(SUBPROTOCOL, await token_of(self._token)), max_msg_size=256 * 1024
             )
         except aiohttp.WSServerHandshakeError as error:
             if error.status in GATEWAY_CODES:
                 raise Refused(GATEWAY_CODES[error.status], "the token is not accepted") from None
             raise
         except aiohttp.InvalidURL:
-            raise Refused("invalid_url", f"{self._url} is not the URL of a WebSocket") from None
+            raise Refused("invalid_url", f"{self._url} is not the address of a WebSocket") from None
         self._socket = socket
         self.opens += 1
+        _log.info("connected to %s", self._url)
         self._expires_at = 0.0
         self._expiry_known.clear()
         opened = asyncio.ensure_future(self._opened())

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .connection import Connection, RateLimited, Refused, Unavailable
+from .connection import Connection
+from .errors import RateLimited, Refused, Unavailable
 
 PAGE = 200
 REMEMBERED_SECONDS = 1800

@@ -10,8 +10,11 @@ from types import TracebackType
 from typing import Any
 
 from .channel import Channel
-from .connection import Connection, ConnectionSettings, Frame, RateLimited, Refused, Unavailable, error_of
-from .room import Message, Room
+from .connection import Connection, ConnectionSettings, Frame
+from .errors import RateLimited, Refused, Unavailable, Unreachable, error_of
+from .room import Room
+from .tokens import Token
+from .types import MessageItem
 
 ROOMS_PER_FRAME = 20
 
@@ -19,7 +22,7 @@ ROOMS_PER_FRAME = 20
 class Rooms:
     """Follows rooms; iterate over it to get their messages.
 
-    ``token`` returns the access token of each connection. ``refused`` is called with the room id and the error when a
+    ``token`` gives the access token of each connection. ``refused`` is called with the room id and the error when a
     followed room may no longer be read, and ``signal`` with each signal, such as "is typing": a frame with its
     ``roomId``, ``userId``, ``name`` and ``data``. Iteration ends when a token is refused; ``connection.refusal`` has
     the error.
@@ -28,7 +31,7 @@ class Rooms:
     def __init__(
         self,
         url: str,
-        token: Callable[[], str],
+        token: Token,
         *,
         settings: ConnectionSettings | None = None,
         refused: Callable[[str, Refused], object] | None = None,
@@ -37,7 +40,7 @@ class Rooms:
         self._settings = settings or ConnectionSettings()
         self._refused = refused
         self._signal = signal
-        self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
+        self._messages: asyncio.Queue[Any] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self.rooms: dict[str, Room] = {}
         self.channel: Channel | None = None
@@ -56,7 +59,7 @@ class Rooms:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def __aiter__(self) -> AsyncIterator[Message]:
+    async def __aiter__(self) -> AsyncIterator[MessageItem]:
         while (message := await self._messages.get()) is not None:
             yield message
 
@@ -67,6 +70,7 @@ class Rooms:
 
         Raises:
             Refused: the room may not be read.
+            Unreachable: the first connection did not open within ``connect_timeout``.
         """
         room = self.rooms[room_id] = Room(room_id, since, self.connection, self._messages.put_nowait)
         await self._begin(room, since)
@@ -79,6 +83,7 @@ class Rooms:
 
         Raises:
             Refused: the token is of another user.
+            Unreachable: the first connection did not open within ``connect_timeout``.
         """
         self.channel = Channel(user_id, self.connection, changed)
         await self._begin(self.channel, None)
@@ -92,11 +97,11 @@ class Rooms:
                     await self._resume([room])
             except RateLimited as error:
                 await asyncio.sleep(error.pause())
-            except Unavailable:
-                await asyncio.sleep(self._settings.first_pause)
-            except Refused:
+            except (Unreachable, Refused):
                 self._drop(room)
                 raise
+            except Unavailable:
+                await asyncio.sleep(self._settings.first_pause)
             else:
                 return
 

@@ -1,8 +1,7 @@
 """Sends events until each is accepted or permanently refused.
 
     async with over_http("https://host", token) as sender:
-        for each in await sender.send([{"roomId": "kitchen", "message": "hello"}]):
-            print(each.lane or each.error)
+        await sender.send([{"roomId": "kitchen", "message": "hello"}])
 
 Events with a temporary error (429, 503, no answer) are sent again with the same id and time. So each stays the same
 event, even if an earlier attempt was accepted. The rate adapts to refusals (:mod:`.pace`).
@@ -12,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import random
 import time
@@ -19,11 +19,16 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from .connection import TEMPORARY, ConnectionSettings, Refused, Unavailable
+from .connection import ConnectionSettings
+from .errors import TEMPORARY, NotAccepted, Refused, Unavailable, Unreachable
 from .pace import Pace, SendSettings
+from .tokens import Token
 from .transports import HttpTransport, SocketTransport
+from .types import Error, IncomingMessage
+
+_log = logging.getLogger("headrace_client")
 
 Event = dict[str, Any]
 Result = dict[str, Any]
@@ -38,7 +43,7 @@ class Sent:
 
     event: Event
     lane: str | None = None
-    error: dict[str, Any] | None = None
+    error: Error | None = None
     seconds: float = 0.0
 
     @property
@@ -140,7 +145,10 @@ class SendLoop:
                 last = next(result for result in results if is_temporary(result))
                 done |= {index: _sent(events[index], last, seconds) for index in left}
                 break
-            yield self.pace.refused(tries, _retry_after(results))
+            pause = self.pace.refused(tries, _retry_after(results))
+            code = next(result["error"]["code"] for result in results if is_temporary(result))
+            _log.info("sending %d of %d events again in %.1f s: %s", len(left), len(events), pause, code)
+            yield pause
         return [done[index] for index in range(len(events))]
 
     def _next_batch(self, events: Sequence[Event], left: Sequence[int]) -> list[int]:
@@ -185,15 +193,19 @@ class Sender:
     ) -> None:
         await self._transport.close()
 
-    async def send(self, events: Sequence[Event]) -> list[Sent]:
-        """Send ``events``; returns one result per event, in order. Errors of the platform are results, not exceptions.
+    async def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
+        """Send ``events``; returns one result per event, in order.
 
-        It returns when each event is accepted or permanently refused, or after ``SendSettings.tries`` attempts in a row
-        without progress.
+        It ends when each event is accepted or permanently refused, or after ``SendSettings.tries`` attempts in a row
+        without progress. With ``raise_for_errors=False`` errors are results too.
+
+        Raises:
+            NotAccepted: some events were not accepted; its ``sent`` has the results.
+            Unreachable: no request was answered yet, and nothing answers at the address.
         """
         async with self._lock:
-            steps = self._loop.steps(events)
-            step, sent = _advance(steps, None)
+            steps = self._loop.steps(cast("Sequence[Event]", events))
+            step, sent = advance(steps, None)
             while step is not None:
                 results = None
                 if isinstance(step, float):
@@ -201,56 +213,16 @@ class Sender:
                 else:
                     try:
                         results = await self._transport.post(step)
+                    except Unreachable:
+                        raise
                     except (Unavailable, Refused) as error:
-                        results = _failed(error, len(step))
-                step, sent = _advance(steps, results)
-            return sent
+                        results = failed(error, len(step))
+                step, sent = advance(steps, results)
+            return checked(sent) if raise_for_errors else sent
 
 
-class BlockingTransport(Limits, Protocol):
-    """A :class:`Transport` for threads or greenlets."""
-
-    def post(self, events: Sequence[Event]) -> list[Result]:
-        """Send ``events``, as :meth:`Transport.post`."""
-        ...
-
-
-class BlockingSender:
-    """A :class:`Sender` for threads or greenlets, over a transport of the caller. Not safe to share between them."""
-
-    def __init__(
-        self,
-        transport: BlockingTransport,
-        settings: SendSettings | None = None,
-        *,
-        sleep: Callable[[float], object] = time.sleep,
-        **options: Any,
-    ) -> None:
-        self._transport = transport
-        self._sleep = sleep
-        self._loop = SendLoop(transport, settings, **options)
-
-    def send(self, events: Sequence[Event]) -> list[Sent]:
-        """Send ``events``, as :meth:`Sender.send`."""
-        steps = self._loop.steps(events)
-        step, sent = _advance(steps, None)
-        while step is not None:
-            results = None
-            if isinstance(step, float):
-                self._sleep(step)
-            else:
-                try:
-                    results = self._transport.post(step)
-                except (Unavailable, Refused) as error:
-                    results = _failed(error, len(step))
-            step, sent = _advance(steps, results)
-        return sent
-
-
-def over_http(
-    url: str, token: Callable[[], str], settings: SendSettings | None = None, *, answer_seconds: float = 30.0
-) -> Sender:
-    """A sender over HTTP, with batches of several events. ``token`` returns the access token for each request.
+def over_http(url: str, token: Token, settings: SendSettings | None = None, *, answer_seconds: float = 30.0) -> Sender:
+    """A sender over HTTP, with batches of several events. ``token`` gives the access token for each request.
 
     ``answer_seconds`` is the timeout of a request.
     """
@@ -259,7 +231,7 @@ def over_http(
 
 def over_websocket(
     url: str,
-    token: Callable[[], str],
+    token: Token,
     settings: SendSettings | None = None,
     *,
     connection: ConnectionSettings | None = None,
@@ -268,7 +240,14 @@ def over_websocket(
     return Sender(SocketTransport(url, token, connection or ConnectionSettings()), settings)
 
 
-def _advance(steps: Steps, results: list[Result] | None) -> tuple[Step | None, list[Sent]]:
+def checked(sent: list[Sent]) -> list[Sent]:
+    """``sent``, if all events were accepted; else raises :class:`NotAccepted`."""
+    if all(each.is_accepted for each in sent):
+        return sent
+    raise NotAccepted(sent)
+
+
+def advance(steps: Steps, results: list[Result] | None) -> tuple[Step | None, list[Sent]]:
     """The next step after the ``results`` of the last one; without a next step the result of each event."""
     try:
         return steps.send(results), []
@@ -276,10 +255,10 @@ def _advance(steps: Steps, results: list[Result] | None) -> tuple[Step | None, l
         return None, list(ended.value)
 
 
-def _failed(error: Unavailable | Refused, count: int) -> list[Result]:
+def failed(error: Unavailable | Refused, count: int) -> list[Result]:
     """The results of ``count`` events whose request failed."""
     code = "unavailable" if isinstance(error, Unavailable) else error.code
-    failed: dict[str, Any] = {"code": code, "message": str(error)}
+    failed: dict[str, Any] = {"code": code, "message": error.message if isinstance(error, Refused) else str(error)}
     if isinstance(error, Unavailable):
         failed["retryAfter"] = error.retry_after
     return [{"error": failed}] * count

@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 import aiohttp
 
-from .connection import GATEWAY_CODES, Connection, ConnectionSettings, Refused, Unavailable
+from .connection import Connection, ConnectionSettings
+from .errors import GATEWAY_CODES, Refused, Unavailable, Unreachable
+from .tokens import Token, token_of
 
 HTTP_EVENTS = 500
 HTTP_BYTES = 4 * 1024 * 1024
 FRAME_EVENTS = 100
+CONNECT_SECONDS = 5.0
 FRAME_BYTES = 30_000
 """API Gateway closes the connection on a WebSocket frame over 32 KB."""
+
+NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
 class HttpTransport:
@@ -26,10 +31,11 @@ class HttpTransport:
     max_events = HTTP_EVENTS
     max_bytes = HTTP_BYTES
 
-    def __init__(self, url: str, token: Callable[[], str], answer_seconds: float) -> None:
+    def __init__(self, url: str, token: Token, answer_seconds: float) -> None:
         self._url = url.rstrip("/")
         self._token = token
-        self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
+        self._timeout = aiohttp.ClientTimeout(total=answer_seconds, sock_connect=CONNECT_SECONDS)
+        self._answered = False
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
@@ -47,18 +53,23 @@ class HttpTransport:
         Raises:
             Refused: a permanent error of the whole request.
             Unavailable: no answer, or 429 or 5xx without a result for each event.
+            Unreachable: no connection, and no request was answered yet.
         """
         if self._session is None:
             raise Unavailable("not open")
         path, body = "/messages/batch", {"events": list(events)}
         if len(events) == 1 and _is_path_segment(events[0].get("roomId")):
             path, body = f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0]
-        headers = {"authorization": f"Bearer {self._token()}"}
+        headers = {"authorization": f"Bearer {await token_of(self._token)}"}
         try:
             async with self._session.post(self._url + path, json=body, headers=headers) as answer:
+                self._answered = True
                 return _results(len(events), answer.status, answer.headers.get("Retry-After"), await answer.read())
+        except aiohttp.InvalidURL:
+            raise Refused("invalid_url", f"{self._url} is not the address of an HTTP API") from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unavailable(f"no answer: {type(error).__name__}") from error
+            kind = Unavailable if self._answered or not isinstance(error, NOT_CONNECTED) else Unreachable
+            raise kind(f"no answer from {self._url}: {error or type(error).__name__}") from error
 
 
 def _is_path_segment(room_id: object) -> bool:
@@ -93,7 +104,7 @@ class SocketTransport:
     max_events = FRAME_EVENTS
     max_bytes = FRAME_BYTES
 
-    def __init__(self, url: str, token: Callable[[], str], settings: ConnectionSettings) -> None:
+    def __init__(self, url: str, token: Token, settings: ConnectionSettings) -> None:
         self._settings = settings
         self._connection = Connection(url, token, settings, opened=_do_nothing, received=lambda _frame: None)
         self._running: asyncio.Task[None] | None = None

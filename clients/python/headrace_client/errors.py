@@ -1,0 +1,79 @@
+"""The errors that the client raises.
+
+HeadraceError
+├── Refused         the platform refuses a request, and would refuse it again
+├── NotAccepted     events were not accepted; ``sent`` has the result of each
+└── Unavailable     no answer, or a temporary error
+    ├── RateLimited   too many requests
+    └── Unreachable   nothing answers at the address
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .sending import Sent
+
+TEMPORARY = frozenset({"unavailable", "rate_limited", "internal", "token_expired"})
+"""Codes of errors after which the same request may succeed later."""
+
+GATEWAY_CODES = {401: "unauthorized", 403: "forbidden"}
+"""The codes of refusals by API Gateway, whose answers have none."""
+
+
+class HeadraceError(Exception):
+    """Base of the errors that this client raises."""
+
+
+class Refused(HeadraceError):
+    """The platform refused a request, and would refuse it again. ``code`` is the code of the error."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+class Unavailable(HeadraceError):
+    """There is no connection, no answer, or a temporary error: the same request may succeed later.
+
+    ``retry_after`` is the number of seconds to wait, if the platform named one.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class RateLimited(Unavailable):
+    """Too many requests, or too many connections. Another connection would not succeed earlier."""
+
+    def pause(self) -> float:
+        """Seconds to wait: ``retry_after`` and a random time, so that clients do not return together."""
+        return (self.retry_after or 0.0) + random.uniform(0.0, 1.0)  # noqa: S311
+
+
+class Unreachable(Unavailable):
+    """Nothing answers at the address that was given. Only the first connection or request raises it."""
+
+
+class NotAccepted(HeadraceError):
+    """Some events were not accepted. ``sent`` has the result of each event, in order."""
+
+    def __init__(self, sent: list[Sent]) -> None:
+        errors = [each.error for each in sent if each.error is not None]
+        super().__init__(
+            f"{len(errors)} of {len(sent)} events were not accepted; the first: "
+            f"{errors[0].get('code')}: {errors[0].get('message')}"
+        )
+        self.sent = sent
+
+
+def error_of(error: dict[str, Any]) -> Refused | Unavailable:
+    """The exception for an ``error`` object of an answer."""
+    if error["code"] not in TEMPORARY:
+        return Refused(error["code"], error["message"])
+    kind = RateLimited if error["code"] == "rate_limited" else Unavailable
+    return kind(error["message"], error.get("retryAfter"))

@@ -1,0 +1,1 @@
+"""Writes the Python client's types and methods from the API descriptions."""
