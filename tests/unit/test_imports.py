@@ -40,7 +40,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 20_670,
+    "layers": 20_680,
     "localstage": 10_632,
     "loadtest": 7_618,
     "bench": 3_975,

@@ -151,10 +151,11 @@ class Line:
         """Write all of it. Nothing is written of ids alone, and values beyond ``VALUES_LIMIT`` have further lines."""
         if not self.metrics or _is_disabled():
             return
-        _write(dimensions, {name: values[:VALUES_LIMIT] for name, values in self.metrics.items()}, self.traced)
-        for name, values in self.metrics.items():
-            for start in range(VALUES_LIMIT, len(values), VALUES_LIMIT):
-                _write(dimensions, {name: values[start : start + VALUES_LIMIT]}, {})
+        left, traced = self.metrics, self.traced
+        while max(map(len, left.values())) > VALUES_LIMIT:
+            _write(dimensions, {name: values[:VALUES_LIMIT] for name, values in left.items()}, traced)
+            left, traced = {name: rest for name, values in left.items() if (rest := values[VALUES_LIMIT:])}, {}
+        _write(dimensions, left, traced)
 
 
 class Meter:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -34,6 +35,10 @@ from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error
 logging.getLogger("pika").setLevel(logging.CRITICAL)
 
 
+RECENT_SECONDS = 1.0
+"""For how long a publish after another one does not look first at what arrived."""
+
+
 class ConfirmChannel:
     """A connection with one channel. Create it by :meth:`open`, and :meth:`drop` it when it is not ``trusted``."""
 
@@ -49,6 +54,7 @@ class ConfirmChannel:
         self._unsettled: set[int] = set()
         self.last_wait = 0.0
         """Seconds for which the last publish waited for the broker."""
+        self._used_at = -math.inf
 
     @classmethod
     def open(cls, endpoints: Sequence[Parameters], deadline: float) -> Self:
@@ -100,6 +106,11 @@ class ConfirmChannel:
     def _on_unblocked(self, *_: Any) -> None:
         self._blocked = False
 
+    @property
+    def is_recent(self) -> bool:
+        """Whether all was well a moment ago. A publish then needs no :meth:`notice`: it reads what arrived, too."""
+        return self._error is None and not self._blocked and time.monotonic() - self._used_at < RECENT_SECONDS
+
     def notice(self) -> bool:
         """Process what arrived since the last use; whether the channel can still be used."""
         try:
@@ -124,6 +135,7 @@ class ConfirmChannel:
                     break
                 self._send(message)
             self._turn_until(lambda: self._stopped or not self._unsettled, deadline)
+            self._used_at = time.monotonic()
         except PIKA_ERRORS as error:
             self._error = self._error or error
         for index in self._unsettled:

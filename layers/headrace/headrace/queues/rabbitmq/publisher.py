@@ -44,14 +44,16 @@ class ChannelKeeper(Generic[C]):
         self._secrets = secrets
         self.channel: C | None = None
 
-    def ready(self, deadline: float) -> C:
+    def ready(self, deadline: float, *, for_publish: bool = False) -> C:
         """The open channel, or a new one; credentials that the broker refuses are read again, once.
+
+        With ``for_publish``, one that was used a moment ago is not looked at: a publish that fails is sent again.
 
         Raises:
             BrokerUnavailable: no endpoint accepts a connection before ``deadline`` (monotonic).
             SecretsUnavailable, ConfigurationError: there are no credentials.
         """
-        if self.channel is not None and self.channel.notice():
+        if self.channel is not None and ((for_publish and self.channel.is_recent) or self.channel.notice()):
             return self.channel
         self.close()
         try:
@@ -97,7 +99,7 @@ class RabbitPublisher:
             self._keeper.read_credentials()
             start = time.monotonic()
             for share in (FIRST_TRY, 1.0):
-                channel = self._keeper.ready(start + self._budget)
+                channel = self._keeper.ready(start + self._budget, for_publish=True)
                 tried = channel.publish([messages[index] for index in pending], start + share * self._budget)
                 self.confirm_seconds += channel.last_wait
                 for index, outcome in zip(pending, tried, strict=True):
