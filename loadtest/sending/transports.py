@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace_client import Refused, Unavailable
+from headrace_client.http import HTTP_BYTES, HTTP_EVENTS
 from headrace_client.sending import is_temporary
-from headrace_client.transports import FRAME_BYTES, FRAME_EVENTS, HTTP_BYTES, HTTP_EVENTS
+from headrace_client.websocket import FRAME_BYTES, FRAME_EVENTS
 from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
 from localstage.client.errors import HttpError, TokenRefused
 from localstage.client.http_api import HttpApi

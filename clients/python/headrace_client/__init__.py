@@ -21,6 +21,7 @@ already. Fetched messages are delivered in the order of their keys.
 """
 
 from .blocking import BlockingSender, BlockingTransport
+from .client import AsyncHeadrace, Headrace
 from .connection import ConnectionSettings
 from .errors import HeadraceError, NotAccepted, RateLimited, Refused, Unavailable, Unreachable
 from .pace import SendSettings
@@ -32,9 +33,11 @@ from .types import MessageItem as Message
 __version__ = "1.2.0"
 
 __all__ = [
+    "AsyncHeadrace",
     "BlockingSender",
     "BlockingTransport",
     "ConnectionSettings",
+    "Headrace",
     "HeadraceError",
     "Message",
     "NotAccepted",

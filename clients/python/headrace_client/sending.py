@@ -23,10 +23,11 @@ from typing import Any, Protocol, cast
 
 from .connection import ConnectionSettings
 from .errors import TEMPORARY, NotAccepted, Refused, Unavailable, Unreachable
+from .http import HttpTransport
 from .pace import Pace, SendSettings
 from .tokens import Token
-from .transports import HttpTransport, SocketTransport
 from .types import Error, IncomingMessage
+from .websocket import SocketTransport
 
 _log = logging.getLogger("headrace_client")
 

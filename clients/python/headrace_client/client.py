@@ -1,0 +1,163 @@
+"""All operations of the HTTP API: :class:`AsyncHeadrace` with coroutines, and :class:`Headrace` with plain methods."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Generic, TypedDict, TypeVar
+
+from .errors import RateLimited, Unavailable, Unreachable
+from .http import HttpTransport, checked
+from .operations import AsyncOperations, Operations
+from .pace import Pace, SendSettings
+from .sending import Event, Sender, Sent, with_id_and_time
+from .tokens import Token
+from .types import IncomingMessage
+
+_log = logging.getLogger("headrace_client")
+NOT_REPEATABLE = ("/dead-letters/", "/parked/")
+"""The POST requests that do more if they are repeated. Only a refusal for their rate leads to another attempt."""
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Page(TypedDict, Generic[Item]):
+    """What all pages have in common."""
+
+    items: list[Item]
+    next: str | None
+    hasMore: bool
+
+
+class AsyncHeadrace(AsyncOperations):
+    """The HTTP API at ``url``; each operation is a coroutine, such as ``await client.list_messages("lobby")``.
+
+    Requests that are refused for a time are repeated after ``Retry-After``, messages under the same id, at most
+    ``settings.tries`` times. ``answer_seconds`` is the timeout of each attempt. ``options`` are those of
+    :class:`aiohttp.ClientSession`, such as ``proxy``; the variables ``HTTPS_PROXY`` and ``NO_PROXY`` are obeyed.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: Token,
+        settings: SendSettings | None = None,
+        *,
+        answer_seconds: float = 30.0,
+        **options: Any,
+    ) -> None:
+        self._settings = settings or SendSettings()
+        self._http = HttpTransport(url, token, answer_seconds, **options)
+        self._sender = Sender(self._http, self._settings)
+
+    async def __aenter__(self) -> AsyncHeadrace:
+        await self._http.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.close()
+
+    async def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
+        """Send messages until each is accepted, as :meth:`Sender.send`."""
+        return await self._sender.send(events, raise_for_errors=raise_for_errors)
+
+    async def items(
+        self, operation: Callable[..., Awaitable[Page[Item]]], *args: Any, **query: Any
+    ) -> AsyncIterator[Item]:
+        """The items of all pages: ``async for message in client.items(client.list_messages, "lobby")``."""
+        page = await operation(*args, **query)
+        while True:
+            for item in page["items"]:
+                yield item
+            if not page["hasMore"]:
+                return
+            page = await operation(*args, **_of_next(page, query))
+
+    async def request(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+        """Send a request to any path, and repeat it while that is safe and it may succeed.
+
+        Raises:
+            Refused: a permanent error.
+            Unavailable: no answer or a temporary error, also in the last attempt.
+        """
+        body, pace = _with_ids(method, path, body), Pace(self._settings, random.uniform)
+        for attempt in range(1, self._settings.tries + 1):
+            await asyncio.sleep(self._http.free_at.get(method, 0.0) - time.monotonic())
+            try:
+                return checked(*await self._http.ask(method, path, query, body))
+            except Unavailable as error:
+                safe = method != "POST" or not path.startswith(NOT_REPEATABLE) or isinstance(error, RateLimited)
+                if isinstance(error, Unreachable) or not safe or attempt == self._settings.tries:
+                    raise
+                pause = pace.refused(attempt, error.retry_after)
+                _log.info("repeating %s in %.1f s: %s", method, pause, type(error).__name__)
+            await asyncio.sleep(pause)
+        raise AssertionError("SendSettings.tries is at least 1")
+
+
+def _of_next(page: Page[Any], query: Mapping[str, Any]) -> dict[str, Any]:
+    """The query of the page after ``page``. A cursor has the rest of the query, except a position."""
+    if query.get("since") is not None:
+        return {**query, "before": page["next"]}
+    return {"cursor": page["next"], "limit": query.get("limit")}
+
+
+def _with_ids(method: str, path: str, body: Any) -> Any:
+    """The body with an id and a time for each message, so that a repeated message stays the same."""
+    if method != "POST" or not isinstance(body, dict):
+        return body
+    if path == "/messages/batch":
+        return {**body, "events": [with_id_and_time(each) for each in body["events"]]}
+    return with_id_and_time(body) if path.startswith("/rooms/") else body
+
+
+class Headrace(Operations):
+    """:class:`AsyncHeadrace` for programs without asyncio. Its parameters are the same.
+
+    It can be shared between threads. The requests run in an event loop in a thread.
+    """
+
+    def __init__(self, url: str, token: Token, settings: SendSettings | None = None, **options: Any) -> None:
+        self._client = AsyncHeadrace(url, token, settings, **options)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="headrace_client", daemon=True)
+
+    def __enter__(self) -> Headrace:
+        self._thread.start()
+        self._run(self._client.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._run(self._client.__aexit__(kind, error, trace))
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def request(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+        """Send a request to any path, as :meth:`AsyncHeadrace.request`."""
+        return self._run(self._client.request(method, path, query, body))
+
+    def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
+        """Send messages until each is accepted, as :meth:`Sender.send`."""
+        return self._run(self._client.send(events, raise_for_errors=raise_for_errors))
+
+    def items(self, operation: Callable[..., Page[Item]], *args: Any, **query: Any) -> Iterator[Item]:
+        """The items of all pages: ``for message in client.items(client.list_messages, "lobby")``."""
+        page = operation(*args, **query)
+        while True:
+            yield from page["items"]
+            if not page["hasMore"]:
+                return
+            page = operation(*args, **_of_next(page, query))

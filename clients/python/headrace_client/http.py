@@ -1,0 +1,133 @@
+"""Requests to the HTTP API, and sending over it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+
+from .errors import GATEWAY_CODES, RateLimited, Refused, Unavailable, Unreachable
+from .tokens import Token, token_of
+
+HTTP_EVENTS = 500
+HTTP_BYTES = 4 * 1024 * 1024
+CONNECT_SECONDS = 5.0
+NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+
+
+class Http:
+    """The HTTP API at ``url``. ``options`` are those of :class:`aiohttp.ClientSession`, such as ``proxy``."""
+
+    def __init__(self, url: str, token: Token, answer_seconds: float = 30.0, **options: Any) -> None:
+        self._url = url.rstrip("/")
+        self._token = token
+        timeout = aiohttp.ClientTimeout(total=answer_seconds, sock_connect=CONNECT_SECONDS)
+        self._options: dict[str, Any] = {"timeout": timeout, "trust_env": True, **options}
+        self._session: aiohttp.ClientSession | None = None
+        self._answered = False
+        self.free_at: dict[str, float] = {}
+        """When the next request of a method can be sent, by ``time.monotonic``; known from ``RateLimit``."""
+
+    async def open(self) -> None:
+        """Open the HTTP session."""
+        self._session = aiohttp.ClientSession(**self._options)
+
+    async def close(self) -> None:
+        """Close the HTTP session."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def ask(
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
+    ) -> tuple[int, str | None, Any]:
+        """Send one request; returns the status, the header ``Retry-After`` and the JSON of the answer.
+
+        Raises:
+            Refused: the address is not one of an HTTP API.
+            Unavailable: no answer.
+            Unreachable: no connection, and no request was answered yet.
+        """
+        if self._session is None:
+            raise Unavailable("the client is not open; use it in a with statement")
+        headers = {"authorization": f"Bearer {await token_of(self._token)}"}
+        shown = {name: str(value) for name, value in (query or {}).items() if value is not None}
+        sent = {} if body is None else {"json": body}
+        try:
+            async with self._session.request(method, self._url + path, params=shown, headers=headers, **sent) as answer:
+                self._answered = True
+                self._keep_pace(method, answer.headers.get("RateLimit", ""))
+                return answer.status, answer.headers.get("Retry-After"), _json(await answer.read())
+        except aiohttp.InvalidURL:
+            raise Refused("invalid_url", f"{self._url} is not the address of an HTTP API") from None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            kind = Unavailable if self._answered or not isinstance(error, NOT_CONNECTED) else Unreachable
+            raise kind(f"no answer from {self._url}: {error or type(error).__name__}") from error
+
+    def _keep_pace(self, method: str, rate_limit: str) -> None:
+        left = re.search(r";\s*r=(\d+).*;\s*t=(\d+)", rate_limit)
+        if left is not None and left[1] == "0":
+            self.free_at[method] = time.monotonic() + int(left[2])
+
+
+class HttpTransport(Http):
+    """One message as ``POST /rooms/{roomId}/messages``, several as ``POST /messages/batch``."""
+
+    max_events = HTTP_EVENTS
+    max_bytes = HTTP_BYTES
+
+    async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Send ``events``; returns one result per event, in order.
+
+        Raises:
+            Refused: a permanent error of the whole request.
+            Unavailable: no answer, or 429 or 5xx without a result for each event.
+            Unreachable: no connection, and no request was answered yet.
+        """
+        path, body = "/messages/batch", {"events": list(events)}
+        if len(events) == 1 and _is_path_segment(events[0].get("roomId")):
+            path, body = f"/rooms/{quote(events[0]['roomId'], safe='')}/messages", events[0]
+        status, retry_after, found = await self.ask("POST", path, body=body)
+        results = found.get("results") if isinstance(found, dict) else None
+        if isinstance(results, list) and len(results) == len(events):
+            return results
+        checked(status, retry_after, found)
+        raise Unavailable("an answer without a result for each event")
+
+
+def checked(status: int, retry_after: str | None, found: Any) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        Refused: the answer is a permanent error.
+        RateLimited, Unavailable: the answer is a temporary error.
+    """
+    if status < 400:
+        return found
+    error = found.get("error") if isinstance(found, dict) else None
+    if not isinstance(error, dict):  # an error of API Gateway or a proxy
+        message = error or (found.get("message", "") if isinstance(found, dict) else "")
+        error = {"code": GATEWAY_CODES.get(status, str(status)), "message": message}
+    if status != 429 and status < 500:
+        raise Refused(error["code"], error["message"])
+    seconds = None
+    with contextlib.suppress(TypeError, ValueError):  # a date, or missing
+        seconds = float(retry_after or error.get("retryAfter") or "none")
+    raise (RateLimited if status == 429 else Unavailable)(f"{status} {error['message']}", seconds)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def _is_path_segment(room_id: object) -> bool:
+    """Whether it can be in a path. Other ids are sent in a body, where the answer names what is wrong."""
+    return isinstance(room_id, str) and not {"/", "?"} & set(room_id) and room_id not in ("", ".", "..")

@@ -1,0 +1,185 @@
+"""Each operation of the HTTP API is a method of the Python client, with coroutines and without."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from headrace_client import AsyncHeadrace, Headrace, RateLimited, Refused, SendSettings, Unavailable, Unreachable
+from headrace_client.operations import AsyncOperations, Operations
+from tests.unit.template_stack import ROOT
+
+DESCRIPTION = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text())
+OPERATIONS = {
+    each["operationId"]: (method.upper(), path, each)
+    for path, methods in DESCRIPTION["paths"].items()
+    for method, each in methods.items()
+}
+FAST = SendSettings(first_pause=0.001, longest_pause=0.01, tries=3)
+Asked = tuple[str, str, dict[str, str], Any]
+
+
+class Server:
+    """Answers each request with the next of ``answers``, or else with an empty page."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, Any, dict[str, str]]] = []
+        self.asked: list[Asked] = []
+        self.url = ""
+
+    async def answer(self, request: web.Request) -> web.Response:
+        text = await request.text()
+        self.asked.append((request.method, request.path, dict(request.query), json.loads(text) if text else None))
+        status, body, headers = self.answers.pop(0) if self.answers else (200, page([]), {})
+        return web.json_response(body, status=status, headers=headers)
+
+
+def page(items: list[str], after: str | None = None) -> dict[str, Any]:
+    return {"items": items, "next": after, "hasMore": after is not None}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    made, app = Server(), web.Application()
+    app.router.add_route("*", "/{path:.*}", made.answer)
+    running = TestServer(app)
+    await running.start_server()
+    made.url = str(running.make_url(""))
+    yield made
+    await running.close()
+
+
+def snake(name: str) -> str:
+    text = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
+    return {"from": "from_"}.get(text, text)
+
+
+def test_both_clients_have_exactly_the_operations_of_the_api() -> None:
+    wanted = {snake(name) for name in OPERATIONS} | {"request"}
+
+    for kind in (AsyncOperations, Operations):
+        assert {name for name in vars(kind) if not name.startswith("_")} == wanted
+    assert len(wanted) > 50
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_an_operation_sends_the_request_that_the_description_names(name: str, server: Server) -> None:
+    method, path, described = OPERATIONS[name]
+    given = {each["name"]: f"a {each['name']}" for each in described.get("parameters", [])}
+    arguments: dict[str, Any] = {snake(each): value for each, value in given.items()}
+    in_path = [each["name"] for each in described.get("parameters", []) if each["in"] == "path"]
+    if "requestBody" in described:
+        arguments["body"] = {"events": []} if path.endswith("/batch") else {"messageId": "m", "timestamp": "t"}
+
+    def in_thread() -> None:
+        with Headrace(server.url, "t") as client:
+            getattr(client, snake(name))(**arguments)
+
+    async with AsyncHeadrace(server.url, "t") as client:
+        await getattr(client, snake(name))(**arguments)
+    await asyncio.to_thread(in_thread)
+
+    query = {each: value for each, value in given.items() if each not in in_path}
+    filled = re.sub(r"\{(\w+)\}", lambda match: given[match[1]], path)
+    assert server.asked == [(method, filled, query, arguments.get("body"))] * 2
+    assert set(inspect.signature(getattr(client, snake(name))).parameters) == set(arguments)
+
+
+@pytest.mark.parametrize("failure", [(429, {"error": {"code": "rate_limited", "message": "m"}}), (503, {}), (502, "?")])
+async def test_a_message_is_repeated_under_the_same_id(failure: tuple[int, Any], server: Server) -> None:
+    server.answers = [(*failure, {}), (202, {"results": [{"lane": "main"}]}, {})]
+    async with AsyncHeadrace(server.url, "t", FAST) as client:
+        answer = await client.send_message("lobby", {"message": "hello"})
+
+    first, second = server.asked
+    assert answer["results"][0] == {"lane": "main"}
+    assert first == second
+    assert first[3]["messageId"]
+    assert first[3]["timestamp"]
+
+
+async def test_a_redrive_is_repeated_only_after_a_refusal_for_its_rate(server: Server) -> None:
+    async with AsyncHeadrace(server.url, "t", FAST) as client:
+        server.answers = [(429, {"message": "Too Many Requests"}, {}), (503, {}, {})]
+        with pytest.raises(Unavailable, match="503"):
+            await client.redrive_dead_letters({"reason": "storable"})
+
+    assert len(server.asked) == 2
+
+
+async def test_a_request_waits_as_retry_after_and_rate_limit_say(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    sleep = asyncio.sleep
+
+    async def note(seconds: float) -> None:
+        slept.append(seconds)
+        await sleep(0)
+
+    server.answers = [(429, {"message": "m"}, {"Retry-After": "2"}), (200, page([]), {"RateLimit": '"reads";r=0;t=5'})]
+    async with AsyncHeadrace(server.url, "t", FAST) as client:
+        monkeypatch.setattr("headrace_client.client.asyncio.sleep", note)
+        await client.list_resorts()
+        await client.list_resorts()
+        monkeypatch.undo()
+
+    assert [round(each) for each in slept if each > 0.1] == [2, 5]
+
+
+async def test_errors_say_what_was_refused_and_where_nothing_listens(server: Server, unused_tcp_port: int) -> None:
+    server.answers = [(404, {"error": {"code": "not_found", "message": "there is no such room"}}, {})]
+    async with AsyncHeadrace(server.url, "t", FAST) as client:
+        with pytest.raises(Refused, match="not_found: there is no such room"):
+            await client.get_room("nowhere")
+        server.answers = [(429, {"message": "Too Many Requests"}, {})] * 3
+        with pytest.raises(RateLimited):
+            await client.get_room("lobby")
+    async with AsyncHeadrace(f"http://127.0.0.1:{unused_tcp_port}", "t") as client:
+        with pytest.raises(Unreachable, match=str(unused_tcp_port)):
+            await client.get_room("lobby")
+
+
+@pytest.mark.parametrize("room_id", ["", ".", ".."])
+async def test_an_id_that_could_change_the_path_is_refused_before_it_is_sent(room_id: str, server: Server) -> None:
+    async with AsyncHeadrace(server.url, "t") as client:
+        with pytest.raises(ValueError, match="cannot be part of a path"):
+            await client.get_room(room_id)
+
+    assert server.asked == []
+
+
+async def test_items_reads_page_after_page(server: Server) -> None:
+    pages = [page(["a", "b"], "c1"), page([], "c2"), page(["c"])]
+    server.answers = [(200, each, {}) for each in [*pages, *pages]]
+
+    def in_thread() -> list[Any]:
+        with Headrace(server.url, "t") as client:
+            return list(client.items(client.list_messages, "lobby", limit=2))
+
+    async with AsyncHeadrace(server.url, "t") as client:
+        found = [each async for each in client.items(client.list_messages, "lobby", limit=2)]
+
+    assert found == await asyncio.to_thread(in_thread) == ["a", "b", "c"]
+    assert [query for _, _, query, _ in server.asked] == [
+        {"limit": "2"},
+        {"cursor": "c1", "limit": "2"},
+        {"cursor": "c2", "limit": "2"},
+    ] * 2
+
+
+async def test_pages_since_a_position_keep_it(server: Server) -> None:
+    server.answers = [(200, page(["b"], "c1"), {}), (200, page(["a"]), {})]
+    async with AsyncHeadrace(server.url, "t") as client:
+        found = [each async for each in client.items(client.list_messages, "lobby", since="p1")]
+
+    assert found == ["b", "a"]
+    assert [query for _, _, query, _ in server.asked] == [{"since": "p1"}, {"since": "p1", "before": "c1"}]
