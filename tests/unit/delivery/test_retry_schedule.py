@@ -30,7 +30,7 @@ def outage_of(first_pause: int) -> float:
 
 
 def test_the_docs_state_the_computed_budget() -> None:
-    text = " ".join((ROOT / "docs/how-to/operate.md").read_text().replace("**", "").split())
+    text = " ".join((ROOT / "docs/how-to/limits-and-retries.md").read_text().replace("**", "").split())
     probe = BreakerRule().probe_seconds
 
     for first_pause in (15, 30):

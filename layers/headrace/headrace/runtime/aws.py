@@ -118,7 +118,7 @@ def call(
 ) -> dict[str, Any]:
     """The answer to one call; ``operation`` is a method of a client.
 
-    A refusal that no repetition mends is reported, unless its code is ``expected``.
+    A refusal that no retry can repair is reported, unless its code is ``expected``.
 
     Raises:
         AwsError: the service refused it; NoAnswer: there was no complete answer.
