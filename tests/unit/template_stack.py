@@ -6,11 +6,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from headrace.core.stream import Stream
+from headrace.streams.registry import STREAMS
 from localstage.template.document import parse
 from localstage.template.translate import translate
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
+CLIENT_STREAMS = [one for one in STREAMS.values() if one.incoming]
+"""The streams that clients send to. Each has a table and a group of persist queues."""
+QUEUE_PARAMETERS = {one.name: f"{one.name.capitalize()}Queues" for one in CLIENT_STREAMS}
+"""The parameter with the number of persist queues of each."""
 
 _LOGS = ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"]
 _INTERFACES = [
@@ -70,6 +76,10 @@ class TemplateStack:
     def value_of(self, function: str, variable: str) -> Any:
         """The value of an environment variable of a function."""
         return self.resources[function]["Properties"]["Environment"]["Variables"][variable]
+
+    def table_of(self, stream: Stream) -> str:
+        """The logical id of the table that the rows of a stream are stored in."""
+        return str(self.value_of("PersistEvents", stream.table_setting)["Ref"])
 
     def reserved(self, function: str) -> Any:
         """The environments that a function reserves, unless ReserveConcurrency is false."""

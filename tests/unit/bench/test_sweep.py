@@ -16,6 +16,7 @@ from loadtest.client.stage_template import write_template
 from localstage.core.model import StageModel
 from localstage.template.attributes import Attributes, Live
 from localstage.template.loading import load
+from tests.unit.template_stack import QUEUE_PARAMETERS
 
 URL = "http://127.0.0.1:1"
 
@@ -31,7 +32,7 @@ def setting_of(stage: StageModel) -> Setting:
     ((batch, window),) = {(each.batch_size, each.window) for each in mappings}
     queues = {stage.functions[name].environment["PERSIST_QUEUES"] for name in ("ReceiveFrame", "ReceiveHttp")}
     writers = stage.functions["PersistEvents"].environment.get("PERSIST_PARALLEL_WRITES", "8")
-    assert queues == {f"chat={len(mappings)},ski=1,ads=1"}
+    assert queues == {",".join(f"{name}={len(mappings) if name == 'chat' else 1}" for name in QUEUE_PARAMETERS)}
     return Setting(batch, window, len(mappings), int(writers))
 
 

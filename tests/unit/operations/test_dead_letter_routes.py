@@ -16,6 +16,7 @@ from headrace.operations.dead_letter_routes import DiscardBody, RedriveBody, con
 from headrace.operations.dead_letters import DeadLetters, RedriveState
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import logger
+from headrace.streams.registry import STREAMS
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
@@ -50,7 +51,7 @@ class World:
         ("id", "x" * 129, "is too long", "the id of a dead letter, 1 to 128 characters"),
         ("reason", 5, "is not a text", None),
         ("reason", "late", "is not known", None),
-        ("stream", "chess", "is not known", "ads, chat, probe, ski, unknown"),
+        ("stream", "chess", "is not known", ", ".join(sorted([*STREAMS, "unknown"]))),
         ("from", 1.5, "is not a time with a zone", None),
         ("to", "yesterday", "is not a time with a zone", None),
         ("rate", "fast", "is not a whole number", "messages per second, a whole number from 1 to 500"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.streams.ads.stream import ADS
-from tests.unit.template_stack import TemplateStack, as_list
+from tests.unit.template_stack import CLIENT_STREAMS, TemplateStack, as_list
 
 # EC2 takes no narrower resource for network interfaces. AWS documents that these endpoints must name every resource.
 MAY_NAME_EVERY_RESOURCE = {"MappingPolicy", "LambdaEndpoint", "StsEndpoint"}
@@ -96,13 +96,12 @@ def test_functions_and_mappings_log_in_to_the_broker_as_their_user(template_stac
         for function in functions:
             assert template_stack.value_of(function, "BROKER_SECRET_ARN") == {"Ref": secret}
     mappings = [one for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values() if "Queues" in one]
-    assert len(mappings) == 9
+    assert {mapping["FunctionName"]["Ref"] for mapping in mappings} == MAPPED
     for mapping in mappings:
         assert mapping["SourceAccessConfigurations"][0] == {
             "Type": "BASIC_AUTH",
             "URI": {"Ref": "BrokerConsumerSecret"},
         }
-        assert mapping["FunctionName"]["Ref"] in MAPPED
 
 
 def test_publishers_and_mappings_wait_until_their_users_are_made(template_stack: TemplateStack) -> None:
@@ -114,8 +113,9 @@ def test_publishers_and_mappings_wait_until_their_users_are_made(template_stack:
 
 
 def test_only_persist_events_writes_events(template_stack: TemplateStack) -> None:
-    for table in ("AdClicksTable", "ChatMessagesTable", "LiftRidesTable"):
-        assert template_stack.may("dynamodb:BatchWriteItem", table) == {"PersistEventsRole", "DynamoDbEndpoint"}
+    for stream in CLIENT_STREAMS:
+        writers = template_stack.may("dynamodb:BatchWriteItem", template_stack.table_of(stream))
+        assert writers == {"PersistEventsRole", "DynamoDbEndpoint"}
 
 
 def test_only_manage_rooms_may_change_memberships(template_stack: TemplateStack) -> None:

@@ -7,17 +7,14 @@ import pytest
 
 from headrace.delivery import retry_schedule
 from headrace.queues.names import live_queues, persist_queues
-from headrace.streams.registry import STREAMS
-from tests.unit.template_stack import TemplateStack, as_list
-
-GROUPS = ("Chat", "Ski", "Ads")
+from tests.unit.template_stack import QUEUE_PARAMETERS, TemplateStack, as_list
 
 
 def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack: TemplateStack) -> None:
     mappings = template_stack.of_type("AWS::Lambda::EventSourceMapping").values()
     queues = Counter(_text(queue) for one in mappings for queue in one.get("Queues", []))
 
-    defaults = {name.lower(): int(template_stack.parameters[f"{name}Queues"]["Default"]) for name in GROUPS}
+    defaults = {name: int(template_stack.parameters[each]["Default"]) for name, each in QUEUE_PARAMETERS.items()}
     assert queues == dict.fromkeys([*persist_queues(defaults), *live_queues()], 1)
 
 
@@ -31,9 +28,8 @@ def test_a_group_has_one_mapping_for_each_of_its_queues(tmp_path: Path, count: i
 
 
 def test_every_stream_of_clients_has_a_group_that_functions_know(template_stack: TemplateStack) -> None:
-    groups = ",".join(f"{name.lower()}=${{{name}Queues}}" for name in GROUPS)
+    groups = ",".join(f"{name}=${{{parameter}}}" for name, parameter in QUEUE_PARAMETERS.items())
 
-    assert {name.lower() for name in GROUPS} == {name for name, one in STREAMS.items() if one.incoming}
     assert template_stack.shared_variables["PERSIST_QUEUES"] == {"Fn::Sub": groups}
     assert template_stack.resources["Topology"]["Properties"]["PersistQueues"] == {"Fn::Sub": groups}
 

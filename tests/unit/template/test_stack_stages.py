@@ -14,7 +14,7 @@ from headrace.queues.names import live_queues
 from localstage.template import parameters
 from localstage.template.translate import translate
 from ops.preflight import plan
-from tests.unit.template_stack import ROOT, TEMPLATE, TemplateStack
+from tests.unit.template_stack import QUEUE_PARAMETERS, ROOT, TEMPLATE, TemplateStack
 
 # Connections that one node takes at most, as Amazon MQ documents them.
 CONNECTIONS = {"mq.m7g.medium": 300, "mq.m7g.large": 5_000, "mq.m7g.xlarge": 10_000, "mq.m7g.2xlarge": 20_000}
@@ -38,7 +38,7 @@ def test_without_a_stage_name_sam_does_what_it_does_for_dev() -> None:
 
 def persist_queues_of(values: Mapping[str, Any]) -> int:
     """How many persist queues a stage has."""
-    return sum(int(values[f"{name}Queues"]) for name in ("Chat", "Ski", "Ads"))
+    return sum(int(values[name]) for name in QUEUE_PARAMETERS.values())
 
 
 @pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
@@ -50,11 +50,12 @@ def test_persist_events_has_an_environment_for_each_mapping_and_each_record_that
     assert int(values["PersistConcurrency"]) >= persist_queues_of(values) + int(values["RetryMaxConcurrency"])
 
 
-@pytest.mark.parametrize(("stage", "opened"), [("dev", 193), ("staging", 897), ("prod", 957)])
-def test_two_generations_of_environments_fit_into_one_broker_node(
-    template_stack: TemplateStack, stage: str, opened: int
-) -> None:
-    """After a deployment, connections of old environments stay open beside those of the new ones."""
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_two_generations_of_environments_fit_into_one_broker_node(template_stack: TemplateStack, stage: str) -> None:
+    """After a deployment, connections of old environments stay open beside those of the new ones.
+
+    The page on stages has the sum.
+    """
     values = parameters.values(template_stack.parameters, parameters.from_samconfig(ROOT / "samconfig.toml", stage))
     publishers = sum(int(values[f"{name}Concurrency"]) for name in ("ReceiveFrame", "ReceiveHttp"))
     own = sum(
@@ -66,23 +67,22 @@ def test_two_generations_of_environments_fit_into_one_broker_node(
     # persist_events publishes live copies: from the mappings' environments, and from those of the retry lane.
     persisting = queues + int(values["RetryMaxConcurrency"])
 
-    assert 2 * (publishers + persisting + own) + mappings == opened
+    opened = 2 * (publishers + persisting + own) + mappings
     _, medium, larger = template_stack.resources["BrokerConfiguration"]["Properties"]["Data"]["Fn::Base64"]["Fn::Join"][
         1
     ][1]["Fn::If"]
     limit = medium if values["BrokerInstanceType"] == "mq.m7g.medium" else larger
     assert opened <= limit <= CONNECTIONS[values["BrokerInstanceType"]]
+    assert f"= {opened:,} of {limit:,}" in (ROOT / "docs" / "how-to" / "configure-a-stage.md").read_text()
 
 
-def test_the_docs_have_the_sums_of_every_stage() -> None:
+def test_the_docs_have_what_every_stage_reserves() -> None:
     page = " ".join((ROOT / "docs" / "how-to" / "configure-a-stage.md").read_text().split())
     dev, staging, prod = (plan(stage).reserved for stage in ("dev", "staging", "prod"))
 
     assert f"`dev` reserves {dev} concurrent executions" in page
     assert f"`staging` and `prod` {staging} each" in page
     assert staging == prod
-    for opened in ("193 of 300", "897 of 5,000", "957 of 5,000"):
-        assert opened in page
 
 
 def test_each_function_that_reserves_environments_can_do_without(template_stack: TemplateStack) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.streams.registry import STREAMS
 from tests.unit.template_stack import ROOT, TemplateStack
 
 # To publish to the broker, and to query it.
@@ -12,14 +13,7 @@ RATES = {"EVENT_RATE"}
 RIGHTS = {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
 GATE = RIGHTS | {"ROOMS_BY_FIRST_MESSAGE"}
 # The tables of the streams, and how long they keep their rows.
-EVENT_TABLES = {
-    "AD_CLICKS_TABLE",
-    "ADS_RETENTION_DAYS",
-    "CHAT_MESSAGES_TABLE",
-    "CHAT_RETENTION_DAYS",
-    "LIFT_RIDES_TABLE",
-    "SKI_RETENTION_DAYS",
-}
+EVENT_TABLES = {name for each in STREAMS.values() for name in (each.table_setting, each.retention_setting)}
 # Settings that all functions share: none names a table, a queue, an endpoint or a secret.
 SHARED = {
     "POWERTOOLS_SERVICE_NAME",
