@@ -7,7 +7,8 @@ from tests.unit.template_stack import ROOT
 
 
 def listed(*target: str) -> str:
-    return subprocess.run(["make", *target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    command = ["make", "--no-print-directory", *target]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def test_make_alone_lists_the_first_group_and_says_how_to_see_the_others() -> None:
