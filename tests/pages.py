@@ -118,6 +118,7 @@ class Player:
         elif kind == "diff":
             subprocess.run(["git", "apply", "--check", "-p0"], input=code, text=True, cwd=self.clone, check=True)
         elif mark == "terminal" and value is not None:
+            assert value != FIRST, f"later blocks would be typed into the program that runs there:\n{code}"
             self.play_elsewhere(kind, code, self.terminal(value))
         elif kind in PROGRAMS:
             self.run(FIRST, PROGRAMS[kind].format(code), repeated=mark == "repeat")
