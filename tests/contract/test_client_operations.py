@@ -33,10 +33,12 @@ class Server:
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any, dict[str, str]]] = []
         self.asked: list[Asked] = []
+        self.queries: list[str] = []
         self.url = ""
 
     async def answer(self, request: web.Request) -> web.Response:
         text = await request.text()
+        self.queries.append(request.query_string)
         self.asked.append((request.method, request.path, dict(request.query), json.loads(text) if text else None))
         status, body, headers = self.answers.pop(0) if self.answers else (200, page([]), {})
         return web.json_response(body, status=status, headers=headers)
@@ -174,6 +176,14 @@ async def test_items_reads_page_after_page(server: Server) -> None:
         {"cursor": "c1", "limit": "2"},
         {"cursor": "c2", "limit": "2"},
     ] * 2
+
+
+async def test_each_value_of_a_list_is_a_parameter_and_a_flag_is_a_word(server: Server) -> None:
+    async with AsyncHeadrace(server.url, "t") as client:
+        await client.get_vertical(7, resort=[1, 2])
+        await client.request("GET", "/dead-letters", {"bodies": True})
+
+    assert server.queries == ["resort=1&resort=2", "bodies=true"]
 
 
 async def test_pages_since_a_position_keep_it(server: Server) -> None:

@@ -20,7 +20,7 @@ PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())
 
 def imported() -> set[str]:
     """The packages that the client imports, without Python's own and without itself."""
-    trees = [ast.parse(path.read_text()) for path in (FOLDER / "headrace_client").glob("*.py")]
+    trees = [ast.parse(path.read_text()) for path in (FOLDER / "headrace_client").rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
@@ -28,7 +28,9 @@ def imported() -> set[str]:
 
 
 def test_the_package_depends_on_what_it_imports() -> None:
-    required = {re.split(r"[^\w-]", each)[0] for each in PROJECT["project"]["dependencies"]}
+    project = PROJECT["project"]
+    listed = [*project["dependencies"], *project["optional-dependencies"]["cli"]]
+    required = {re.split(r"[^\w-]", each)[0] for each in listed}
 
     assert required == imported()
 

@@ -48,7 +48,7 @@ LINES = {
     "faults": 2_611,
     "rehearsal": 2_035,
     "ops": 1_811,
-    "clients": 1_680,
+    "clients": 1_944,
 }
 """At most so many lines of Python are in these folders, without generated modules. Raise a number here when growth is
 worth it, and say why in the commit."""

@@ -56,7 +56,7 @@ class Http:
         if self._session is None:
             raise Unavailable("the client is not open; use it in a with statement")
         headers = {"authorization": f"Bearer {await token_of(self._token)}"}
-        shown = {name: str(value) for name, value in (query or {}).items() if value is not None}
+        shown = [(name, _text(each)) for name, value in (query or {}).items() for each in _values(value)]
         sent = {} if body is None else {"json": body}
         try:
             async with self._session.request(method, self._url + path, params=shown, headers=headers, **sent) as answer:
@@ -119,6 +119,17 @@ def checked(status: int, retry_after: str | None, found: Any) -> Any:
     with contextlib.suppress(TypeError, ValueError):  # a date, or missing
         seconds = float(retry_after or error.get("retryAfter") or "none")
     raise (RateLimited if status == 429 else Unavailable)(f"{status} {error['message']}", seconds)
+
+
+def _values(value: Any) -> list[Any]:
+    """The values of a parameter of a query: one for each item of a list, and none for ``None``."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _json(body: bytes) -> Any:

@@ -1,0 +1,5 @@
+"""``python -m headrace_client.cli``: the command line without its console script."""
+
+from . import main
+
+main()

@@ -1,0 +1,112 @@
+"""The Python client and its command line on a whole stage, installed from its archives as its README says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.clients import PATIENCE, unique
+from tests.e2e.conftest import ROOT, RunningStage
+
+FOLDER = ROOT / "clients" / "python"
+UV = Path(sys.executable).with_name("uv")
+SNIPPETS = re.findall(r"^```python\n(.*?)^```", (FOLDER / "README.md").read_text(), re.M | re.S)
+
+
+def run(*command: str | Path, environ: dict[str, str] | None = None, folder: Path = ROOT) -> str:
+    """What a command prints; the test fails with it if the command does."""
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of a new environment that has the client, its command line and what they depend on."""
+    folder = tmp_path_factory.mktemp("client")
+    shutil.copytree(FOLDER, folder / "source", ignore=shutil.ignore_patterns("*.egg-info", "build", "__pycache__"))
+    run(UV, "build", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder, folder / "source")
+    run(UV, "venv", "--python", sys.executable, folder / "new")
+    (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    into = ("--python", folder / "new" / "bin" / "python")
+    run(UV, "pip", "install", *into, "-c", "requirements/dev.txt", f"headrace-client[cli] @ {wheel.as_uri()}")
+    print(f"headrace-client: wheel {wheel.stat().st_size:,} bytes, sdist {source.stat().st_size:,} bytes")
+    assert list((folder / "new").rglob("headrace_client-*.dist-info/licenses/LICENSE"))
+    return folder / "new" / "bin"
+
+
+@pytest.fixture
+def environ(platform: RunningStage, installed: Path) -> dict[str, str]:
+    """The variables that ``make -s env`` sets, and no path to the clone."""
+    found = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    token = platform.token("alice", "chat:read", "chat:write", "analytics:read", "ops")
+    where = platform.where
+    return {**found, "HEADRACE": where["http_url"], "WS": where["websocket_url"], "TOKEN": token}
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda code: re.findall(r"import (\w+)\n", code)[-1])
+def test_each_snippet_of_the_readme_runs_where_only_the_package_is_installed(
+    snippet: str, environ: dict[str, str], installed: Path, tmp_path: Path
+) -> None:
+    printed = run(installed / "python", "-W", "error", "-c", snippet, environ=environ, folder=tmp_path)
+
+    assert re.search(r"main|hello|dinner", printed) or "logging" in snippet
+
+
+def test_the_import_time_is_printed(installed: Path, tmp_path: Path) -> None:
+    code = "import time; t = time.process_time(); import headrace_client; print(time.process_time() - t)"
+
+    print(f"import headrace_client: {1000 * float(run(installed / 'python', '-c', code, folder=tmp_path)):.0f} ms")
+
+
+def test_the_command_line_sends_reads_and_asks(environ: dict[str, str], installed: Path, tmp_path: Path) -> None:
+    room, shell = unique("room"), installed / "headrace"
+
+    def headrace(*arguments: str) -> str:
+        return run(shell, *arguments, environ=environ, folder=tmp_path)
+
+    following = subprocess.Popen(
+        [shell, "--json", "tail", room, "--count", "1"],
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert following.stderr is not None
+    assert following.stderr.readline() == f"following {room}\n"
+    sent = json.loads(headrace("--json", "send", room, "is dinner", "ready?"))
+    pushed = json.loads(following.communicate(timeout=PATIENCE)[0])
+
+    assert sent["lane"] == "main"
+    assert (pushed["messageId"], pushed["message"]) == (sent["messageId"], "is dinner ready?")
+    assert "is dinner ready?" in headrace("history", room)
+    assert json.loads(headrace("--json", "history", room, "--last", "1")) == pushed
+    assert "totalMessages" in headrace("window")
+    assert json.loads(headrace("--json", "ski", "vertical", "7", "--resort", "7")).keys() == {"resorts"}
+    assert "topAds" in headrace("ads", "top")
+    assert "accepting" in headrace("status")
+
+
+def test_an_error_of_the_command_line_is_one_sentence(environ: dict[str, str], installed: Path, tmp_path: Path) -> None:
+    for variables, wanted in (
+        ({"TOKEN": "wrong"}, "headrace: unauthorized: Unauthorized\n"),
+        ({"HEADRACE": "http://127.0.0.1:1"}, "headrace: no answer from http://127.0.0.1:1: "),
+        ({"TOKEN": ""}, 'TOKEN is not set; for the local stage: eval "$(make -s env)"\n'),
+    ):
+        done = subprocess.run(
+            [installed / "headrace", "history", "lobby"],
+            env={**environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode != 0
+        assert wanted in done.stderr
+        assert "Traceback" not in done.stderr
