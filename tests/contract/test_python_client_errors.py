@@ -150,6 +150,18 @@ async def test_a_token_is_renewed_on_its_connection_before_it_expires(stage: Sta
         assert rooms.connection.opens == 1
 
 
+async def test_messages_that_were_not_pushed_come_after_a_renewal(stage: Stage) -> None:
+    stage.token_seconds = 0.4
+    given = (f"t{number}" for number in range(10**6))
+    settings = replace(FAST, check_interval=60.0, renew=0.3)
+    async with Rooms(stage.url, lambda: next(given), settings=settings) as rooms:
+        await rooms.follow("kitchen")
+        stage.rooms["kitchen"].store(1)
+
+        assert await take(rooms, 1) == ["n1"]
+        assert rooms.connection.opens == 1
+
+
 async def test_a_renewal_without_a_newer_token_is_tried_again(stage: Stage) -> None:
     stage.token_seconds = 0.6
     given = iter(["t0", "t0", "t1", *["t2"] * 100])

@@ -41,14 +41,14 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_680,
-    "localstage": 10_632,
+    "localstage": 10_730,
     "loadtest": 7_619,
     "bench": 3_975,
     "tools": 3_130,
     "faults": 2_611,
     "rehearsal": 2_035,
-    "ops": 1_811,
-    "clients": 1_944,
+    "ops": 1_820,
+    "clients": 1_960,
 }
 """At most so many lines of Python are in these folders, without generated modules. Raise a number here when growth is
 worth it, and say why in the commit."""

@@ -47,8 +47,9 @@ class ConnectionSettings:
 class Connection:
     """Keeps one connection to ``url``; ``token`` gives the access token for each.
 
-    ``opened`` runs while a connection is open and is cancelled when it ends. ``received`` is called with every frame
-    that answers no request.
+    ``opened`` runs while a connection is open and is cancelled when it ends; it begins again after a renewal of the
+    token, because nothing is pushed while a token is expired. ``received`` is called with every frame that answers no
+    request.
     """
 
     def __init__(
@@ -69,6 +70,8 @@ class Connection:
         self._number = 0
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._changed = asyncio.Event()
+        self._work: asyncio.Future[None] | None = None
+        """Runs ``opened``."""
         self._expires_at = 0.0
         """When the connection's token expires, as far as answers have said: seconds of the epoch."""
         self._expiry_known = asyncio.Event()
@@ -141,7 +144,16 @@ class Connection:
                 before = self._expires_at
                 with contextlib.suppress(Unavailable):
                     await self.request("authenticate", token=await token_of(self._token))
-                    self.renewals += self._expires_at > before
+                    if self._expires_at > before:
+                        self.renewals += 1
+                        await self._work_again()
+
+    async def _work_again(self) -> None:
+        """Let ``opened`` begin again, after its earlier run has ended: rooms are not resumed twice at once."""
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.wait([self._work])
+        self._work = asyncio.ensure_future(self._opened())
 
     async def reconnect(self) -> None:
         """Close the connection, if one is open. :meth:`run` then opens another."""
@@ -192,7 +204,7 @@ class Connection:
         _log.info("connected to %s", self._url)
         self._expires_at = 0.0
         self._expiry_known.clear()
-        opened = asyncio.ensure_future(self._opened())
+        self._work = asyncio.ensure_future(self._opened())
         renewing = asyncio.ensure_future(self._renew())
         self._changed.set()
         try:
@@ -202,8 +214,8 @@ class Connection:
         finally:
             self._socket = None
             self._changed.clear()
-            opened.cancel()
             renewing.cancel()
+            self._work.cancel()
             self._fail_all("the connection ended")
             await socket.close()
 
