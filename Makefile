@@ -3,6 +3,8 @@
 .PHONY: $(shell awk -F: '/^[a-z0-9-]+:.*[\#][\#] / { print $$1 }' $(firstword $(MAKEFILE_LIST)))
 SHELL := /bin/sh
 PY := .venv/bin/python
+# Stops with one sentence if the value of a variable is not a whole number from 1; without a value it goes on.
+count = @case "$$$(1)" in *[!0-9]*|0*) echo "headrace: $(1): '$$$(1)' is not a whole number from 1" >&2; exit 2;; esac
 # Tests in two processes; those of one file share their broker or stage.
 IN_TWO := $(PY) -m pytest -q -n 2 --dist loadfile
 STAGE := $(PY) -m localstage
@@ -15,7 +17,7 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS RECONNECTS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS RECONNECTS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start duration
@@ -40,6 +42,7 @@ run: setup ## start the stage, replay a conversation, and keep running until Ctr
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
 demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [HTTP_URL=…]
+	$(call count,RIDES)
 	@$(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(error STREAM is chat, ski or ads))
 
 up: setup ## start the stage without events, and print its log   [ARGS='--http-port 9000']
@@ -87,6 +90,7 @@ unit: setup ## run the tests that use no sockets
 	@$(PY) -m pytest -q -n 2 tests/unit --cov=headrace --cov-report= --cov-fail-under=85
 
 model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
+	$(call count,EXAMPLES)
 	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")
 	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q tests/model
 
@@ -94,9 +98,11 @@ contract: setup ## run one suite per seam, against the fake and against the real
 	@$(IN_TWO) tests/contract
 
 e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [RECONNECTS=1000]
+	$(call count,RECONNECTS)
 	@$(IN_TWO) tests/e2e tests/api tests/faults
 
 test-api: setup ## send generated requests and frames and all kinds of tokens to a stage   [CASES=5000]
+	$(call count,CASES)
 	@API_CASES=$(or $(CASES),5000) $(PY) -m pytest -q tests/api
 
 validate: .local/sam/bin/sam .local/linters/bin/checkov ## check the templates and their policies: sam validate --lint, cfn-lint, checkov, parliament

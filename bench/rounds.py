@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from loadtest.client.command import count
+
 Better = Literal["", "lower", "higher"]
 
 
@@ -83,7 +85,7 @@ def ratio_text(ours: Sequence[float], theirs: Sequence[float]) -> str:
 
 def add_options(parser: argparse.ArgumentParser, rounds: int) -> None:
     """Add ``--rounds`` and ``--json`` to the command of a benchmark."""
-    parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds per number (default {rounds})")
+    parser.add_argument("--rounds", type=count, default=rounds, help=f"rounds per number (default {rounds})")
     parser.add_argument("--json", type=Path, help="write every number of every round to this file")
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from bench import ROOT
 from bench.rounds import Series
-from loadtest.client.command import Parser, exit_code_of
+from loadtest.client.command import Parser, count, exit_code_of
 from loadtest.client.stage_process import interruptible
 
 BENCHES = {
@@ -172,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 1 if a benchmark failed or, with ``--check``, a ratio got worse."""
     parser = Parser(prog="python -m bench.suite", description=__doc__.splitlines()[0])
     parser.add_argument("--bench", default="", help=f"of {', '.join(BENCHES)}, separated by commas (default: all)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds per number (default 5)")
+    parser.add_argument("--rounds", type=count, default=5, help="rounds per number (default 5)")
     parser.add_argument("--run", type=Path, help="the file of the numbers")
     parser.add_argument("--check", action="store_true", help="compare the ratios with the committed ones")
     parser.add_argument("--accept", action="store_true", help="write the ratios as the committed ones")

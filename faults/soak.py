@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from faults.__main__ import line
@@ -23,7 +24,7 @@ from faults.harness.services import ProxiedServices
 from faults.proxies.proxy_faults import KillsWriters, RefusesSome, down
 from faults.proxies.socket_owner import kill_worker
 from faults.proxies.throttle import HalfThrottled
-from loadtest.client.command import Parser, exit_code_of
+from loadtest.client.command import Parser, between, exit_code_of, positive
 from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError
 
@@ -119,8 +120,8 @@ def soak(harness: Harness, seconds: float, seed: int) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = Parser(prog="python -m faults.soak", description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--seed", type=int, help="default: random")
+    parser.add_argument("--seconds", type=positive, default=600.0)
+    parser.add_argument("--seed", type=partial(between, 0, 10**9), help="default: random")
     parsed = parser.parse_args(arguments)
     seed = secrets.randbelow(1_000_000) if parsed.seed is None else parsed.seed
     print(f"soak of {parsed.seconds:.0f} s, seed {seed} (again: make soak SEED={seed}); Ctrl-C ends it and cleans up")

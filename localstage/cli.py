@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from localstage.client.make import Commands, NumberType
 from localstage.core.errors import NotRunning, StageError
 from localstage.statefile import Running, StateFile
 
@@ -51,7 +52,7 @@ def _log_to_terminal(state_dir: Path, verbose: bool) -> None:
     root.handlers = [terminal, file]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--state-dir",
     type=click.Path(path_type=Path, file_okay=False),
@@ -112,9 +113,10 @@ def env(state_dir: Path, user: str, scopes: tuple[str, ...]) -> None:
     """Print shell commands that set HEADRACE, WS and TOKEN to the stage's addresses and a token."""
     with _errors_as_messages(), _ignore_closed_pipe():
         running = StateFile(state_dir).read()
+        given = _token(state_dir, running, user, scopes)
         click.echo(f"export HEADRACE={running.http_url}")
         click.echo(f"export WS={running.websocket_url}")
-        click.echo(f"export TOKEN={_token(state_dir, running, user, scopes)}")
+        click.echo(f"export TOKEN={given}")
 
 
 def _token(
@@ -161,7 +163,9 @@ def status(state_dir: Path) -> None:
 
 @cli.command()
 @click.argument("service")
-@click.option("--seconds", type=float, default=20, show_default=True, help="Until it starts again; at most 3600.")
+@click.option(
+    "--seconds", type=NumberType(0, 3600), default=20, show_default=True, help="Until it starts again; at most 3600."
+)
 @click.pass_obj
 def kill(state_dir: Path, service: str, seconds: float) -> None:
     """Kill SERVICE (-9), such as RabbitMQ, and start it again on the same data after a while."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from localstage.client.errors import ClientError
+from localstage.client.make import Commands
 from localstage.client.running_stage import stage_file
 from localstage.client.terminal import visible
 from ops import doctor_chat
@@ -18,7 +19,7 @@ from ops.messages import errors_as_messages
 from ops.target import find_stage
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--http-url", envvar="HEADRACE_HTTP_URL", help="HTTP API of a stage on AWS; set its token in HEADRACE_TOKEN."
 )

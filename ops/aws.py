@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 from ops.doctor import CannotTell
 
 Resources = dict[str, dict[str, str]]
 """By type: the logical and the physical ids of the stack's resources, of nested stacks too."""
+NO_REGION = "no Region: set AWS_DEFAULT_REGION, or run aws configure"
 NESTED = "AWS::CloudFormation::Stack"
 
 
@@ -34,6 +35,8 @@ def call(service: str, operation: str, **arguments: Any) -> Any:
     except ClientError as error:
         found = error.response.get("Error", {})
         raise CannotTell(f"{service} {operation}: {found.get('Code')}: {found.get('Message')}"[:300]) from None
+    except NoRegionError:
+        raise CannotTell(NO_REGION) from None
     except BotoCoreError as error:
         raise CannotTell(f"{service} {operation}: {error}") from None
 

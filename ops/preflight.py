@@ -12,7 +12,7 @@ import boto3
 
 from localstage.template import parameters
 from localstage.template.document import parse
-from ops.aws import Stack, call
+from ops.aws import NO_REGION, Stack, call
 from ops.doctor import CannotTell, Failed, Finding, run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,7 +85,7 @@ def examine(wanted: Plan) -> Iterator[Finding]:
 def identity(wanted: Plan) -> str:
     """The credentials are accepted, and there is a Region."""
     if not wanted.region:
-        raise Failed("no Region: set AWS_DEFAULT_REGION, or run aws configure")
+        raise Failed(NO_REGION)
     try:
         who = call("sts", "get_caller_identity")
     except CannotTell as error:

@@ -76,7 +76,7 @@ def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan
         return plan_conversation(talk, one_token=one_token)
     paths = [Path(name) for name in glob.glob(arguments.log)]  # noqa: PTH207 - Path.glob takes no absolute pattern
     if not paths:
-        raise IrcLogError(f"no log matches {arguments.log}")
+        raise IrcLogError(f"LOG: no file matches {arguments.log}")
     logs = read_logs(paths)
     if not any(log.messages for log in logs):
         raise IrcLogError(f"no message in {arguments.log}; a message is a line such as: [12:18] <nick> text")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -11,9 +10,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from localstage.client.errors import ClientError
-
-VARIABLES = {"processes": "WORKERS", "requests": "CSV", "config-env": "STAGE_ENV"}
-"""Options that have another name as a variable of make."""
+from localstage.client.make import knows_variables, variable_of
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,15 +18,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error in one line, and exit with 2."""
-        if "MAKELEVEL" not in os.environ or os.environ.get("ARGS"):
+        if not knows_variables():
             super().error(message)
         named = re.sub(r"argument --([a-z-]+)", lambda match: variable_of(match[1]), message)
         self.exit(2, f"headrace: {named}\n")
-
-
-def variable_of(option: str) -> str:
-    """The variable of make behind an option, such as MESSAGES."""
-    return VARIABLES.get(option) or option.upper().replace("-", "_")
 
 
 def exit_code_of(command: Callable[[], int], *errors: type[Exception]) -> int:

@@ -28,7 +28,9 @@ def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
     """
     config = _config(path)
     if config and config_env not in config:
-        raise TemplateError(f"{path.name} has no stage {config_env!r}; it has {', '.join(sections(path))}")
+        raise TemplateError(
+            f"{path.name} has no stage {config_env!r} (STAGE_ENV or --config-env); it has {', '.join(sections(path))}"
+        )
     overrides: dict[str, str] = {}
     for command in ("global", "deploy"):
         table = config.get(config_env, {})

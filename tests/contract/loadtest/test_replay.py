@@ -132,4 +132,4 @@ def test_a_changed_username_counts_as_a_lost_event(run: Run, stage: FakeStage) -
 
 def test_a_log_that_does_not_exist_is_reported_in_one_sentence(capsys: Capture) -> None:
     assert demo.main(["--log", "/nowhere/*.log"]) == 1
-    assert capsys.readouterr().err == "headrace: no log matches /nowhere/*.log\n"
+    assert capsys.readouterr().err == "headrace: LOG: no file matches /nowhere/*.log\n"

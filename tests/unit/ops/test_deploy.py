@@ -40,7 +40,10 @@ def test_each_stage_on_aws_gets_the_release_and_keeps_its_parameters() -> None:
 
 
 def test_an_unknown_stage_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(StageError, match=r"samconfig\.toml has no stage 'test'; it has default, dev, staging, prod"):
+    with pytest.raises(
+        StageError,
+        match=r"samconfig\.toml has no stage 'test' \(STAGE_ENV or --config-env\); it has default, dev, staging, prod",
+    ):
         deploy.deploy("test", [])
 
 

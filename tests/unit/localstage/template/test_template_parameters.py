@@ -44,7 +44,10 @@ def test_only_the_chosen_environment_counts_and_deploy_comes_before_global(proje
     words = {env: project.variables(LINES[0], head=HEAD, config_env=env)["WORD"] for env in ("local", "both")}
 
     assert words == {"local": "shared", "both": "deploy"}
-    with pytest.raises(TemplateError, match=r"samconfig\.toml has no stage 'none'; it has local, prod, both"):
+    with pytest.raises(
+        TemplateError,
+        match=r"samconfig\.toml has no stage 'none' \(STAGE_ENV or --config-env\); it has local, prod, both",
+    ):
         project.variables(LINES[0], head=HEAD, config_env="none")
 
 

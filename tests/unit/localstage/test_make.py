@@ -1,0 +1,48 @@
+"""Errors of commands that make runs, in ``localstage/client/make.py``."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from localstage.client.make import Commands, NumberType
+
+
+@click.group(cls=Commands)
+def commands() -> None:
+    pass
+
+
+@commands.command()
+@click.option("--seconds", type=NumberType(0, 60))
+@click.option("--config-env", type=click.Choice(["dev", "prod"]), required=True)
+def kill(seconds: float | None, config_env: str) -> None:
+    click.echo(f"{seconds} {config_env}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (["--seconds", "x"], "headrace: SECONDS: 'x' is not a number from 0 to 60\n"),
+        (["--seconds", "nan"], "headrace: SECONDS: 'nan' is not a number from 0 to 60\n"),
+        (["--seconds", "61"], "headrace: SECONDS: '61' is not a number from 0 to 60\n"),
+        (["--config-env", "x"], "headrace: STAGE_ENV: 'x' is not one of 'dev', 'prod'\n"),
+        ([], "headrace: STAGE_ENV: is missing\n"),
+    ],
+)
+def test_an_error_is_one_sentence_with_makes_variable(arguments: list[str], printed: str) -> None:
+    result = CliRunner().invoke(commands, ["kill", *arguments], env={"MAKELEVEL": "1", "ARGS": None})
+
+    assert (result.stderr, result.exit_code) == (printed, 2)
+
+
+@pytest.mark.parametrize("variables", [{"MAKELEVEL": None}, {"MAKELEVEL": "1", "ARGS": "--seconds x"}])
+def test_an_option_that_the_person_wrote_is_named_as_written(variables: dict[str, str | None]) -> None:
+    result = CliRunner().invoke(commands, ["kill", "--seconds", "x"], env=variables)
+
+    assert "Invalid value for '--seconds'" in result.stderr
+
+
+def test_values_that_are_right_are_passed_on() -> None:
+    result = CliRunner().invoke(commands, ["kill", "--seconds", "1.5", "--config-env", "dev"], env={"MAKELEVEL": "1"})
+
+    assert result.output == "1.5 dev\n"
