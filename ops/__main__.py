@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from headrace_client.cli.letters import COMMANDS
 from localstage.client.errors import ClientError
 from localstage.client.make import Commands
 from localstage.client.running_stage import stage_file
 from localstage.client.terminal import visible
 from ops import doctor_chat
-from ops.dead_letters import COMMANDS
 from ops.doctor import CHECKS, CannotTell, Finding, examine
 from ops.messages import errors_as_messages
-from ops.target import find_stage
+from ops.target import Operator, find_stage
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -26,7 +26,7 @@ from ops.target import find_stage
 @click.pass_context
 def cli(context: click.Context, http_url: str | None) -> None:
     """Operate a stage; by default the running local stage."""
-    context.obj = http_url
+    context.obj = Operator(http_url, None, None)
 
 
 for command in COMMANDS:

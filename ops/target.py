@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
+from headrace_client import Headrace
+from headrace_client.cli import stage as cli
 from localstage.client.errors import StageNotFound
-from localstage.client.http_api import HttpApi
 from localstage.client.running_stage import running_stage, stage_file
 from localstage.client.tokens import Token, fetch_token
 from ops.doctor import Stage
+from ops.messages import errors_as_messages
 
 OPERATOR = "operator"
 VISITOR, FRIEND = "doctor", "doctor-friend"
-ANSWER_SECONDS = 40.0
-"""A slice of work takes up to 28 s."""
 
 
-def find(http_url: str | None) -> HttpApi:
+@dataclass(frozen=True)
+class Operator(cli.Stage):
+    """The stage at ``http_url``, with the token in ``HEADRACE_TOKEN``; without a URL the local stage."""
+
+    @contextmanager
+    def client(self) -> Iterator[Headrace]:
+        with errors_as_messages():
+            url, token = find(self.http_url)
+        with cli.Stage(url, None, token).client() as client:
+            yield client
+
+
+def find(http_url: str | None) -> tuple[str, str | Token]:
     """The HTTP API at ``http_url``, with the token in ``HEADRACE_TOKEN``; without a URL that of the local stage.
 
     Raises:
@@ -26,11 +41,11 @@ def find(http_url: str | None) -> HttpApi:
         token = os.environ.get("HEADRACE_TOKEN", "")
         if not token:
             raise StageNotFound("set the variable HEADRACE_TOKEN to a token with the scope ops")
-        return HttpApi(http_url, lambda: token, timeout=ANSWER_SECONDS)
+        return http_url, token
     stage = running_stage()
     if stage is None:
         raise StageNotFound(f"no stage runs in {stage_file().parent}; start one with: make up, or give --http-url")
-    return HttpApi(stage.http_url, Token(stage.token_url, OPERATOR, ["ops"]), timeout=ANSWER_SECONDS)
+    return stage.http_url, Token(stage.token_url, OPERATOR, ["ops"])
 
 
 def find_stage(http_url: str | None, websocket_url: str | None) -> Stage:

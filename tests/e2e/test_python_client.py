@@ -92,6 +92,7 @@ def test_the_command_line_sends_reads_and_asks(environ: dict[str, str], installe
     assert json.loads(headrace("--json", "ski", "vertical", "7", "--resort", "7")).keys() == {"resorts"}
     assert "topAds" in headrace("ads", "top")
     assert "accepting" in headrace("status")
+    assert " letters" in headrace("dead-letters")
 
 
 def test_an_error_of_the_command_line_is_one_sentence(environ: dict[str, str], installed: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ TOP_LEVEL = {
     "localstage": set(),
     "functions": {"headrace"},
     "loadtest": {"localstage", "headrace", "headrace_client"},
-    "ops": {"headrace", "localstage"},
+    "ops": {"headrace", "headrace_client", "localstage"},
     "faults": {"headrace", "headrace_client", "localstage", "loadtest"},
     "bench": {"headrace", "headrace_client", "localstage", "loadtest", "ops"},
     "rehearsal": {"localstage", "loadtest", "ops"},
@@ -47,8 +47,8 @@ LINES = {
     "tools": 3_130,
     "faults": 2_611,
     "rehearsal": 2_035,
-    "ops": 1_820,
-    "clients": 1_960,
+    "ops": 1_652,
+    "clients": 2_166,
 }
 """At most so many lines of Python are in these folders, without generated modules. Raise a number here when growth is
 worth it, and say why in the commit."""

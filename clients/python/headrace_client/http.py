@@ -114,11 +114,17 @@ def checked(status: int, retry_after: str | None, found: Any) -> Any:
         message = error or (found.get("message", "") if isinstance(found, dict) else "")
         error = {"code": GATEWAY_CODES.get(status, str(status)), "message": message}
     if status != 429 and status < 500:
-        raise Refused(error["code"], error["message"])
+        raise Refused(error["code"], error["message"] + _allowed(error.get("details", ())))
     seconds = None
     with contextlib.suppress(TypeError, ValueError):  # a date, or missing
         seconds = float(retry_after or error.get("retryAfter") or "none")
     raise (RateLimited if status == 429 else Unavailable)(f"{status} {error['message']}", seconds)
+
+
+def _allowed(details: Sequence[Mapping[str, Any]]) -> str:
+    """What is allowed instead of the values that were refused, as far as the answer says."""
+    allowed = "; ".join(f"{each['field']}: {each['allowed']}" for each in details if "allowed" in each)
+    return f" (allowed: {allowed})" if allowed else ""
 
 
 def _values(value: Any) -> list[Any]:

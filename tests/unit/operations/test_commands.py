@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
-import urllib3
 from click.testing import CliRunner
 
-from localstage.client.http_api import HttpApi
+from headrace_client import Headrace
+from headrace_client.http import checked
 from ops.__main__ import cli
 
 
@@ -17,12 +17,12 @@ def answered(monkeypatch: pytest.MonkeyPatch, status: int, answer: dict[str, Any
     """Answer every request with ``answer``; returns the requested paths with their queries."""
     asked: list[str] = []
 
-    def request(_pool: object, _method: str, url: str, **_: Any) -> urllib3.HTTPResponse:
-        asked.append(url.removeprefix("http://127.0.0.1:1"))
-        return urllib3.HTTPResponse(json.dumps(answer).encode(), status=status)
+    def request(_: Headrace, _method: str, path: str, query: Any = None, body: Any = None) -> Any:
+        asked.append(f"{path}?{urlencode(query or {})}")
+        return checked(status, None, answer)
 
-    monkeypatch.setattr(urllib3.PoolManager, "request", request)
-    monkeypatch.setattr("ops.dead_letters.find", lambda _: HttpApi("http://127.0.0.1:1"))
+    monkeypatch.setattr(Headrace, "request", request)
+    monkeypatch.setattr("ops.target.find", lambda _: ("http://127.0.0.1:1", "t"))
     return asked
 
 
@@ -68,13 +68,9 @@ def test_bodies_are_read_only_on_request(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_refused_filter_says_what_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     detail = {"field": "reason", "message": "is not known", "got": "nope", "allowed": "not_json, storable"}
     error = {"error": {"code": "invalid_request", "message": "reason is not known", "details": [detail]}}
-    refusal = urllib3.HTTPResponse(json.dumps(error).encode(), status=400)
-    monkeypatch.setattr(urllib3.PoolManager, "request", lambda *_, **__: refusal)
-    monkeypatch.setattr("ops.dead_letters.find", lambda _: HttpApi("http://127.0.0.1:1"))
+    answered(monkeypatch, 400, error)
 
     result = CliRunner().invoke(cli, ["dead-letters", "--reason", "nope"])
 
     assert result.exit_code == 1
-    assert result.output == (
-        "headrace: HTTP 400 invalid_request: reason is not known (allowed: reason: not_json, storable)\n"
-    )
+    assert result.output == "headrace: invalid_request: reason is not known (allowed: reason: not_json, storable)\n"

@@ -4,58 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 
-from .. import Headrace, HeadraceError, Rooms, __version__
-from .show import show_json, show_rows, show_values, visible
+from .. import Rooms, Token, __version__
+from .letters import COMMANDS
+from .show import show_json, show_rows, visible
+from .stage import Stage, given, one_sentence
 
 MESSAGE = ("timestamp", "username", "message")
 NOW = "now"
-
-
-@dataclass(frozen=True)
-class Stage:
-    """The stage that a command uses, and how it shows answers."""
-
-    http_url: str | None
-    ws_url: str | None
-    token: str | None
-    as_json: bool
-
-    @contextlib.contextmanager
-    def client(self) -> Iterator[Headrace]:
-        """A client of the stage. Its errors end the command with one sentence."""
-        with _one_sentence(), Headrace(_given(self.http_url, "HEADRACE"), _given(self.token, "TOKEN")) as client:
-            yield client
-
-    def show(self, answer: Any) -> None:
-        """Print an answer of one object or number."""
-        if self.as_json:
-            show_json(answer)
-        elif isinstance(answer, dict):
-            show_values(answer)
-        else:
-            click.echo(visible(answer))
-
-
-def _given(value: str | None, variable: str) -> str:
-    if not value:
-        raise click.UsageError(f'{variable} is not set; for the local stage: eval "$(make -s env)"')
-    return value
-
-
-@contextlib.contextmanager
-def _one_sentence() -> Iterator[None]:
-    try:
-        yield
-    except (HeadraceError, ValueError) as error:
-        sys.exit(f"headrace: {visible(error)}")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -65,12 +25,16 @@ def _one_sentence() -> Iterator[None]:
 @click.option("--token", envvar="TOKEN", help="Access token; better set the variable TOKEN, which others cannot list.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 @click.pass_context
-def cli(context: click.Context, /, **given: Any) -> None:
+def cli(context: click.Context, /, **options: Any) -> None:
     """Send events to Headrace, follow rooms and ask questions.
 
     For completion in bash: eval "$(_HEADRACE_COMPLETE=bash_source headrace)"; also zsh_source and fish_source.
     """
-    context.obj = Stage(**given)
+    context.obj = Stage(**options)
+
+
+for command in COMMANDS:
+    cli.add_command(command)
 
 
 @cli.command()
@@ -90,12 +54,13 @@ def send(stage: Stage, room: str, message: tuple[str, ...]) -> None:
 @click.pass_obj
 def tail(stage: Stage, rooms: tuple[str, ...], count: int | None) -> None:
     """Follow ROOMS from now on, and print each message once, until Ctrl-C."""
-    url, token = _given(stage.ws_url, "WS"), _given(stage.token, "TOKEN")
-    with _one_sentence(), contextlib.suppress(KeyboardInterrupt):
+    url = given(stage.ws_url, "WS")
+    token = stage.token or given(None, "TOKEN")
+    with one_sentence(), contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_tail(stage, url, token, rooms, count))
 
 
-async def _tail(stage: Stage, url: str, token: str, names: tuple[str, ...], count: int | None) -> None:
+async def _tail(stage: Stage, url: str, token: Token, names: tuple[str, ...], count: int | None) -> None:
     async with Rooms(url, token) as rooms:
         for name in names:
             await rooms.follow(name)

@@ -16,9 +16,10 @@ from rich.text import Text
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def visible(value: object) -> str:
-    """``value`` as text, with control characters replaced by a visible symbol."""
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", str(value))
+def visible(value: object, *, lines: bool = False) -> str:
+    """``value`` as text, with control characters replaced by a visible symbol; with ``lines``, ends of lines stay."""
+    texts = str(value).split("\n") if lines else [str(value)]
+    return "\n".join(_UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text) for text in texts)
 
 
 def show_json(answer: object) -> None:
@@ -26,14 +27,16 @@ def show_json(answer: object) -> None:
     click.echo(json.dumps(answer))  # ASCII only, so it holds no control characters
 
 
-def show_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Print a table with these columns of the rows; a missing value is empty."""
+def show_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], width: int = 0) -> None:
+    """Print a table with these columns of the rows, at least ``width`` wide; a missing value is empty."""
     table = Table(box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(visible(row.get(column, ""))) for column in columns))
-    Console().print(table)
+    console = Console()
+    console.width = max(console.width, width)  # a wrapped id cannot be copied
+    console.print(table)
 
 
 def show_values(answer: Mapping[str, Any]) -> None:

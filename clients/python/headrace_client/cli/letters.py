@@ -8,16 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
-from rich.text import Text
 
-from localstage.client.errors import HttpError
-from localstage.client.http_api import HttpApi
-from localstage.client.terminal import visible
-from ops.messages import errors_as_messages
-from ops.target import find
+from .. import Headrace, Unavailable
+from .show import show_json, show_rows, visible
+from .stage import Stage
 
 TRIES = 5
 WIDTH = 140
@@ -48,24 +43,21 @@ def _given(wanted: dict[str, str | None]) -> dict[str, Any]:
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @click.option("--bodies", is_flag=True, help="Show bodies: the first 2,000 characters, or all with --id.")
 @click.pass_obj
-def dead_letters(http_url: str | None, /, limit: int, bodies: bool, **wanted: str | None) -> None:
+def dead_letters(stage: Stage, /, limit: int, bodies: bool, **wanted: str | None) -> None:
     """List the dead letters with their reasons. Changes nothing."""
-    with errors_as_messages():
-        api = find(http_url)
-        shown = {"bodies": "true"} if bodies else {}
-        answer = api.get("/dead-letters", {**_given(wanted), "limit": str(limit), **shown})
-    console = Console()
-    console.width = max(console.width, WIDTH)  # a wrapped id cannot be copied
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "first failed", "reason", "stream", "events", "tries", "message"):
-        table.add_column(column, overflow="fold")
-    for item in answer["items"]:
-        names = ("id", "firstFailedAt", "reason", "stream", "events", "attempts", "message")
-        table.add_row(*(Text(visible(str(item[name]))) for name in names))
-    console.print(table)
+    shown = {"bodies": "true"} if bodies else {}
+    with stage.client() as api:
+        answer = api.request("GET", "/dead-letters", {**_given(wanted), "limit": limit, **shown})
+    if stage.as_json:
+        show_json(answer)
+        return
+    names = {"first failed": "firstFailedAt", "tries": "attempts"}
+    columns = ("id", "first failed", "reason", "stream", "events", "tries", "message")
+    rows = [{column: item[names.get(column, column)] for column in columns} for item in answer["items"]]
+    show_rows(rows, columns, width=WIDTH)
     for item in answer["items"]:
         if "body" in item:
-            console.print(Text(f"\n{visible(item['id'])}:\n{visible(item['body'])}"))
+            click.echo(f"\n{visible(item['id'])}:\n{visible(item['body'], lines=True)}")
     click.echo(_summary(answer))
 
 
@@ -80,18 +72,17 @@ def _summary(answer: dict[str, Any]) -> str:
 @click.option("--rate", type=click.IntRange(1, 500), default=100, show_default=True, help="Letters per second.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.pass_obj
-def redrive(http_url: str | None, /, rate: int, dry_run: bool, **wanted: str | None) -> None:
+def redrive(stage: Stage, /, rate: int, dry_run: bool, **wanted: str | None) -> None:
     """Move letters back to the retry lane. Ctrl-C stops it between two slices; it can be repeated."""
-    with errors_as_messages():
-        api = find(http_url)
-        counted = api.post("/dead-letters/redrive", {**_given(wanted), "dryRun": True})
+    with stage.client() as api:
+        counted = api.request("POST", "/dead-letters/redrive", body={**_given(wanted), "dryRun": True})
         click.echo(_summary(counted))
         if dry_run or not counted["count"]:
             return
         with Progress() as progress:
             task = progress.add_task("moved", total=counted["count"] if counted["complete"] else None)
             answer = _slices(
-                lambda body: api.post("/dead-letters/redrive", body),
+                lambda body: api.request("POST", "/dead-letters/redrive", body=body),
                 {**_given(wanted), "rate": rate},
                 lambda moved: progress.update(task, completed=moved),
             )
@@ -127,17 +118,16 @@ def _not_moved(answer: dict[str, Any]) -> str:
 @click.option("--confirm", type=click.IntRange(0), help="Number of letters to discard; default: ask.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.pass_obj
-def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wanted: str | None) -> None:
+def discard(stage: Stage, /, confirm: int | None, dry_run: bool, **wanted: str | None) -> None:
     """Delete letters permanently, at most 2,000 at a time, after you confirm their number."""
-    with errors_as_messages():
-        api = find(http_url)
-        counted = api.post("/dead-letters/discard", {**_given(wanted), "dryRun": True})
+    with stage.client() as api:
+        counted = api.request("POST", "/dead-letters/discard", body={**_given(wanted), "dryRun": True})
         click.echo(_summary(counted))
         if dry_run or not counted["count"]:
             return
         if confirm is None:
             confirm = click.prompt("Type the number of letters to discard", type=int)
-        answer = api.post("/dead-letters/discard", {**_given(wanted), "confirm": confirm})
+        answer = api.request("POST", "/dead-letters/discard", body={**_given(wanted), "confirm": confirm})
     click.echo(f"discarded {answer['discarded']}{'' if answer['complete'] else '; run it again for the rest'}")
     sys.exit(1 if answer["failed"] else 0)
 
@@ -148,11 +138,10 @@ def discard(http_url: str | None, /, confirm: int | None, dry_run: bool, **wante
 )
 @click.option("--rate", type=click.IntRange(1, 100), default=10, show_default=True, help="Messages per second.")
 @click.pass_obj
-def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
+def parked(stage: Stage, /, lane: str | None, rate: int) -> None:
     """Print the size of the parking queue, or return its messages to a lane."""
-    with errors_as_messages():
-        api = find(http_url)
-        count = int(api.get("/parked")["parked"])
+    with stage.client() as api:
+        count = int(api.count_parked_messages()["parked"])
         click.echo(f"{count} parked")
         if lane is None or not count:
             return
@@ -161,17 +150,19 @@ def parked(http_url: str | None, /, lane: str | None, rate: int) -> None:
         sys.exit(f"headrace: {visible(failure)}")
 
 
-def _return_parked(api: HttpApi, lane: str, rate: int, count: int) -> str:
+def _return_parked(api: Headrace, lane: str, rate: int, count: int) -> str:
     """Return ``count`` parked messages to a lane. The result is the reason of an early stop, else empty."""
     done, failures = 0, 0
     with Progress() as progress:
         task = progress.add_task("returned", total=count)
         while done < count:
             try:
-                answer = api.post("/parked/return", {"lane": lane, "rate": rate, "limit": min(1000, count - done)})
-            except HttpError as error:
+                answer = api.request(
+                    "POST", "/parked/return", body={"lane": lane, "rate": rate, "limit": min(1000, count - done)}
+                )
+            except Unavailable as error:
                 failures += 1
-                if not error.retryable or failures == TRIES:
+                if failures == TRIES:
                     raise
                 time.sleep(error.retry_after or 1)
                 continue
