@@ -153,8 +153,8 @@ trace: setup ## print the way of an event through the local stage, from its logs
 doctor: setup ## check a stage from outside, by default the local one   [HTTP_URL=https://…] [WS_URL=wss://…] [TOKEN=…] [FRIEND_TOKEN=…] [OPS_TOKEN=…] [STACK=headrace-dev]
 	@$(OPS) doctor
 
-cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [ARGS=--http]
-	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(ARGS)
+cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [PICTURE=….svg] [ARGS=--http]
+	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(if $(PICTURE),--picture "$$PICTURE") $(ARGS)
 
 ##@ Deploy and document
 
@@ -202,8 +202,8 @@ sweep: setup ## measure the persist path with every combination of settings   [Q
 bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON   [BENCH=publish,persist] [ROUNDS=5] [RUN=file] [ARGS='--help']
 	@$(PY) -m bench.suite $(SUITE_ARGS)
 
-bench-check: setup ## run all benchmarks, or read a run, and say which ratios got worse   [BENCH=…] [ROUNDS=5] [RUN=file] [ACCEPT=1]
-	@$(PY) -m bench.suite --check $(if $(ACCEPT),--accept) $(SUITE_ARGS)
+bench-check: setup ## run all benchmarks, or read a run, and say which ratios got worse; or draw the committed ones   [BENCH=…] [ROUNDS=5] [RUN=file] [ACCEPT=1] [PICTURE=….svg]
+	@$(PY) -m bench.suite --check $(if $(ACCEPT),--accept) $(if $(PICTURE),--picture "$$PICTURE") $(SUITE_ARGS)
 
 bench-cold: setup ## compare the cold start of every function with the same work written the usual way   [ROUNDS=9]
 	@$(PY) -m bench.cold $(if $(ROUNDS),--rounds '$(ROUNDS)')

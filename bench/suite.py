@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import ROOT
+from bench.picture import draw
 from bench.rounds import Series
 from loadtest.client.command import Parser, count, exit_code_of
 from loadtest.client.stage_process import interruptible
@@ -176,6 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--run", type=Path, help="the file of the numbers")
     parser.add_argument("--check", action="store_true", help="compare the ratios with the committed ones")
     parser.add_argument("--accept", action="store_true", help="write the ratios as the committed ones")
+    parser.add_argument("--picture", type=Path, help="draw the committed ratios as an SVG, and measure nothing")
     parser.add_argument("arguments", nargs="*", help="arguments of the benchmark, after --")
     options = parser.parse_args(arguments)
     with interruptible():
@@ -188,6 +190,10 @@ def command(options: argparse.Namespace) -> int:
     Raises:
         ValueError: an option has a wrong value.
     """
+    if options.picture:
+        options.picture.write_text(draw(json.loads(COMMITTED.read_text(encoding="utf-8"))), encoding="utf-8")
+        print(f"picture: {options.picture}")
+        return 0
     wanted = [name.strip() for name in options.bench.split(",") if name.strip()]
     if unknown := sorted(set(wanted) - BENCHES.keys()):
         raise ValueError(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(BENCHES)}")

@@ -6,7 +6,7 @@ import io
 import logging
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -97,7 +97,7 @@ class Line:
 @dataclass(frozen=True)
 class LineChart:
     """``lines`` from second 0 to ``last``. ``log``: an axis of decades; ``marks``: seconds with a vertical line;
-    ``shaded``: spans of seconds in which something was broken.
+    ``shaded``: spans of seconds in which something was broken; ``across``: the unit, if it is not seconds.
     """
 
     title: str
@@ -107,6 +107,7 @@ class LineChart:
     log: bool = False
     marks: Sequence[float] = ()
     shaded: Sequence[tuple[float, float]] = ()
+    across: str = " s"
 
     @property
     def shown(self) -> Sequence[Line]:
@@ -128,7 +129,7 @@ class LineChart:
         for at, span in enumerate(self.shaded):
             axes.axvspan(*span, color=GRID, linewidth=0, zorder=1, label="_" if at else "outage")
         axes.set_xlim(0, max(1.0, self.last))
-        axes.xaxis.set_major_formatter("{x:,.0f} s")
+        axes.xaxis.set_major_formatter("{x:,.0f}" + self.across)
         if self.log:
             axes.set_yscale("log")
         else:
@@ -137,12 +138,13 @@ class LineChart:
 
 @dataclass(frozen=True)
 class BarChart:
-    """``groups`` have a value for each of ``names``, by the name of the group."""
+    """``groups`` have a value for each of ``names``, by the name of the group. ``limit``: an aim, drawn as a line."""
 
     title: str
     unit: str
     names: Sequence[str]
-    groups: dict[str, Sequence[float]]
+    groups: Mapping[str, Sequence[float]]
+    limit: float | None = None
 
     def draw(self, axes: Axes) -> None:
         """Draw the bars."""
@@ -150,6 +152,8 @@ class BarChart:
         for at, name in enumerate(self.names):
             places = [group + (at - (len(self.names) - 1) / 2) * width for group in range(len(self.groups))]
             axes.bar(places, [values[at] for values in self.groups.values()], width, color=LINES[at], label=name)
+        if self.limit is not None:
+            axes.axhline(self.limit, color=LINES[3], linewidth=1.3, label="aim")
         step = -(-len(self.groups) // LABELS)
         axes.set_xticks(range(0, len(self.groups), step), list(self.groups)[::step])
 

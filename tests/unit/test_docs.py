@@ -26,7 +26,7 @@ ELSEWHERE |= {
 ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "RecursiveInvocationsDropped"}
 ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
-ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult"}
+ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
 parameters and schemas that a release has removed."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +14,7 @@ from loadtest.client.command import Parser, between, count, exit_code_of, positi
 from localstage.core.errors import StageError
 from tools.cost import prices, stage
 from tools.cost.model import Load, once, positions
+from tools.cost.picture import draw
 from tools.cost.summary import Summary
 
 
@@ -28,6 +30,7 @@ def parser() -> Parser:
     add("--check-seconds", type=positive, default=420.0, help="time between check frames (default 420)")
     add("--rooms", type=count, default=10, help="rooms with new events (default 10)")
     add("--http", action="store_true", help="HTTP requests in place of WebSocket frames")
+    add("--picture", type=Path, help="also draw the cost of each rate up to 100 events/s, as an SVG")
     add("--config-env", default="dev", help="a section of samconfig.toml (default dev)")
     return made
 
@@ -38,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return exit_code_of(lambda: run(given.pop("config_env"), **given), StageError)
 
 
-def run(config_env: str, connections: float | None, **given: float) -> int:
-    """Print the table of one stage and its load.
+def run(config_env: str, connections: float | None, picture: Path | None, **given: float) -> int:
+    """Print the table of one stage and its load, and draw the ``picture``.
 
     Raises:
         StageError: there is no such stage.
@@ -64,6 +67,9 @@ def run(config_env: str, connections: float | None, **given: float) -> int:
     console.print(table)
     paid_once = f"paid once, for warm tables     ${once(read, listed):,.0f}"
     print("\n".join(["", *total.lines(million), paid_once, f"not confirmed: {', '.join(listed.unconfirmed)}"]))
+    if picture:
+        picture.write_text(draw(read, listed, load), encoding="utf-8")
+        print(f"picture: {picture}")
     return 0
 
 

@@ -40,6 +40,13 @@ Storage is that of the steady state: messages arrive and expire at the same rate
 retention, `ChatRetentionDays`. At 100 messages a second, storage costs ${dev:,.0f} a month in `dev` ({dev_days} days)
 and ${prod:,.0f} in `prod` ({prod_days} days).
 """
+RATES = """
+At low rates, the stage at rest costs most. With `make cost PICTURE=docs/pictures/cost.svg`, up to 100 messages a second
+in frames of 25, in `dev`:
+
+![The stage costs less than the usual design from about {rate:.0f} messages a second, which are {million:.0f} million a
+month.](../pictures/cost.svg)
+"""
 UNITS = """
 An event of up to 1 KB takes a unit for its row, and one for each index that its row is in. A message or ride that is
 sent again takes one. Each click is looked up before, for about one read unit, and is not written again. A connection
@@ -74,6 +81,7 @@ def render() -> str:
     loads = {name: positions(load, stages["dev"], listed) for name, load in LOADS.items()}
     events = RATE * model.SECONDS / 1e6
     summaries = {name: Summary(tuple(found)) for name, found in loads.items()}
+    even = summaries["frames of 25"].break_even or 0.0
     costs = {name: _sums(found, lambda one: one.load / events) for name, found in loads.items()}
     costs |= {"usual design": _sums(loads["frames of 25"], lambda one: one.usual / events)}
     shares = [
@@ -109,6 +117,8 @@ def render() -> str:
                 prod_days=stages["prod"].retention_days,
             )
         ),
+        "## By rate",
+        *map(paragraph, RATES.format(rate=even * RATE, million=even * events).strip().split("\n\n")),
         "## Write units",
         table(["event", "write units"], event_units()),
         paragraph(UNITS.format(open=model.OPEN_WRITES, close=model.CLOSE_WRITES)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,13 @@ def test_every_benchmark_has_committed_ratios() -> None:
 
     assert committed.keys() == suite.BENCHES.keys()
     assert all(bench["ratios"] for bench in committed.values())
+
+
+def test_the_picture_has_a_bar_of_each_ratio_and_the_aim_as_a_line_and_measures_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ratios.svg"
+
+    assert suite.main(["--check", "--picture", str(path)]) == 0
+
+    texts = re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text())
+    assert texts.count("aim") == 4
+    assert {"message", "ride", "click", "authorize", "connect", "clicks"} <= set(texts)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tools.cost import prices, stage
 from tools.cost.model import MINUTES, SECONDS, Load, Position, events_per_invocation, once, positions, row_of
+from tools.cost.picture import draw
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 from tools.cost.summary import Summary
@@ -173,3 +176,10 @@ def test_a_summary_adds_up_and_finds_the_break_even() -> None:
 
 def test_a_load_that_costs_more_than_the_usual_design_has_no_break_even() -> None:
     assert Summary((Position("a", 1, 3, 2),)).break_even is None
+
+
+def test_a_picture_shows_the_stage_and_the_usual_design_against_the_rate() -> None:
+    texts = re.findall(r"<text[^>]*>([^<]+)</text>", draw(DEV, prices.read(), Load()))
+
+    assert texts.count("dev, frames of 25") == texts.count("usual design") == 2
+    assert "100/s" in texts
