@@ -1,20 +1,20 @@
 import type { HeadraceError } from "./errors.js";
 import type { Receiver } from "./room.js";
-import type { Message } from "./types.js";
+import type { Message, UserChange } from "./types.js";
 
-type Entry = { message: Message } | { position: string };
+type Entry<T> = { message: T } | { position: string };
 
-/** The messages of a followed room. Iterate over it; leaving the loop stops following. */
-export class Following implements AsyncIterableIterator<Message>, Receiver {
-  /** Resolves when the room is subscribed: each message that is stored from then on comes. */
+/** The messages of a followed room, or the changes of a followed user. Leaving the loop over it stops following. */
+export class Following<T extends Message | UserChange = Message> implements AsyncIterableIterator<T>, Receiver {
+  /** Resolves when the room or the user is subscribed: each message or change that is stored from then on comes. */
   readonly ready: Promise<void>;
   /**
    * Where to go on with `since`: the loop has taken all messages that were stored before this position. Undefined
-   * before the room is subscribed.
+   * before that.
    */
   position: string | undefined;
-  #entries: Entry[] = [];
-  #waiting: ((result: IteratorResult<Message> | Promise<never>) => void)[] = [];
+  #entries: Entry<T>[] = [];
+  #waiting: ((result: IteratorResult<T> | Promise<never>) => void)[] = [];
   /** Whether the loop works on a message that it took. */
   #working = false;
   #ended = false;
@@ -23,7 +23,8 @@ export class Following implements AsyncIterableIterator<Message>, Receiver {
   #isNotReady!: (error: HeadraceError) => void;
 
   constructor(
-    readonly roomId: string,
+    /** The id of the room or the user. */
+    readonly id: string,
     since: string | undefined,
     private readonly leave: () => void,
   ) {
@@ -39,7 +40,7 @@ export class Following implements AsyncIterableIterator<Message>, Receiver {
     return this;
   }
 
-  next(): Promise<IteratorResult<Message>> {
+  next(): Promise<IteratorResult<T>> {
     this.#working = false;
     for (let entry = this.#entries.shift(); entry !== undefined; entry = this.#entries.shift()) {
       if ("message" in entry) {
@@ -57,12 +58,12 @@ export class Following implements AsyncIterableIterator<Message>, Receiver {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  return(): Promise<IteratorResult<Message>> {
+  return(): Promise<IteratorResult<T>> {
     this.close();
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Stop following the room. Messages that the loop has not taken are dropped. */
+  /** Stop following. Messages that the loop has not taken are dropped. */
   close(): void {
     this.#entries = [];
     if (!this.#ended) {
@@ -71,8 +72,8 @@ export class Following implements AsyncIterableIterator<Message>, Receiver {
     }
   }
 
-  /** Called by the client: a message of the room. */
-  message(message: Message): void {
+  /** Called by the client: a message of the room, or a change. */
+  message(message: T): void {
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) {
       this.#working = true;

@@ -7,7 +7,18 @@ import { Rooms } from "./rooms.js";
 import { type Accepted, type Event, FRAME_BYTES, type Post, Sender } from "./sender.js";
 import { DEFAULTS, type Settings } from "./settings.js";
 import { type TokenProvider, Tokens } from "./tokens.js";
-import type { Action, Answer, Fields, Item, Listing, Operation, Parameters, Result, Signal } from "./types.js";
+import type {
+  Action,
+  Answer,
+  Fields,
+  Item,
+  Listing,
+  Operation,
+  Parameters,
+  Result,
+  Signal,
+  UserChange,
+} from "./types.js";
 
 export interface Options {
   /** The HTTP API, such as "http://127.0.0.1:8787". */
@@ -30,7 +41,7 @@ interface Events {
   frame: [frame: Frame];
 }
 
-/** A client of Headrace: sends messages until each is accepted, and follows rooms without a gap. */
+/** A client of Headrace: sends messages until each is accepted, and follows rooms and the user without a gap. */
 export class Headrace {
   readonly #settings: Settings;
   readonly #http: Http;
@@ -83,7 +94,7 @@ export class Headrace {
     return this.#connection.whenOpen();
   }
 
-  /** Close the connection for good; loops over followed rooms end. */
+  /** Close the connection for good; loops over followed rooms and users end. */
   close(): void {
     this.#connection.close();
   }
@@ -116,6 +127,17 @@ export class Headrace {
    */
   follow(roomId: string, options: { since?: string; known?: Iterable<string> } = {}): Following {
     return this.#rooms.follow(roomId, options.since, options.known ?? []);
+  }
+
+  /**
+   * Follow the token's own user, from now on or from the `position` of an earlier `Following`.
+   *
+   * The loop gets what changes in the user's rooms, and invitations, such as `{ changed: "membership", roomId, … }`.
+   * `{ changed: "lists" }` comes at first without `since`, and when changes can be missing: then read the user's rooms
+   * and invitations.
+   */
+  followUser(userId: string, options: { since?: string } = {}): Following<UserChange> {
+    return this.#rooms.followUser(userId, options.since);
   }
 
   /** Push a text such as "typing" to those who follow the room now. It is not stored; do not send it again. */

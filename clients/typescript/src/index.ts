@@ -8,6 +8,7 @@ export type { TokenProvider } from "./tokens.js";
 export type {
   Action,
   Answer,
+  Change,
   Fields,
   Item,
   Listing,
@@ -16,4 +17,5 @@ export type {
   Parameters,
   Result,
   Signal,
+  UserChange,
 } from "./types.js";

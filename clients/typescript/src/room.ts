@@ -1,6 +1,6 @@
 import { HeadraceError, known, unavailable } from "./errors.js";
 import { between, sleep } from "./settings.js";
-import type { Action, Answer, Fields, Message, PushedMessages, Resumption } from "./types.js";
+import type { Action, Answer, Change, Fields, Message, PushedChanges, PushedMessages, UserChange } from "./types.js";
 
 const PAGE = 200;
 
@@ -10,9 +10,21 @@ const REMEMBERED = 1_800_000_000;
 /** Sends a frame; resolves with its answer. */
 export type Ask = <A extends Action>(action: A, fields: Fields<A>) => Promise<Answer<A>>;
 
-/** Takes what a room delivers. */
+/** What a room or a channel has in its frames. */
+type Item = Message | Change;
+
+/** What a room or a user has since a position. `next` is that of a room, and `missed` that of a user. */
+export interface Resumed {
+  items: Item[];
+  next?: string | null;
+  missed?: boolean;
+  hasMore: boolean;
+  position: string;
+}
+
+/** Takes what a room or a channel delivers. */
 export interface Receiver {
-  message(message: Message): void;
+  message(message: Message | UserChange): void;
   /** All messages before this position were delivered. */
   moved(position: string): void;
 }
@@ -23,14 +35,16 @@ export const restAfter = (error: HeadraceError): Promise<void> =>
 
 /** One followed room: which messages were delivered, and up to which position the room is complete. */
 export class Room {
+  /** Where `resume` names it. */
+  readonly place: "rooms" | "users" = "rooms";
   /** When each delivered message came, by its key: a time of the server. */
   #seen = new Map<string, number>();
   #serverTime = 0;
   /** Positions of frames that do not follow the position yet, by the tag of the frame that they follow. */
   #links = new Map<string, string>();
-  #found: Message[] = [];
+  #found: Item[] = [];
   /** Messages that are pushed while missed ones are fetched. They are delivered together, in order. */
-  #buffered: Message[] | undefined;
+  #buffered: Item[] | undefined;
   #resuming = false;
   #behind = false;
   #told: string | undefined;
@@ -41,12 +55,22 @@ export class Room {
     public position: string | undefined,
     known: Iterable<string>,
     private readonly ask: Ask,
-    private readonly receiver: Receiver,
+    protected readonly receiver: Receiver,
   ) {
     this.#told = position;
     for (const key of known) {
       this.#seen.set(key, position === undefined ? 0 : timeOf(position));
     }
+  }
+
+  /** Another one for each room and each channel. */
+  get key(): string {
+    return this.id;
+  }
+
+  /** How frames name it. */
+  get named(): { roomId: string } | { userId: string } {
+    return { roomId: this.id };
   }
 
   /** Whether a frame is late or lost. */
@@ -60,17 +84,19 @@ export class Room {
     this.#buffered = [];
     try {
       // Earlier messages are not delivered, but must be known: later answers can repeat some of them.
-      for (const { key } of await this.#newest()) {
+      for (const { key } of await this.newest()) {
         this.#seen.set(key, this.#serverTime);
       }
-      this.#move((await this.ask("subscribe", { roomId: this.id })).position);
+      const { position } = await this.ask("subscribe", this.named);
+      this.subscribed();
+      this.#move(position);
     } finally {
       this.end();
     }
   }
 
   /** The messages that a page from now on repeats. */
-  async #newest(): Promise<Message[]> {
+  protected async newest(): Promise<Message[]> {
     try {
       const { position } = await this.ask("history", { roomId: this.id, limit: 1 });
       this.#see(position);
@@ -83,8 +109,11 @@ export class Room {
     }
   }
 
+  /** Called after the first subscription. */
+  protected subscribed(): void {}
+
   /** Take pushed messages; returns `true` if earlier ones were not pushed. */
-  receive(frame: PushedMessages): boolean {
+  receive(frame: PushedMessages | PushedChanges): boolean {
     const missed = frame.missed === true;
     if (frame.position !== undefined) {
       this.#see(frame.position);
@@ -121,12 +150,12 @@ export class Room {
   }
 
   /** Take the answer for this room; returns whether to resume again. After an error the position stays. */
-  async take(answer: Resumption | undefined): Promise<boolean> {
+  async take(answer: Resumed | undefined): Promise<boolean> {
     const since = this.position as string;
     let found = answer;
     if (found === undefined) {
       found = { ...(await this.#fetch(since)), next: null, hasMore: false };
-    } else if (found.next !== null) {
+    } else if (found.next) {
       found = { ...found, items: [...found.items, ...(await this.#fetch(since, found.next)).items], hasMore: false };
     }
     this.#found.push(...found.items);
@@ -143,7 +172,7 @@ export class Room {
     this.#buffered = undefined;
     this.#resuming = false;
     if (this.position !== undefined) {
-      this.#deliver(all.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)));
+      this.#deliver(all.sort(inOrder));
       this.#advance();
       this.#tell();
     }
@@ -182,7 +211,7 @@ export class Room {
     }
   }
 
-  #deliver(messages: Iterable<Message>): void {
+  #deliver(messages: Iterable<Item>): void {
     for (const message of messages) {
       if (!this.#seen.has(message.key)) {
         this.#seen.set(message.key, this.#serverTime);
@@ -223,6 +252,12 @@ export class Room {
       }
     }
   }
+}
+
+/** Messages by their keys, which begin with their times; changes by their times. */
+function inOrder(one: Item, other: Item): number {
+  const [a, b] = [one, other].map(({ timestamp, key }) => timestamp + key) as [string, string];
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** The server's time of a position, in microseconds. */

@@ -1,23 +1,25 @@
 import type { Connection, Frame } from "./connection.js";
+import { Channel } from "./channel.js";
 import { errorOf, HeadraceError, known } from "./errors.js";
 import { Following } from "./following.js";
-import { Room, restAfter } from "./room.js";
+import { type Ask, type Resumed, Room, restAfter } from "./room.js";
 import { between, type Settings, sleep } from "./settings.js";
-import type { Answer, ErrorBody, PushedMessages, Signal } from "./types.js";
+import type { ErrorBody, Fields, PushedChanges, PushedMessages, Signal, UserChange } from "./types.js";
 
 const ROOMS_PER_FRAME = 20;
 
-type Resumed = Answer<"resume">["rooms"];
+type Answered = Resumed | { error: unknown };
 
 interface Followed {
   room: Room;
-  following: Following;
+  following: Following | Following<UserChange>;
   /** Whether a late frame is waited for. */
   waits: boolean;
 }
 
-/** Follows rooms over one connection. */
+/** Follows rooms, and the channel of the user, over one connection. */
 export class Rooms {
+  /** By the `key` of the room or channel. */
   #followed = new Map<string, Followed>();
   /** Rooms that are being left: a new subscription waits for the answer. */
   #leaving = new Map<string, Promise<unknown>>();
@@ -30,14 +32,16 @@ export class Rooms {
   ) {}
 
   follow(roomId: string, since: string | undefined, keys: Iterable<string>): Following {
-    if (this.#followed.has(roomId)) {
-      throw new HeadraceError("conflict", `the room ${roomId} is followed already`);
-    }
-    const following = new Following(roomId, since, () => this.#leave(roomId));
-    const room = new Room(roomId, since, keys, (...frame) => this.connection.request(...frame), following);
-    const followed = { room, following, waits: false };
-    this.#followed.set(roomId, followed);
-    void this.#begin(followed);
+    const following = new Following(roomId, since, () => this.#leave(room));
+    const room = new Room(roomId, since, keys, this.#ask, following);
+    this.#add(room, following);
+    return following;
+  }
+
+  followUser(userId: string, since: string | undefined): Following<UserChange> {
+    const following = new Following<UserChange>(userId, since, () => this.#leave(channel));
+    const channel = new Channel(userId, since, [], this.#ask, following);
+    this.#add(channel, following);
     return following;
   }
 
@@ -57,14 +61,15 @@ export class Rooms {
 
   /** Take a pushed frame. */
   received(frame: Frame): void {
-    const followed = this.#followed.get(String(frame["roomId"]));
+    const isChange = frame.type === "changes";
+    const followed = this.#followed.get(isChange ? Channel.key(String(frame["userId"])) : String(frame["roomId"]));
     if (followed === undefined) {
       return;
     }
     if (frame.type === "signal") {
       this.onSignal(frame as unknown as Signal);
-    } else if (frame.type === "messages") {
-      if (followed.room.receive(frame as unknown as PushedMessages)) {
+    } else if (isChange || frame.type === "messages") {
+      if (followed.room.receive(frame as unknown as PushedMessages | PushedChanges)) {
         void this.#resume([followed]);
       } else if (followed.room.hasHole && !followed.waits) {
         void this.#closeHole(followed);
@@ -72,11 +77,22 @@ export class Rooms {
     }
   }
 
+  #ask: Ask = (...frame) => this.connection.request(...frame);
+
+  #add(room: Room, following: Followed["following"]): void {
+    if (this.#followed.has(room.key)) {
+      throw new HeadraceError("conflict", `${room.id} is followed already`);
+    }
+    const followed = { room, following, waits: false };
+    this.#followed.set(room.key, followed);
+    void this.#begin(followed);
+  }
+
   async #begin(followed: Followed): Promise<void> {
     const { room } = followed;
     while (this.#isFollowed(followed)) {
       try {
-        await this.#leaving.get(room.id);
+        await this.#leaving.get(room.key);
         const wasOpen = this.connection.state === "open";
         await this.connection.whenOpen();
         if (room.position === undefined) {
@@ -96,20 +112,20 @@ export class Rooms {
     }
   }
 
-  #leave(roomId: string): void {
-    this.#followed.delete(roomId);
-    const left = this.connection.request("unsubscribe", { roomId }).catch(() => {}); // it ends with the connection too
-    this.#leaving.set(roomId, left);
-    void left.then(() => this.#leaving.get(roomId) === left && this.#leaving.delete(roomId));
+  #leave({ key, named }: Room): void {
+    this.#followed.delete(key);
+    const left = this.connection.request("unsubscribe", named).catch(() => {}); // it ends with the connection too
+    this.#leaving.set(key, left);
+    void left.then(() => this.#leaving.get(key) === left && this.#leaving.delete(key));
   }
 
   #isFollowed(followed: Followed): boolean {
-    return this.#followed.get(followed.room.id) === followed;
+    return this.#followed.get(followed.room.key) === followed;
   }
 
   #stop(followed: Followed, error: HeadraceError): void {
     if (this.#isFollowed(followed)) {
-      this.#followed.delete(followed.room.id);
+      this.#followed.delete(followed.room.key);
       followed.following.end(error);
     }
   }
@@ -153,12 +169,12 @@ export class Rooms {
   async #resumeBegun(rooms: Followed[]): Promise<void> {
     const limited = new Set<Followed>();
     while (rooms.length > 0) {
-      const answer = await this.#ask(rooms);
+      const answer = await this.#answers(rooms);
       const again: Followed[] = [];
       let rest: HeadraceError | undefined;
       for (const followed of rooms.filter((each) => this.#isFollowed(each))) {
         try {
-          const found = answer.get(followed.room.id);
+          const found = answer.get(followed.room.key);
           if (found !== undefined && "error" in found) {
             throw errorOf(found.error as unknown as ErrorBody);
           }
@@ -185,11 +201,21 @@ export class Rooms {
     }
   }
 
-  async #ask(rooms: Followed[]): Promise<Map<string, Resumed[string]>> {
-    const positions = Object.fromEntries(rooms.map(({ room }) => [room.id, room.position as string]));
+  /** The answer for each room and channel, by its `key`. */
+  async #answers(rooms: Followed[]): Promise<Map<string, Answered>> {
+    const positions: Fields<"resume"> = {};
+    for (const place of ["rooms", "users"] as const) {
+      const those = rooms.filter(({ room }) => room.place === place);
+      if (those.length > 0) {
+        positions[place] = Object.fromEntries(those.map(({ room }) => [room.id, room.position as string]));
+      }
+    }
     for (;;) {
       try {
-        return new Map(Object.entries((await this.connection.request("resume", { rooms: positions })).rooms));
+        const found = await this.connection.request("resume", positions);
+        const answers = new Map<string, Answered>(Object.entries(found.rooms));
+        Object.entries(found.users ?? {}).forEach(([userId, each]) => answers.set(Channel.key(userId), each));
+        return answers;
       } catch (error) {
         const refused = known(error);
         if (refused.code === "rate_limited") {
@@ -198,7 +224,7 @@ export class Rooms {
           throw refused;
         } else if (rooms.length > 1) {
           // One of them is wrong, such as its `since`: it must not end the others.
-          const answers = await Promise.all(rooms.map((each) => this.#ask([each])));
+          const answers = await Promise.all(rooms.map((each) => this.#answers([each])));
           return new Map(answers.flatMap((each) => [...each]));
         } else {
           rooms.forEach((each) => this.#stop(each, refused));

@@ -19,11 +19,17 @@ export type Message = PushedMessages["items"][number];
 /** New messages of a room, as the server pushes them. */
 export type PushedMessages = components["schemas"]["frame.messages"];
 
+/** What has changed for a user in a room. */
+export type Change = PushedChanges["items"][number];
+
+/** A change, or `lists`: at first, and where changes can be missing, read the lists of rooms and invitations. */
+export type UserChange = Change | { changed: "lists" };
+
+/** What has changed for a user, as the server pushes it. */
+export type PushedChanges = components["schemas"]["frame.changes"];
+
 /** A text such as "typing", which another connection sent to a followed room. It is stored nowhere. */
 export type Signal = components["schemas"]["frame.signal"];
-
-/** What a followed room has since a position. */
-export type Resumption = Exclude<Answer<"resume">["rooms"][string], { error: unknown }>;
 
 /** The error of a request, a frame or an event, as the server sends it. */
 export type ErrorBody = components["schemas"]["frame.error"]["error"];

@@ -37,6 +37,13 @@ export async function frames(): Promise<void> {
   for await (const message of headrace.follow("lobby", { since: position })) {
     message.username satisfies string;
   }
+  for await (const change of headrace.followUser("alice", { since: position })) {
+    // @ts-expect-error the lists are of no room
+    change.roomId;
+    if (change.changed !== "lists") {
+      change.roomId satisfies string;
+    }
+  }
   const { lane } = await headrace.send("lobby", "hello");
   lane satisfies "main" | "retry";
   // @ts-expect-error a field of the frame is missing

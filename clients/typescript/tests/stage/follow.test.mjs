@@ -93,11 +93,34 @@ describe("one client", { concurrency: true }, () => {
   });
 });
 
+test("users whose connections are cut miss no change", async () => {
+  const [owner, proxy] = [clientOf(unique("alice")), await new Proxy().start()];
+  const users = Array.from({ length: 10 }, () => unique("bob"));
+  const clients = users.map((user) => clientOf(user, { wsUrl: proxy.url }));
+  const followings = clients.map((client, index) => client.followUser(users[index]));
+  const found = followings.map((each) => collect(each, (change) => `${change.changed} ${change.roomId ?? ""}`));
+  await Promise.all(followings.map(({ ready }) => ready));
+  const told = ["lists "];
+  for (let number = 0; number < 3; number += 1) {
+    const roomId = unique("room");
+    await owner.request("PUT /rooms/{roomId}", { roomId, kind: "members" });
+    proxy.closeAll();
+    await Promise.all(
+      users.map((userId) => owner.request("PUT /rooms/{roomId}/members/{userId}", { roomId, userId })),
+    );
+    told.push(`invitation ${roomId}`);
+    await until(() => clients.every((client) => client.opens > number + 1));
+  }
+  await report("users whose connections are cut", found, told, () => `connections ${clients[0].opens}`);
+  clients.forEach((client) => client.close());
+  proxy.stop();
+});
+
 test(`${RECONNECTS} clients that lose their connections together`, async () => {
   const [room, proxy] = [unique("room"), await new Proxy().start()];
   const clients = Array.from({ length: RECONNECTS }, () => clientOf(unique("bob"), { wsUrl: proxy.url }));
   const followings = clients.map((client) => client.follow(room));
-  const found = followings.map(collect);
+  const found = followings.map((each) => collect(each));
   await Promise.all(followings.map(({ ready }) => ready));
   let lost;
   const sent = await sendAll(room, 30, async () => {

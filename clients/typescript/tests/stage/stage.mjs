@@ -98,12 +98,15 @@ export class Proxy {
   }
 }
 
-/** Collect what a client gets of a room; `wrong(texts)` counts what is missing and repeated of these. */
-export function collect(following) {
+/**
+ * Collect what a client gets: the texts of messages, or what `text` returns. `wrong(texts)` counts what is missing and
+ * repeated of these.
+ */
+export function collect(following, text = ({ message }) => message) {
   const texts = [];
   (async () => {
-    for await (const { message } of following) {
-      texts.push(message);
+    for await (const message of following) {
+      texts.push(text(message));
     }
   })();
   return {

@@ -40,9 +40,14 @@ export async function pass(milliseconds, step = 50) {
   }
 }
 
+const LOG = 120_000;
+
 const tag = (number) => number.toString(16).padStart(12, "0");
 
-/** A room: its messages in the order of storing, each with the tag of the frame that pushed it. */
+/** What stands for the channel of a user among the rooms. */
+export const channel = (userId) => `#${userId}`;
+
+/** A room: its messages in the order of storing, each with the tag of the frame that pushed it. A channel: changes. */
 class Room {
   log = [];
   #number = 0;
@@ -52,7 +57,16 @@ class Room {
     const number = ++this.#number;
     const key = `${timestamp}#m${number}#${roomId}`;
     const item = { key, roomId, messageId: `m${number}`, timestamp, userId: "alice", username: "alice", message: text };
-    this.log.push({ item: { ...item, messageType: "TEXT" }, tag: tag(number), time });
+    return this.#append({ ...item, messageType: "TEXT" }, time);
+  }
+
+  tell(change, time) {
+    const number = ++this.#number;
+    return this.#append({ key: `k${number}`, timestamp: new Date(time).toISOString(), ...change }, time);
+  }
+
+  #append(item, time) {
+    this.log.push({ item, tag: tag(this.#number), time });
     return this.log.at(-1);
   }
 
@@ -114,12 +128,21 @@ export class FakeServer {
   }
 
   /** Store a message, and push it to the sockets that follow the room; `lost` and `skipped` to none. */
-  store(roomId, text, { lost = false, skipped = false } = {}) {
+  store(roomId, text, how) {
+    this.#publish(roomId, { type: "messages", roomId }, (room) => room.store(roomId, text, Date.now()), how);
+  }
+
+  /** Tell a user of a change, as `store` does with a message. */
+  tell(userId, change, how) {
+    this.#publish(channel(userId), { type: "changes", userId }, (room) => room.tell(change, Date.now()), how);
+  }
+
+  #publish(roomId, head, add, { lost = false, skipped = false } = {}) {
     const room = this.room(roomId);
     const follows = room.log.at(-1)?.tag ?? tag(0);
-    const entry = room.store(roomId, text, Date.now());
+    const entry = add(room);
     for (const socket of this.sockets) {
-      const frame = { type: "messages", roomId, position: room.position(entry.time, entry), items: [entry.item] };
+      const frame = { ...head, position: room.position(entry.time, entry), items: [entry.item] };
       if (socket.owesNotice) {
         frame.missed = true;
         socket.owesNotice = false;
@@ -205,14 +228,15 @@ export class FakeServer {
     return { type: "authenticated", tokenExpiresAt: new Date(socket.expires).toISOString() };
   }
 
-  subscribe({ roomId }, socket) {
-    socket.rooms.add(roomId);
-    return { type: "subscribed", roomId, position: this.room(roomId).position(Date.now()) };
+  subscribe({ roomId, userId }, socket) {
+    const followed = roomId ?? channel(userId);
+    socket.rooms.add(followed);
+    return { type: "subscribed", roomId, userId, position: this.room(followed).position(Date.now()) };
   }
 
-  unsubscribe({ roomId }, socket) {
-    socket.rooms.delete(roomId);
-    return { type: "unsubscribed", roomId };
+  unsubscribe({ roomId, userId }, socket) {
+    socket.rooms.delete(roomId ?? channel(userId));
+    return { type: "unsubscribed", roomId, userId };
   }
 
   sendBatch({ events }) {
@@ -220,8 +244,8 @@ export class FakeServer {
     return { type: "acks", results };
   }
 
-  /** Every third answer is cut: its rest is in the history `since` the old position. */
-  resume({ rooms }, socket) {
+  /** Every third answer is cut: its rest is in the history `since` the old position. Changes are kept two minutes. */
+  resume({ rooms = {}, users = {} }, socket) {
     const found = {};
     for (const [roomId, position] of Object.entries(rooms)) {
       socket.rooms.add(roomId);
@@ -235,7 +259,14 @@ export class FakeServer {
         position: room.position(Date.now()),
       };
     }
-    return { type: "resumed", rooms: found };
+    const changes = Object.entries(users).map(([userId, position]) => {
+      socket.rooms.add(channel(userId));
+      const room = this.room(channel(userId));
+      const missed = Date.now() - Number(position.slice(1, 17)) / 1000 > LOG;
+      const items = missed ? [] : room.log.slice(room.since(position)).map((each) => each.item);
+      return [userId, { items, missed, hasMore: false, position: room.position(Date.now()) }];
+    });
+    return { type: "resumed", rooms: found, ...(changes.length > 0 && { users: Object.fromEntries(changes) }) };
   }
 
   history({ roomId, since, before, limit }) {
@@ -257,13 +288,13 @@ export function error(code, retryAfter) {
   return { type: "error", error: { code, message: code, details: [], ...(retryAfter && { retryAfter }) } };
 }
 
-/** Collect the messages of a loop in the background. */
-export function collect(following) {
+/** Collect the texts of messages in the background; of other items, what `text` returns. */
+export function collect(following, text = ({ message }) => message) {
   const found = { texts: [], error: undefined, ended: false };
   (async () => {
     try {
       for await (const message of following) {
-        found.texts.push(message.message);
+        found.texts.push(text(message));
       }
     } catch (thrown) {
       found.error = thrown;
