@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core.fields import AcceptedLane
 from headrace.core.times import is_canonical
-from tools.api_reference.examples import event_of, receipt_of
+from tools.api_reference.examples import event_of, examples_of, receipt_of
 from tools.api_reference.names import event_name
 from tools.api_reference.routes import Declared, error_kinds, mapping
 from tools.api_reference.schemas import REF, Models, Schema, schema_of
@@ -97,8 +97,8 @@ def result_schemas(route: Declared) -> dict[str, Schema]:
 
 
 def receipt_schemas(route: Declared) -> dict[str, Schema]:
-    """The schemas of the fields that the result of an event has beside its lane."""
-    if route.route.stream is None:
+    """The schemas of the fields that an event's result has beside its lane; none until the route has an example."""
+    if route.route.stream is None or not examples_of(route.key):
         return {}
     values = receipt_of(route.route.stream, event_of(route.key))
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,16 @@ from headrace.core import caller
 from headrace.core.errors import ERROR_MAPPINGS
 from headrace.core.times import SystemClock
 from headrace.live.frames import frames
-from tests.unit.template_stack import TemplateStack
+from tests.unit.template_stack import CLIENT_STREAMS, TemplateStack
 from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations, is_error, operation_of, violations
 from tests.worlds.requests import Context
 from tools.api_reference import texts
 from tools.api_reference.__main__ import generated
 from tools.api_reference.examples import Example, examples
-from tools.api_reference.names import OPERATION_IDS, TITLES, event_name
+from tools.api_reference.names import EVENTS, OPERATION_IDS, TITLES, event_name
+from tools.api_reference.results import http_schemas
 from tools.api_reference.routes import Declared, actions, declared, error_kinds, http_routes, mapping
+from tools.api_reference.schemas import Models
 from tools.api_reference.scopes import SCOPES
 
 # `schemas/3.0.0-without-$id.json` of the npm package @asyncapi/specs 6.11.1 (Apache-2.0), one definition a line.
@@ -39,6 +42,10 @@ def test_each_area_has_a_title_and_a_section() -> None:
     assert {area for area in areas if not texts.text(area, "")} == set(), (
         "give it a section in tools/api_reference/texts.md"
     )
+
+
+def test_the_events_of_each_stream_have_a_name() -> None:
+    assert set(EVENTS) == {each.name for each in CLIENT_STREAMS}, "name them in EVENTS of tools/api_reference/names.py"
 
 
 def named(routes: list[Declared]) -> Any:
@@ -237,7 +244,16 @@ def test_every_example_in_the_document_has_the_form_of_its_answer() -> None:
 
 @named(http_routes() + actions())
 def test_every_route_and_action_has_an_example_that_succeeds(declared: Declared) -> None:
-    assert [each for each in examples() if each.key == declared.key and each.status < 300 and not is_error(each)]
+    found = [each for each in examples() if each.key == declared.key and each.status < 300 and not is_error(each)]
+
+    assert found, "add a request to tools/api_reference/requests.yaml; with a stage running: make reference RECORD=1"
+
+
+def test_a_new_route_for_events_has_schemas_before_it_has_an_example() -> None:
+    route = replace(next(each for each in http_routes() if each.route.stream is not None), key="POST /doors/openings")
+    found = http_schemas([route], Models([route]))
+
+    assert found["AcceptedMessage"]["required"] == ["lane"]
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda each: f"{each.key}-{each.name}")
