@@ -17,7 +17,7 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN A B PICTURE BATCHES WINDOWS QUEUES WRITERS RECONNECTS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES WRITERS RECONNECTS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start duration
@@ -59,6 +59,9 @@ status: setup ## print the state and the addresses of the stage
 
 logs: setup ## follow the log of one function   [FUNCTION=ReceiveFrame]
 	@$(STAGE) logs "$${FUNCTION:-ReceiveFrame}"
+
+rows: setup ## print the newest rows of a table with one partition key   [TABLE=ChatMessagesTable] [KEY=lobby]
+	@$(STAGE) rows "$${TABLE:-ChatMessagesTable}" "$${KEY:-lobby}"
 
 kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
 	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'

@@ -1,4 +1,4 @@
-"""The stage's command line: ``python -m localstage up | token | env | logs | status | kill | reset``."""
+"""The stage's command line: ``python -m localstage up | token | env | logs | rows | status | kill | reset``."""
 
 from __future__ import annotations
 
@@ -149,6 +149,20 @@ def logs(state_dir: Path, function: str, follow: bool, lines: int) -> None:
             click.echo(line, nl=False)
         if not runs:
             click.echo(f"headrace: no stage runs here; this is the old {path}", err=True)
+
+
+@cli.command()
+@click.argument("table")
+@click.argument("key")
+@click.option("--limit", "-n", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.pass_obj
+def rows(state_dir: Path, table: str, key: str, limit: int) -> None:
+    """Print the newest rows of TABLE, such as ChatMessagesTable, with the partition key KEY: one JSON object a line."""
+    from localstage.rows import newest_rows, to_json
+
+    with _errors_as_messages(), _ignore_closed_pipe():
+        for row in newest_rows(StateFile(state_dir).variables(), table, key, limit):
+            click.echo(to_json(row))
 
 
 @cli.command()

@@ -83,3 +83,18 @@ def test_the_way_of_a_message_is_in_the_logs(platform: RunningStage) -> None:
     assert steps[0] == "ReceiveFrame         accepted 1 chat event, lane main"
     assert "PersistEvents        stored 1 chat event, lane main" in steps
     assert any(step.startswith("PushLive             live copies of the batch: ") for step in steps)
+
+
+def test_the_newest_rows_of_a_table_are_printed(platform: RunningStage) -> None:
+    alice, room = Client(platform), unique("room")
+    for text in ("one", "two", "three"):
+        alice.http("POST", f"/rooms/{room}/messages", message(room, text))
+    alice.wait_for(room, 3)
+
+    printed = platform.command("rows", "ChatMessagesTable", room, "--limit", "2").stdout
+    refused = platform.command("rows", "DoorsTable", room)
+
+    rows = [json.loads(line) for line in printed.splitlines()]
+    assert [row["message"] for row in rows] == ["three", "two"]
+    assert all(isinstance(row["expiresAt"], int) for row in rows)
+    assert "no such table: DoorsTable; there are: " in refused.stderr
