@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.unit.template_stack import ROOT
 from tools.cost import prices, stage
 from tools.cost.model import MINUTES, SECONDS, Load, Position, events_per_invocation, once, positions, row_of
 from tools.cost.picture import draw
@@ -97,7 +98,9 @@ def test_storage_costs_what_the_retention_keeps() -> None:
 
 
 def test_warm_tables_are_paid_once_in_prod() -> None:
-    assert once(stage.read("prod"), prices.read()) == pytest.approx(10 * 8_000 * 0.00065)
+    warm = (ROOT / "template.yaml").read_text().count("WarmThroughput: ")
+
+    assert once(stage.read("prod"), prices.read()) == pytest.approx(warm * 8_000 * 0.00065)
     assert once(stage.read("dev"), prices.read()) == 0
 
 
