@@ -150,6 +150,24 @@ async def test_errors_say_what_was_refused_and_where_nothing_listens(server: Ser
             await client.get_room("lobby")
 
 
+@pytest.mark.timeout(10)
+async def test_a_client_outside_of_its_with_statement_says_so(server: Server) -> None:
+    def in_thread() -> None:
+        client = Headrace(server.url, "t")
+        with pytest.raises(RuntimeError, match="with statement"):
+            client.get_health()
+        with client:
+            pass
+        with pytest.raises(RuntimeError, match="with statement"):
+            client.get_health()
+
+    with pytest.raises(RuntimeError, match="with statement"):
+        await AsyncHeadrace(server.url, "t", FAST).get_health()
+    await asyncio.to_thread(in_thread)
+
+    assert server.asked == []
+
+
 @pytest.mark.parametrize("room_id", ["", ".", ".."])
 async def test_an_id_that_could_change_the_path_is_refused_before_it_is_sent(room_id: str, server: Server) -> None:
     async with AsyncHeadrace(server.url, "t") as client:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Generic, TypedDict, TypeVar
 
 from .errors import RateLimited, Unavailable, Unreachable
-from .http import HttpTransport, checked
+from .http import NOT_OPEN, HttpTransport, checked
 from .operations import AsyncOperations, Operations
 from .pace import Pace, SendSettings
 from .sending import Event, Sender, Sent, with_id_and_time
@@ -143,6 +143,9 @@ class Headrace(Operations):
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        if not self._thread.is_alive():
+            work.close()
+            raise RuntimeError(NOT_OPEN)  # else it would wait for ever
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def request(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:

@@ -18,6 +18,7 @@ from .tokens import Token, token_of
 HTTP_EVENTS = 500
 HTTP_BYTES = 4 * 1024 * 1024
 CONNECT_SECONDS = 5.0
+NOT_OPEN = "the client is not open; use it in a with statement"
 NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
@@ -52,9 +53,10 @@ class Http:
             Refused: the address is not one of an HTTP API.
             Unavailable: no answer.
             Unreachable: no connection, and no request was answered yet.
+            RuntimeError: the session is not open.
         """
         if self._session is None:
-            raise Unavailable("the client is not open; use it in a with statement")
+            raise RuntimeError(NOT_OPEN)
         headers = {"authorization": f"Bearer {await token_of(self._token)}"}
         shown = [(name, _text(each)) for name, value in (query or {}).items() for each in _values(value)]
         sent = {} if body is None else {"json": body}
