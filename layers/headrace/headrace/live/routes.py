@@ -118,17 +118,17 @@ def check_subscribe(connections: Connections, caller: Caller, room_id: str, conn
     others = connections_of(connections, caller, room_id)
     if connection_id in others:
         return
+    user_id = channel_user(room_id)
+    field, kind = ("roomId", "room") if user_id is None else ("userId", "user")
+    named = echo(user_id or room_id)
     if len(others) >= CONNECTIONS_PER_ROOM:
-        user_id = channel_user(room_id)
-        field, kind = ("roomId", "room") if user_id is None else ("userId", "user")
         allowed = f"a {kind} that you follow over fewer than {CONNECTIONS_PER_ROOM} connections"
-        named = echo(user_id or room_id)
         detail = FieldError(field, f"is followed over {len(others)} of your connections", named, allowed)
         message = f"you follow this {kind} over too many connections"
         raise RateLimited(message, details=[detail], retry_after=RETRY_SECONDS)
     if len(followed_rooms(connections, connection_id)) >= ROOMS_PER_CONNECTION:
         allowed = f"fewer than {ROOMS_PER_CONNECTION} rooms per connection"
-        detail = FieldError("roomId", "is one room too many for this connection", echo(room_id), allowed)
+        detail = FieldError(field, "is one room too many for this connection", named, allowed)
         raise RateLimited("this connection follows too many rooms", details=[detail], retry_after=RETRY_SECONDS)
 
 

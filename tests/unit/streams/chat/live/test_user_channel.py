@@ -299,3 +299,14 @@ def test_a_user_follows_themselves_over_a_bounded_number_of_connections(stage: S
         "got": "bob",
         "allowed": f"a user that you follow over fewer than {CONNECTIONS_PER_ROOM} connections",
     }
+
+
+def test_a_refused_user_is_named_as_in_the_frame_where_a_connection_follows_too_many_rooms(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.live.routes.ROOMS_PER_CONNECTION", 0)
+
+    error = stage.request("subscribe", "bob", userId="bob")["error"]
+
+    assert error["code"] == "rate_limited"
+    assert (error["details"][0]["field"], error["details"][0]["got"]) == ("userId", "bob")
