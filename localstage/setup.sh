@@ -37,7 +37,7 @@ is_ready && exit 0
 say "setting up .venv (once; about half a minute)"
 # .venv/.headrace is written last, so that an interrupted setup is repeated.
 rm -f .venv/.headrace
-"$python" -m venv --clear .venv 2>.setup.log || { cat .setup.log >&2; stop "Python could not make .venv"; }
+problem=$("$python" -m venv --clear .venv 2>&1) || { echo "$problem" >&2; stop "Python could not make .venv"; }
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt 2>.venv/pip.log ||
   { tail -n 5 .venv/pip.log >&2; stop "pip could not install uv; is the package index reachable?"; }
 VIRTUAL_ENV=$PWD/.venv .venv/bin/uv pip install --quiet --require-hashes -r requirements/dev.txt ||
