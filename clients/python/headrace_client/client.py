@@ -8,7 +8,6 @@ import random
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Generic, TypedDict, TypeVar
 
 from .errors import RateLimited, Unavailable, Unreachable
@@ -59,9 +58,7 @@ class AsyncHeadrace(AsyncOperations):
         await self._http.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._http.close()
 
     async def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
@@ -134,10 +131,8 @@ class Headrace(Operations):
         self._run(self._client.__aenter__())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._run(self._client.__aexit__(kind, error, trace))
+    def __exit__(self, *error: object) -> None:
+        self._run(self._client.__aexit__(*error))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
