@@ -241,13 +241,13 @@ def _jump(channel: Channel) -> None:
 
 
 def _silent(*_: Any, **__: Any) -> None:
-    """Tell nobody."""
+    """Tell no user."""
 
 
 MISTAKES: dict[str, tuple[Any, str, Any]] = {
     "a client that skips lost frames": (Channel, "_advance", _jump),
     "a room that tells no member of its name": (routes, "_tell_members", _silent),
-    "an inviter that tells nobody": (UserChannels, "tell", _silent),
+    "an inviter that tells no user": (UserChannels, "tell", _silent),
 }
 
 
