@@ -48,3 +48,11 @@ class Functions(Protocol):
             localstage.core.errors.StageError: the stage is stopping, or the environment could not be started.
         """
         ...
+
+
+class LoggedFunctions(Functions, Protocol):
+    """Functions whose logs can be read."""
+
+    def log_tail(self, function_id: str) -> str:
+        """The end of the function's log, a few KB, as Lambda returns it with ``LogType=Tail``."""
+        ...

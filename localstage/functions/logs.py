@@ -12,6 +12,7 @@ from pathlib import Path
 _log = logging.getLogger("localstage.functions")
 
 MAX_BYTES = 16 * 1024 * 1024
+TAIL = 16 * 1024
 _SAMPLE = 1.0
 
 
@@ -36,6 +37,12 @@ class FunctionLog:
             if not self._warned:
                 self._warned = True
                 _log.warning("%s cannot be written, log lines are lost: %s", self.path, error.strerror)
+
+    def tail(self) -> str:
+        """The last 16 KB; the first line is perhaps cut."""
+        with self.path.open("rb") as file:
+            file.seek(max(0, os.fstat(self.fd).st_size - TAIL))
+            return file.read(TAIL).decode(errors="replace")
 
     def rotate(self) -> None:
         """Move the content to ``<name>.1`` once the file is larger than its limit.

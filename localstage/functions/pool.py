@@ -108,6 +108,11 @@ class FunctionPool:
         refused.set_result(Invocation(payloads.request_too_large(), "Unhandled"))
         return refused
 
+    def log_tail(self, function_id: str) -> str:
+        """The end of the function's log, or nothing if it has not run."""
+        log = self._logs.get(function_id)
+        return log.tail() if log else ""
+
     def status(self) -> dict[str, FunctionStatus]:
         """Counts for every function of the template."""
         return {id: self._status([g for (of, _), g in self._groups.items() if of == id]) for id in self._functions}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import aiohttp
 
-from localstage.core.invoker import Functions
+from localstage.core.invoker import LoggedFunctions
 from localstage.core.model import StageModel
 from localstage.gateway.http_api import HttpApiServer
 from localstage.gateway.integration import Integrations
@@ -28,7 +28,7 @@ class Gateway:
     def __init__(
         self,
         model: StageModel,
-        functions: Functions,
+        functions: LoggedFunctions,
         *,
         http_port: Port | None = None,
         websocket_port: Port | None = None,

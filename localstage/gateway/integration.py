@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from contextlib import suppress
 
 from localstage.core.errors import StageError
-from localstage.core.invoker import Functions, Invocation, is_refusal
+from localstage.core.invoker import Invocation, LoggedFunctions, is_refusal
 from localstage.core.reporter import Reporter
 
 log = logging.getLogger("localstage.gateway")
@@ -34,7 +36,7 @@ class IntegrationFailed(IntegrationError):
 class Integrations:
     """Runs functions for routes and authorizers, and remembers those that outlive their request."""
 
-    def __init__(self, functions: Functions) -> None:
+    def __init__(self, functions: LoggedFunctions) -> None:
         self._functions = functions
         self._running: set[asyncio.Future[Invocation]] = set()
         self._reporter = Reporter(log)
@@ -68,6 +70,15 @@ class Integrations:
                 self._report(function_id, f"failed ({invocation.error}); see its log")
             raise IntegrationFailed(invocation.error, invocation.payload)
         return invocation.payload
+
+    def logged(self, function_id: str, request_id: str) -> str:
+        """The newest message in the function's log about a request of an API; "" if it has none."""
+        for line in reversed(self._functions.log_tail(function_id).splitlines()):
+            if request_id in line and line.startswith("{"):
+                with suppress(ValueError):  # a line that is cut
+                    if message := json.loads(line).get("message"):
+                        return str(message)
+        return ""
 
     def report_malformed(self, function_id: str, why: str) -> None:
         """Log, at most once in five seconds, that a function's answer is not one API Gateway understands."""

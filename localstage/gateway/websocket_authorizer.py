@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from localstage.core.invoker import is_refusal
@@ -20,7 +20,7 @@ MAX_RESULT = 8 * 1024
 class HandshakeRefused(Exception):
     """The connection is not made; the client gets this status and message. ``reason`` is for the stage's log."""
 
-    def __init__(self, status: int, message: str, error_type: str = "", reason: str = "") -> None:
+    def __init__(self, status: int, message: str, error_type: str = "", reason: str | Callable[[], str] = "") -> None:
         super().__init__(message)
         self.status = status
         self.error_type = error_type
@@ -40,13 +40,17 @@ async def authorize(
         HandshakeRefused: 401 without an identity, 403 if the policy does not allow, 500 if the function fails.
     """
     if missing := [source for source in authorizer.identity_sources if not _has(handshake, source)]:
-        reason = f"the handshake has no {missing[0].removeprefix('route.request.').replace('.', ' ', 1)}"
-        raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException", reason)
+        lacks = f"the handshake has no {missing[0].removeprefix('route.request.').replace('.', ' ', 1)}"
+        raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException", lacks)
+
+    def reason() -> str:
+        logged = integrations.logged(authorizer.function_id, request_id)
+        return logged or f"make logs FUNCTION={authorizer.function_id} says what is wrong with the token"
+
     try:
         payload = await integrations.call(authorizer.function_id, events.authorize(request_id), TIMEOUT)
     except IntegrationFailed as error:
         if is_refusal(error.payload):
-            reason = f"make logs FUNCTION={authorizer.function_id} says what is wrong with the token"
             raise HandshakeRefused(401, "Unauthorized", "UnauthorizedException", reason) from None
         raise _broken() from None
     except IntegrationError:
@@ -56,7 +60,7 @@ async def authorize(
         integrations.report_malformed(authorizer.function_id, "an authorizer returns principalId and policyDocument")
         raise _broken()
     statements, context = answer
-    _check_policy(statements, events.method_arn, f"make logs FUNCTION={authorizer.function_id} says what it lacks")
+    _check_policy(statements, events.method_arn, reason)
     return context
 
 
@@ -99,7 +103,7 @@ def _parse(payload: bytes) -> tuple[Sequence[dict[str, Any]], dict[str, Any]] | 
     return statements, texts
 
 
-def _check_policy(statements: Sequence[dict[str, Any]], arn: str, reason: str) -> None:
+def _check_policy(statements: Sequence[dict[str, Any]], arn: str, reason: Callable[[], str]) -> None:
     effects = {statement.get("Effect") for statement in statements if _applies(statement, arn)}
     if "Deny" in effects:
         denied = "User is not authorized to access this resource with an explicit deny"

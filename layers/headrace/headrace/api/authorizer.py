@@ -138,7 +138,7 @@ def decide(event: Mapping[str, Any], verifier: TokenVerifier) -> dict[str, Any]:
     try:
         caller = verifier.verify(token_from_subprotocols(offered))
         if CONNECT_SCOPES.isdisjoint(caller.scopes):
-            raise Forbidden("the token has no scope of the WebSocket API")
+            raise Forbidden(f"the token needs one of the scopes {', '.join(sorted(CONNECT_SCOPES))}")
     except (Unauthorized, TokenExpired, Forbidden) as error:
         return _refused(error, offered, event)
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -165,6 +166,27 @@ async def test_anything_but_an_allowing_policy_refuses_the_connection(
     assert await api.refusal() == status
     assert status == 500 or f"{status} for a WebSocket handshake: make logs FUNCTION=Authorize" in caplog.text
     assert functions.of("Open") == functions.of("Close") == []
+
+
+@pytest.mark.parametrize(("answer", "status"), [(Raises(message="Unauthorized"), 401), (policy("Deny"), 403)])
+async def test_the_stage_says_why_the_authorizer_refused(
+    functions: FakeFunctions, serve: Any, caplog: pytest.LogCaptureFixture, answer: Any, status: int
+) -> None:
+    def authorize(event: dict[str, Any]) -> Any:
+        request = event["requestContext"]["requestId"]
+        lines = [
+            {"message": "the token has expired", "correlation_id": request},
+            {"ConnectRefused": [1.0], "correlation_id": request},
+            {"message": "another request", "correlation_id": "other"},
+        ]
+        functions.logs["Authorize"] = "\n".join(["cut}", *map(json.dumps, lines), f"{{cut {request}"])
+        return answer
+
+    functions.handlers["Authorize"] = authorize
+    api = await serve(SUBPROTOCOL)
+
+    assert await api.refusal() == status
+    assert f"{status} for a WebSocket handshake: the token has expired" in caplog.text
 
 
 async def test_a_refusal_has_the_body_that_aws_sends(functions: FakeFunctions, serve: Any) -> None:
