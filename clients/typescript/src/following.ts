@@ -27,6 +27,7 @@ export class Following<T extends Message | UserChange = Message> implements Asyn
     readonly id: string,
     since: string | undefined,
     private readonly leave: () => void,
+    private readonly caughtUp: () => void,
   ) {
     this.position = since;
     this.ready = new Promise((resolve, reject) => {
@@ -34,6 +35,11 @@ export class Following<T extends Message | UserChange = Message> implements Asyn
       this.#isNotReady = reject;
     });
     this.ready.catch(() => {}); // the loop throws the error too
+  }
+
+  /** How many messages and positions the loop has not taken. */
+  get waiting(): number {
+    return this.#entries.length;
   }
 
   [Symbol.asyncIterator](): this {
@@ -55,6 +61,7 @@ export class Following<T extends Message | UserChange = Message> implements Asyn
     if (this.#ended) {
       return Promise.resolve({ done: true, value: undefined });
     }
+    this.caughtUp();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 

@@ -19,8 +19,19 @@ export interface HttpAnswer {
   body: any;
 }
 
+/** What a limit of the server has left until it is reset. */
+interface Limit {
+  left: number;
+  resetAt: number;
+}
+
 /** Makes HTTP requests with the token. */
 export class Http {
+  /** By its name, such as "reads". */
+  #limits = new Map<string, Limit>();
+  /** The name of the limit that counts an operation, as its last answer said. */
+  #counts = new Map<string, string>();
+
   constructor(
     private readonly url: string,
     private readonly tokens: Tokens,
@@ -31,11 +42,12 @@ export class Http {
   /**
    * Make a request of an operation such as "GET /rooms/{roomId}"; returns the body of its answer.
    *
-   * It is repeated after 429, and after 503 or without an answer too, unless it is a POST: that is perhaps done.
+   * It waits while the limit that counts the operation has nothing left. It is repeated after 429, and after 503 or without an answer too, unless it is a POST: that is perhaps done.
    */
   async request(operation: string, parameters: Record<string, any>, tries: number): Promise<any> {
     for (let failed = 0; ; failed += 1) {
       try {
+        await this.#wait(operation);
         const answer = await this.send(operation, parameters);
         if (answer.status >= 300) {
           throw refusal(answer);
@@ -62,6 +74,27 @@ export class Http {
     return this.#fetch(operation, parameters);
   }
 
+  /** Wait until the server takes the operation, as the header `RateLimit` of earlier answers says. */
+  async #wait(operation: string): Promise<void> {
+    const limit = this.#limits.get(this.#counts.get(operation) ?? "");
+    while (limit !== undefined && limit.left < 1 && limit.resetAt > Date.now()) {
+      await sleep(limit.resetAt - Date.now());
+    }
+    if (limit !== undefined) {
+      limit.left -= 1;
+    }
+  }
+
+  /** Take the header `RateLimit` of an answer, such as `"reads";r=480;t=5`. */
+  #told(operation: string, header: string | null): void {
+    const [, name, left, seconds] = /"(\w+)";r=(\d+);t=(\d+)/.exec(header ?? "") ?? [];
+    if (name !== undefined) {
+      this.#counts.set(operation, name);
+      const limit = { left: Number(left), resetAt: Date.now() + Number(seconds) * 1000 };
+      this.#limits.set(name, Object.assign(this.#limits.get(name) ?? {}, limit));
+    }
+  }
+
   async #fetch(operation: string, parameters: Record<string, any>): Promise<HttpAnswer> {
     const [method = "", template = ""] = operation.split(" ");
     const rest = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
@@ -82,6 +115,7 @@ export class Http {
     try {
       const answer = await this.fetch(this.url + path, init);
       const text = await answer.text();
+      this.#told(operation, answer.headers.get("ratelimit"));
       return { status: answer.status, headers: answer.headers, body: jsonOf(text) };
     } catch (error) {
       throw unavailable(`no answer: ${error instanceof Error ? error.message : error}`);

@@ -78,6 +78,11 @@ export class Room {
     return this.#links.size > 0;
   }
 
+  /** How many messages were fetched and not delivered yet. */
+  get fetched(): number {
+    return this.#found.length;
+  }
+
   /** Subscribe for the first time. */
   async subscribe(): Promise<void> {
     this.#resuming = true;

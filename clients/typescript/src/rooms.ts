@@ -15,6 +15,8 @@ interface Followed {
   following: Following | Following<UserChange>;
   /** Whether a late frame is waited for. */
   waits: boolean;
+  /** Whether messages were left out because too many wait for the loop. */
+  behind: boolean;
 }
 
 /** Follows rooms, and the channel of the user, over one connection. */
@@ -32,14 +34,14 @@ export class Rooms {
   ) {}
 
   follow(roomId: string, since: string | undefined, keys: Iterable<string>): Following {
-    const following = new Following(roomId, since, () => this.#leave(room));
+    const following = new Following(roomId, since, () => this.#leave(room), () => this.#caughtUp(room));
     const room = new Room(roomId, since, keys, this.#ask, following);
     this.#add(room, following);
     return following;
   }
 
   followUser(userId: string, since: string | undefined): Following<UserChange> {
-    const following = new Following<UserChange>(userId, since, () => this.#leave(channel));
+    const following = new Following<UserChange>(userId, since, () => this.#leave(channel), () => this.#caughtUp(channel));
     const channel = new Channel(userId, since, [], this.#ask, following);
     this.#add(channel, following);
     return following;
@@ -68,7 +70,7 @@ export class Rooms {
     }
     if (frame.type === "signal") {
       this.onSignal(frame as unknown as Signal);
-    } else if (isChange || frame.type === "messages") {
+    } else if ((isChange || frame.type === "messages") && !this.#isFull(followed)) {
       if (followed.room.receive(frame as unknown as PushedMessages | PushedChanges)) {
         void this.#resume([followed]);
       } else if (followed.room.hasHole && !followed.waits) {
@@ -83,7 +85,7 @@ export class Rooms {
     if (this.#followed.has(room.key)) {
       throw new HeadraceError("conflict", `${room.id} is followed already`);
     }
-    const followed = { room, following, waits: false };
+    const followed = { room, following, waits: false, behind: false };
     this.#followed.set(room.key, followed);
     void this.#begin(followed);
   }
@@ -123,6 +125,21 @@ export class Rooms {
     return this.#followed.get(followed.room.key) === followed;
   }
 
+  /** Whether so many messages wait for the loop that no more are taken: they are fetched when it has caught up. */
+  #isFull(followed: Followed): boolean {
+    const isFull = followed.following.waiting + followed.room.fetched >= this.settings.mostWaiting;
+    followed.behind ||= isFull;
+    return isFull;
+  }
+
+  #caughtUp(room: Room): void {
+    const followed = this.#followed.get(room.key);
+    if (followed?.room === room && followed.behind && followed.following.waiting === 0) {
+      followed.behind = false;
+      void this.#resume([followed]);
+    }
+  }
+
   #stop(followed: Followed, error: HeadraceError): void {
     if (this.#isFollowed(followed)) {
       this.#followed.delete(followed.room.key);
@@ -152,7 +169,7 @@ export class Rooms {
   async #resume(rooms: Followed[]): Promise<void> {
     const { opens } = this.connection;
     for (let start = 0; start < rooms.length; start += ROOMS_PER_FRAME) {
-      const begun = rooms.slice(start, start + ROOMS_PER_FRAME).filter(({ room }) => room.begin());
+      const begun = rooms.slice(start, start + ROOMS_PER_FRAME).filter((each) => !this.#isFull(each) && each.room.begin());
       try {
         await this.#resumeBegun(begun);
       } catch (error) {
@@ -162,6 +179,7 @@ export class Rooms {
       } finally {
         begun.forEach(({ room }) => room.end());
       }
+      begun.forEach(({ room }) => this.#caughtUp(room)); // the loop perhaps had all that was fetched
     }
   }
 
@@ -178,7 +196,7 @@ export class Rooms {
           if (found !== undefined && "error" in found) {
             throw errorOf(found.error as unknown as ErrorBody);
           }
-          if (await followed.room.take(found)) {
+          if ((await followed.room.take(found)) && !this.#isFull(followed)) {
             again.push(followed);
           }
         } catch (error) {

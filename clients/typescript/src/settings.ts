@@ -18,6 +18,8 @@ export interface Settings {
   longestPause: number;
   /** Attempts in a row without success, until a request or a message fails. */
   tries: number;
+  /** How many messages wait for the loop over a room; then the rest is fetched when the loop has taken them. */
+  mostWaiting: number;
 }
 
 export const DEFAULTS: Settings = {
@@ -30,6 +32,7 @@ export const DEFAULTS: Settings = {
   firstPause: 1_000,
   longestPause: 30_000,
   tries: 10,
+  mostWaiting: 10_000,
 };
 
 /** Wait. */

@@ -302,6 +302,38 @@ test("a room that cannot be read any more ends its loop with the error, and no o
   client.close();
 });
 
+test("what a slow loop has not taken is bounded, and the rest comes when it has caught up", async () => {
+  const server = new FakeServer();
+  server.answers.resume = ({ rooms }) => {
+    const room = server.room("lobby");
+    const start = room.since(rooms.lobby);
+    const entries = room.log.slice(start, start + 10);
+    const last = entries.at(-1) ?? room.log.at(-1);
+    const items = entries.map(({ item }) => item);
+    const hasMore = start + 10 < room.log.length;
+    return { type: "resumed", rooms: { lobby: { items, next: null, hasMore, position: room.position(last.time, last) } } };
+  };
+  const client = server.client({ settings: { mostWaiting: 20 } });
+  const room = client.follow("lobby");
+  await Promise.all([room.ready, pass(100)]);
+  const texts = Array.from({ length: 100 }, (_, index) => `n${index}`);
+  for (const text of texts) {
+    server.store("lobby", text);
+    await pass(10, 10);
+  }
+  const most = [room.waiting];
+  const seen = [];
+  while (seen.length < texts.length) {
+    const taken = room.next();
+    await pass(10, 10);
+    seen.push((await taken).value.message);
+    most.push(room.waiting);
+  }
+  assert.deepEqual(seen, texts);
+  assert.ok(Math.max(...most) <= 30, `${Math.max(...most)} wait`);
+  client.close();
+});
+
 test("leaving the loop unsubscribes, and the room can be followed again", async () => {
   const { server, client, room } = await following();
   await room.return();

@@ -128,6 +128,23 @@ test("a request fills path, query and body", async () => {
   assert.equal(requests[1].init.body, '{"kind":"open"}');
 });
 
+test("a request waits when its limit has nothing left, and one of another limit does not", async () => {
+  const none = { ratelimit: '"reads";r=0;t=4' };
+  const { client, requests } = clientOf([200, {}, none], [200, {}, { ratelimit: '"changes";r=9;t=5' }], [200, {}], [200, {}]);
+  const read = () => client.request("GET /rooms/{roomId}/messages", { roomId: "lobby" });
+  await read();
+  const waiting = read();
+  const change = () => client.request("PUT /rooms/{roomId}", { roomId: "lobby", kind: "open" });
+  await change();
+  await change();
+  assert.equal(requests.length, 3);
+  await pass(3_900, 100);
+  assert.equal(requests.length, 3);
+  await pass(200, 100);
+  await waiting;
+  assert.equal(requests.length, 4);
+});
+
 test("a refused token is asked for once more, and a POST is repeated only after 429", async () => {
   const { client, requests } = clientOf([401, {}], [429, {}], [503, {}]);
   const refused = assert.rejects(client.request("POST /messages/batch", { events: [] }), { status: 503 });
