@@ -41,7 +41,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_680,
-    "localstage": 10_790,
+    "localstage": 10_800,
     "loadtest": 7_619,
     "bench": 4_050,
     "tools": 3_180,
