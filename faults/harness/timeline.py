@@ -71,7 +71,9 @@ class Timeline:
             if each.began >= self.began
         ]
         charts = [
-            LineChart(title, unit, [Line(name, points) for name, points in lines.items()], last, shaded=shaded)
+            LineChart(
+                title, unit, [Line(name, points) for name, points in lines.items() if points], last, shaded=shaded
+            )
             for title, unit, lines in (
                 ("Accepted and stored", "events per second", self._rates),
                 ("Waiting in the lanes", "messages", self._waiting),

@@ -45,7 +45,7 @@ LINES = {
     "loadtest": 7_619,
     "bench": 4_050,
     "tools": 3_180,
-    "faults": 2_611,
+    "faults": 2_620,
     "rehearsal": 2_035,
     "ops": 1_652,
     "clients": 2_166,
