@@ -17,7 +17,7 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES WRITERS RECONNECTS
+VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES CONSOLE OPEN WRITERS RECONNECTS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start duration
@@ -38,7 +38,7 @@ start help: ## list all targets
 
 ##@ Start
 
-run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [MESSAGES=n] [LOG='path/*.log']
+run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [MESSAGES=n] [LOG='path/*.log']
 	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
 demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [HTTP_URL=…]
@@ -100,9 +100,9 @@ model: setup ## run the model tests: random orders of events and failures   [EXA
 contract: setup ## run one suite per seam, against the fake and against the real service
 	@$(IN_TWO) tests/contract
 
-e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [RECONNECTS=1000]
+e2e: setup ## run the tests of the whole local stage, and some fault scenarios; or only those of the console, in Chromium   [RECONNECTS=1000] [CONSOLE=1 [PICTURES=folder]]
 	$(call count,RECONNECTS)
-	@$(IN_TWO) tests/e2e tests/api tests/faults
+	@$(if $(CONSOLE),$(PY) -m pytest -q -s tests/e2e/test_console.py,$(IN_TWO) tests/e2e tests/api tests/faults)
 
 test-api: setup ## send generated requests and frames and all kinds of tokens to a stage   [CASES=5000]
 	$(call count,CASES)

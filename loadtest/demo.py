@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import time
+import webbrowser
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -22,7 +23,7 @@ from loadtest.client.command import Parser, exit_code_of
 from loadtest.client.stage_process import StageProcess, stage
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError, StageNotFound
-from localstage.client.running_stage import running_stage
+from localstage.client.running_stage import StageUrls, running_stage
 
 HOW_TO_USE = """
 Read and write in a room, from another terminal in this folder:
@@ -33,9 +34,10 @@ The same over a WebSocket (then type frames such as {{"action": "ping"}}):
   .venv/bin/wsdump $WS -s headrace.v1 "$TOKEN" -t '{{"action": "subscribe", "roomId": "lobby"}}'
 
 The stage stays up until Ctrl-C.
+  console        {console_url}    # open it in a browser
   HTTP API       {http_url}
   WebSocket API  {websocket_url}
-  API reference  {reference_url}    # open it, and try a route
+  API reference  {reference_url}
 """
 
 
@@ -64,13 +66,19 @@ def run(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def _how_to_use() -> str:
+def _running() -> StageUrls:
     found = running_stage()
     if found is None:
         raise StageNotFound("the stage has ended")
+    return found
+
+
+def _how_to_use() -> str:
+    found = _running()
     folder = os.environ.get("LOCALSTAGE_STATE_DIR")
     return HOW_TO_USE.format(
         folder=f"LOCALSTAGE_STATE_DIR={folder} " if folder else "",
+        console_url=found.console_url,
         http_url=found.http_url,
         websocket_url=found.websocket_url,
         reference_url=f"{found.status_url}docs",
@@ -82,6 +90,8 @@ def _stay(process: StageProcess) -> None:
     try:
         process.check()  # its lines from before come before the help
         print(_how_to_use(), flush=True)
+        if os.environ.get("OPEN"):
+            webbrowser.open(_running().console_url)
         while True:
             process.check()
             time.sleep(0.2)

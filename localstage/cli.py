@@ -72,9 +72,7 @@ def cli(context: click.Context, state_dir: Path) -> None:
 @click.option("--config-env", default="local", show_default=True, help="Section of samconfig.toml.")
 @click.option("--http-port", type=click.IntRange(0, 65535), help="Default: 8787, or a free one if it is taken.")
 @click.option("--websocket-port", type=click.IntRange(0, 65535), help="Default: 8788, or a free one.")
-@click.option(
-    "--reference-port", type=click.IntRange(0, 65535), help="Of the API reference. Default: 8789, or a free one."
-)
+@click.option("--reference-port", type=click.IntRange(0, 65535), help="Of the console. Default: 8789, or a free one.")
 @click.option("--verbose", is_flag=True, help="Print debug lines too, one for each HTTP request.")
 @click.pass_obj
 def up(state_dir: Path, /, verbose: bool, **given: Any) -> None:

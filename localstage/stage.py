@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from localstage.console import ConsolePages
 from localstage.core.errors import PortTaken, StageError, TemplateError
 from localstage.core.model import StageModel
 from localstage.core.process import holder_of
@@ -105,8 +106,10 @@ class Stage:
             websocket_port=self._sockets[1],
         )
         await self._begin("gateway", gateway.start, gateway.stop)
-        reference = ReferencePages(self._options.template, self._state_dir, gateway.http_url, gateway.websocket_url)
-        status = StatusServer(self.services, pool, triggers, reference, self._sockets[2])
+        served = (gateway.http_url, gateway.websocket_url)
+        reference = ReferencePages(self._options.template, self._state_dir, *served)
+        console = ConsolePages(self._options.template, self._state_dir, issuer, *served)
+        status = StatusServer(self.services, pool, triggers, reference, console, issuer, self._sockets[2])
         await self._begin("status", status.start, status.stop)
         running = Running(
             pid=os.getpid(),
@@ -118,6 +121,7 @@ class Stage:
             started_at=time.time(),
             scopes=model.scopes,
             kill_url=status.kill_url,
+            console_url=status.console_url,
         )
         variables = {id_: {**environment, **one.environment} for id_, one in model.functions.items()}
         self._state_file.write(running, variables)
@@ -244,6 +248,7 @@ async def run(options: Options) -> None:
 
 
 def _log_addresses(running: Running, state_dir: Path) -> None:
+    log.info("console        %s", running.console_url)
     log.info("HTTP API       %s", running.http_url)
     log.info("WebSocket API  %s", running.websocket_url)
     log.info("API reference  %sdocs", running.status_url)

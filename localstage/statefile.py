@@ -23,7 +23,8 @@ from localstage.core.errors import AlreadyRunning, NotRunning, StageError
 class Running:
     """What a client needs to reach the stage. URLs are complete; ``started_at`` is epoch seconds.
 
-    ``scopes`` are those that the template declares. ``token_url`` and ``kill_url`` contain secrets.
+    ``scopes`` are those that the template declares. ``token_url``, ``kill_url`` and ``console_url``
+    contain secrets.
     """
 
     pid: int
@@ -35,6 +36,7 @@ class Running:
     started_at: float
     scopes: Sequence[str] = ()
     kill_url: str = ""
+    console_url: str = ""
 
 
 class StateFile:

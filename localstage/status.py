@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hmac
 import inspect
 import json
-import secrets
 import time
 import urllib.error
 import urllib.request
@@ -18,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from localstage.console import ConsolePages
 from localstage.core.errors import NotRunning, ServiceError
+from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import Port, TcpListener, foreign_response, json_response, message_response
 from localstage.reference.pages import ReferencePages
 from localstage.statefile import Running
@@ -41,8 +41,8 @@ class _Services(_Statuses, Protocol):
 class StatusServer:
     """Answers ``GET /`` with the state of services, functions and triggers, as JSON.
 
-    It also kills services, with POST to ``kill_url`` of ``{"service": "RabbitMQ", "seconds": 20}``, and serves the API
-    reference.
+    It also kills services, with POST to ``kill_url`` of ``{"service": "RabbitMQ", "seconds": 20}``, and serves the
+    console and the API reference.
     """
 
     def __init__(
@@ -51,12 +51,15 @@ class StatusServer:
         functions: _Statuses,
         triggers: _Statuses,
         reference: ReferencePages,
+        console: ConsolePages,
+        issuer: Issuer,
         port: Port = 0,
     ) -> None:
         self._services = services
         self._reference = reference
         self._parts = {"services": services, "functions": functions, "triggers": triggers}
-        self._secret = secrets.token_urlsafe(24)
+        self._console = console
+        self._issuer = issuer
         self._listener = TcpListener(self._answer, port)
 
     @property
@@ -65,9 +68,14 @@ class StatusServer:
         return f"http://{self._listener.address}/"
 
     @property
+    def console_url(self) -> str:
+        """The URL of the console; the page takes the secret behind ``#``, which no request contains."""
+        return f"{self.url}#{self._issuer.secret}"
+
+    @property
     def kill_url(self) -> str:
         """The URL that kills services; it contains a secret, so only its user may know it."""
-        return f"{self.url}kill?secret={self._secret}"
+        return f"{self.url}kill?secret={self._issuer.secret}"
 
     async def start(self) -> None:
         """Listen on its port of the loopback interface."""
@@ -81,9 +89,9 @@ class StatusServer:
         if (refused := foreign_response(request)) is not None:
             return refused
         if (request.method, request.path) == ("POST", "/kill") and self._services is not None:
-            if not hmac.compare_digest(request.query.get("secret", "").encode(), self._secret.encode()):
-                return message_response(403, "secret: not the one of this stage; use kill_url of its stage.json")
-            return _kill(self._services, await request.read())
+            return self._issuer.refusal(request) or _kill(self._services, await request.read())
+        if (page := await self._console.answer(request)) is not None:
+            return page
         if request.path != "/":
             return await self._reference.answer(request) or message_response(404, "Not Found")
         status = {}
@@ -127,6 +135,7 @@ def print_status(running: Running) -> None:
         console.print(f"up for {_age(time.time() - running.started_at)}, pid {running.pid}")
         console.print(f"HTTP API       {running.http_url}")
         console.print(f"WebSocket API  {running.websocket_url}")
+        console.print(f"console        {running.console_url}", soft_wrap=True)
         console.print(f"API reference  {running.status_url}docs")
         for title, rows in status.items():
             listed = [{"name": name, **row} for name, row in rows.items()] if isinstance(rows, dict) else rows

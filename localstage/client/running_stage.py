@@ -20,6 +20,7 @@ class StageUrls:
     status_url: str = field(default="", compare=False)
     pid: int = field(default=0, compare=False)
     folder: Path = field(default=Path(), compare=False)
+    console_url: str = field(default="", compare=False)
 
 
 def stage_file() -> Path:
@@ -35,6 +36,6 @@ def running_stage(path: Path | None = None) -> StageUrls | None:
         pid = int(state["pid"])
         os.kill(pid, 0)
         urls = {name: state[name] for name in ("http_url", "websocket_url", "token_url", "status_url")}
-        return StageUrls(**urls, pid=pid, folder=path.parent)
+        return StageUrls(**urls, pid=pid, folder=path.parent, console_url=state.get("console_url", ""))
     except (OSError, ValueError, KeyError):
         return None

@@ -55,6 +55,11 @@ class Issuer:
         return self._url
 
     @property
+    def secret(self) -> str:
+        """What requests for tokens must know. It stays the same at the next start."""
+        return self._key.token_secret
+
+    @property
     def token_url(self) -> str:
         """Where POST ``{"user", "scopes"}`` gives a token; it contains the secret, so only its user may know it."""
         return f"{self.url}/token?secret={self._key.token_secret}"
@@ -114,7 +119,7 @@ class Issuer:
             return refused
         resource = request.path.removeprefix(f"/{USER_POOL}")
         if resource == "/token":
-            return await self._answer_token(request)
+            return await self.answer_token(request)
         if resource not in (_KEYS, _DISCOVERY):
             return message_response(404, "Not Found")
         if request.method != "GET":
@@ -131,12 +136,19 @@ class Issuer:
             "subject_types_supported": ["public"],
         }
 
-    async def _answer_token(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.method != "POST":
-            return message_response(405, "Method Not Allowed")
+    def refusal(self, request: web.BaseRequest) -> web.Response | None:
+        """A 403 for a request without the secret of this stage, else ``None``."""
         secret = request.query.get("secret", "")
         if not hmac.compare_digest(secret.encode(), self._key.token_secret.encode()):
             return message_response(403, "secret: not the one of this stage; use token_url of its stage.json")
+        return None
+
+    async def answer_token(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The answer to a request for a token."""
+        if request.method != "POST":
+            return message_response(405, "Method Not Allowed")
+        if (refused := self.refusal(request)) is not None:
+            return refused
         try:
             wanted = TokenRequest.parse(await request.read())
         except web.HTTPRequestEntityTooLarge:

@@ -106,7 +106,7 @@ def fresh_stage(
     """
     state_dir = ROOT / ".local" / "e2e" / (name + os.environ.get("PYTEST_XDIST_WORKER", ""))
     state_dir.mkdir(parents=True, exist_ok=True)
-    for shared in ("node", "ministack", "typescript-client"):
+    for shared in ("node", "ministack", "typescript-client", "console"):
         (ROOT / ".local" / shared).mkdir(exist_ok=True)
         if not (state_dir / shared).exists():
             (state_dir / shared).symlink_to(ROOT / ".local" / shared)

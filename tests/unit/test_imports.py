@@ -41,8 +41,8 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_680,
-    "localstage": 10_800,
-    "loadtest": 7_619,
+    "localstage": 10_935,
+    "loadtest": 7_625,
     "bench": 4_050,
     "tools": 3_180,
     "faults": 2_620,

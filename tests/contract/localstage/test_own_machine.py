@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from localstage.console import ConsolePages
 from localstage.core.errors import ServiceError
 from localstage.gateway import Issuer
 from localstage.reference.pages import ReferencePages
@@ -76,9 +77,11 @@ async def services() -> Services:
 
 
 @pytest.fixture
-async def status(services: Services, tmp_path: Path) -> AsyncIterator[StatusServer]:
-    pages = ReferencePages(ROOT / "template.yaml", tmp_path, "http://127.0.0.1:1", "ws://127.0.0.1:1/local")
-    server = StatusServer(services, Services(), Services(), pages)
+async def status(services: Services, issuer: Issuer, tmp_path: Path) -> AsyncIterator[StatusServer]:
+    given = (ROOT / "template.yaml", tmp_path)
+    urls = ("http://127.0.0.1:1", "ws://127.0.0.1:1/local")
+    pages, console = ReferencePages(*given, *urls), ConsolePages(*given, issuer, *urls)
+    server = StatusServer(services, Services(), Services(), pages, console, issuer)
     await server.start()
     yield server
     await server.stop()
@@ -93,7 +96,18 @@ async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
 
 
 @pytest.fixture(
-    params=["dynalite", "capacity", "MiniStack", "SQS by GET", "status", "reference", "kill", "keys", "token"]
+    params=[
+        "dynalite",
+        "capacity",
+        "MiniStack",
+        "SQS by GET",
+        "status",
+        "reference",
+        "kill",
+        "keys",
+        "token",
+        "console",
+    ]
 )
 def server(request: pytest.FixtureRequest, emulators: Emulators, status: StatusServer, issuer: Issuer) -> Server:
     """Every server of the stage that checks no access token, by what it would give away."""
@@ -105,6 +119,7 @@ def server(request: pytest.FixtureRequest, emulators: Emulators, status: StatusS
         "status": Server("GET", status.url),
         "reference": Server("GET", f"{status.url}openapi.json"),
         "kill": Server("POST", status.kill_url, b'{"service": "Redis", "seconds": 1}'),
+        "console": Server("GET", status.kill_url.replace("/kill", "/console/counts")),
         "keys": Server("GET", f"{issuer.url}/.well-known/jwks.json"),
         "token": Server("POST", issuer.token_url, b'{"user": "alice", "scopes": []}'),
     }

@@ -9,7 +9,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from localstage.console import ConsolePages
 from localstage.core.errors import ServiceError
+from localstage.gateway import Issuer
 from localstage.reference.pages import ReferencePages
 from localstage.status import StatusServer
 
@@ -49,7 +51,9 @@ def packages(tmp_path: Path) -> Packages:
 @pytest.fixture
 async def client(packages: Packages, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
     pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, packages, packages)
-    server = StatusServer(None, Nothing(), Nothing(), pages)
+    issuer = Issuer(tmp_path)
+    console = ConsolePages(ROOT / "template.yaml", tmp_path, issuer, HTTP_URL, WEBSOCKET_URL)
+    server = StatusServer(None, Nothing(), Nothing(), pages, console, issuer)
     await server.start()
     async with aiohttp.ClientSession(server.url) as session:
         yield session

@@ -1,0 +1,160 @@
+// One room as one user sees it, live, with a tick and the times of each message.
+import { html, useEffect, useReducer, useRef, useState } from "./htm.js";
+import { clock, texts } from "./texts.js";
+
+const KEPT = 200;
+const UNSEEN = 2_000; // milliseconds after which an accepted message that was not pushed is looked for
+
+/**
+ * When messages were sent, accepted and stored, by their ids: shared by all panes of the page, which have one clock.
+ */
+export const sentTimes = new Map();
+
+const byKey = (a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+
+function note(messageId, now) {
+  const times = sentTimes.get(messageId);
+  if (times !== undefined) {
+    times.stored ??= now;
+  }
+}
+
+/** Follows the room from its newest page on; calls `add` with messages. */
+async function follow(client, room, add) {
+  let options = {};
+  try {
+    const page = await client.request("GET /rooms/{roomId}/messages", { roomId: room, limit: 30 });
+    add(page.items, undefined);
+    options = { since: page.position, known: page.items.map(({ key }) => key) };
+  } catch (error) {
+    if (error.code !== "not_found") {
+      throw error; // a room begins with its first message
+    }
+  }
+  for await (const message of client.follow(room, options)) {
+    add([message], Date.now());
+  }
+}
+
+/** Looks for an accepted message that is not pushed, as while the broker is away. */
+async function look(client, room, messageId, add) {
+  for (;;) {
+    await new Promise((done) => setTimeout(done, UNSEEN));
+    if (sentTimes.get(messageId).stored !== undefined) {
+      return;
+    }
+    const { items } = await client.request("GET /rooms/{roomId}/messages", { roomId: room, limit: 30 });
+    const found = items.filter((item) => item.messageId === messageId);
+    if (found.length > 0) {
+      add(found, Date.now());
+    }
+  }
+}
+
+function tickOf(times) {
+  if (times.error !== undefined) {
+    return ["failed", "✕", texts.tick.failed(times.error)];
+  }
+  if (times.accepted === undefined) {
+    return ["sending", "○", texts.tick.sending];
+  }
+  const accepted = times.accepted - times.sent;
+  if (times.stored === undefined) {
+    return [`accepted ${times.lane}`, "✓", texts.tick.accepted(times.lane, accepted)];
+  }
+  return [`stored ${times.lane}`, "✓✓", texts.tick.stored(times.lane, accepted, times.stored - times.sent)];
+}
+
+function Message({ message, own, seenAt }) {
+  const times = sentTimes.get(message.messageId);
+  const tick = own && times !== undefined ? tickOf(times) : undefined;
+  return html`
+    <li class=${own ? "own" : ""}>
+      <p class="meta"><b>${message.username}</b> <time>${clock(Date.parse(message.timestamp))}</time></p>
+      <p class="text" dir="auto">${message.message}</p>
+      ${tick !== undefined && html`<p class=${`tick ${tick[0]}`}><span aria-hidden="true">${tick[1]}</span> ${tick[2]}</p>`}
+      ${!own && times !== undefined && seenAt !== undefined && html`<p class="tick">${texts.seen(seenAt - times.sent)}</p>`}
+    </li>
+  `;
+}
+
+export function Pane({ client, user, room }) {
+  const messages = useRef(new Map());
+  const seen = useRef(new Map());
+  const list = useRef(null);
+  const [text, setText] = useState("");
+  const [state, setState] = useState(client.state);
+  const [failure, setFailure] = useState("");
+  const [version, changed] = useReducer((n) => n + 1, 0);
+
+  const add = (items, now) => {
+    for (const item of items) {
+      messages.current.set(item.messageId, item);
+      if (now !== undefined) {
+        seen.current.set(item.messageId, now);
+        note(item.messageId, now);
+      }
+    }
+    changed();
+  };
+  useEffect(() => {
+    follow(client, room, add).catch((error) => setFailure(error.message));
+    return client.on("state", (now) => setState(now));
+  }, []);
+  useEffect(() => {
+    list.current.scrollTop = list.current.scrollHeight;
+  }, [version]);
+
+  const send = async (event) => {
+    event.preventDefault();
+    const message = text.trim();
+    if (message === "") {
+      return;
+    }
+    setText("");
+    const messageId = client.newId();
+    const times = { sent: Date.now() };
+    sentTimes.set(messageId, times);
+    const timestamp = new Date().toISOString();
+    messages.current.set(messageId, { messageId, message, username: user, userId: user, timestamp });
+    changed();
+    try {
+      times.lane = (await client.send(room, message, { id: messageId })).lane;
+      times.accepted = Date.now();
+      changed();
+      await look(client, room, messageId, add);
+    } catch (error) {
+      if (times.accepted === undefined) {
+        times.error = error.message;
+      } else {
+        setFailure(error.message);
+      }
+      changed();
+    }
+  };
+
+  // Messages that are not stored have no key; they are the newest.
+  const all = [...messages.current.values()];
+  const shown = [...all.filter(({ key }) => key).sort(byKey), ...all.filter(({ key }) => !key)].slice(-KEPT);
+  return html`
+    <section class="pane" aria-label=${texts.pane(user)}>
+      <h2>
+        <span>${texts.room(room)} <small>${texts.pane(user)}</small></span>
+        <span class=${`state ${state === "open" ? "good" : "busy"}`} role="status">${texts.connection[state] ?? state}</span>
+      </h2>
+      <ol ref=${list} tabindex="0" role="log" aria-label=${texts.messages(user)}>
+        ${shown.length === 0 && html`<li class="none">${texts.empty}</li>`}
+        ${shown.map(
+          (each) => html`<${Message} key=${each.messageId} message=${each} own=${each.userId === user}
+            seenAt=${seen.current.get(each.messageId)} />`,
+        )}
+      </ol>
+      ${failure !== "" && html`<p class="failure" role="alert">${failure}</p>`}
+      <form onSubmit=${send}>
+        <input value=${text} onInput=${(event) => setText(event.currentTarget.value)} autocomplete="off"
+          aria-label=${`${texts.message} ${texts.pane(user)}`} placeholder=${texts.placeholder} maxlength="2000" />
+        <button>${texts.send}</button>
+      </form>
+    </section>
+  `;
+}

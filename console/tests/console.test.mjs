@@ -1,0 +1,137 @@
+// The console in Chromium, on a running stage: STAGE names its stage.json. With CONSOLE, the broker is killed too.
+//
+// Playwright comes from the tools of the TypeScript client, whose folder is the working directory. With PICTURES, a
+// folder, pictures of the page are written there.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+const { chromium } = createRequire(join(process.cwd(), "package.json"))("playwright-core");
+
+const LARGEST = 60_000; // bytes, compressed
+const OUTAGE = 90_000; // milliseconds until all is stored and pushed after an outage of the broker of ten seconds
+const where = JSON.parse(readFileSync(process.env.STAGE, "utf8"));
+const pictures = process.env.PICTURES;
+let browser;
+
+before(async () => {
+  const args = ["--no-sandbox", "--disable-dev-shm-usage"];
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args });
+});
+
+after(() => browser?.close());
+
+/** The console in a new browser profile, and the errors that it logs. */
+async function open(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 1080 }, ...options });
+  const page = await context.newPage();
+  const errors = [];
+  const responses = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => {
+    // A room that begins with its first message has no history: the browser logs the 404.
+    if (message.type() === "error" && !message.location().url.includes("/rooms/lobby/messages")) {
+      errors.push(message.text());
+    }
+  });
+  page.on("response", (response) => responses.push(response));
+  await page.goto(where.console_url);
+  await page.getByText("lost 0").waitFor();
+  const pane = (user) => page.locator(`section[aria-label="as ${user}"]`);
+  const say = async (user, text) => {
+    await pane(user).getByRole("textbox").fill(text);
+    await pane(user).getByRole("button", { name: "Send" }).click();
+  };
+  const message = (user, text) => pane(user).getByRole("listitem").filter({ hasText: text });
+  await pane("alice").getByText("live", { exact: true }).waitFor();
+  await pane("bob").getByText("live", { exact: true }).waitFor();
+  return { page, errors, responses, pane, say, message };
+}
+
+async function draw(page, name, options = {}) {
+  if (pictures) {
+    await page.screenshot({ path: join(pictures, `${name}.png`), ...options });
+  }
+}
+
+const mark = () => `${Date.now()}-${Math.random().toString(36).slice(2, 6)}`;
+
+test("two browsers talk, and markup stays text", async () => {
+  const [one, two] = [await open(), await open()];
+  const text = `<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1"> ${mark()}`;
+  await one.say("alice", text);
+  await two.message("bob", text).waitFor();
+  await one.message("alice", text).getByText("stored · main lane").waitFor();
+  assert.equal(await two.page.evaluate(() => window.hacked), undefined);
+  assert.equal(await two.message("bob", text).locator("script, img").count(), 0);
+  assert.deepEqual([...one.errors, ...two.errors], []);
+  await one.page.context().close();
+  await two.page.context().close();
+});
+
+test("the page loads less than 60 kB", async () => {
+  const { page, responses, errors } = await open();
+  const origin = new URL(where.console_url).origin;
+  const files = responses.filter((each) => /^\/($|headrace-client|console\/.*\.(js|css|svg)$)/.test(new URL(each.url()).pathname));
+  const sizes = await Promise.all(files.map(async (each) => (await each.request().sizes()).responseBodySize));
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  const paint = await page.evaluate(
+    () => performance.getEntriesByType("paint").find(({ name }) => name === "first-contentful-paint").startTime,
+  );
+  console.log(`console: ${files.length} files, ${bytes} bytes of at most ${LARGEST}; first paint after ${Math.round(paint)} ms`);
+  assert.ok(files.length > 8 && files.every((each) => each.url().startsWith(origin)));
+  assert.ok(bytes <= LARGEST, `${bytes} bytes`);
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
+test("it fits a phone, and says what to open without the secret", async () => {
+  for (const [name, options] of Object.entries({
+    light: { colorScheme: "light" },
+    dark: { colorScheme: "dark" },
+    wide: { viewport: { width: 1600, height: 1000 } },
+    narrow: { viewport: { width: 360, height: 780 }, reducedMotion: "reduce" },
+    "narrow-dark": { viewport: { width: 360, height: 780 }, colorScheme: "dark" },
+  })) {
+    const { page } = await open(options);
+    const [wanted, given] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(wanted <= given, `${name}: ${wanted} px in ${given}`);
+    await draw(page, name, { fullPage: true });
+    await page.context().close();
+  }
+  const page = await browser.newPage();
+  await page.goto(new URL(where.console_url).origin);
+  await page.getByText("needs the whole address").waitFor();
+  await page.close();
+});
+
+test("the broker is killed: ticks say retry, then stored, and nothing is lost", { skip: !process.env.CONSOLE }, async () => {
+  const { page, say, message } = await open({ colorScheme: "light" });
+  const hello = `hello ${mark()}`;
+  await say("alice", hello);
+  await message("bob", hello).getByText("seen after").waitFor();
+  await page.getByRole("button", { name: "Kill RabbitMQ" }).click();
+  await page.locator(".node.bad").filter({ hasText: "away" }).waitFor();
+  const texts = ["one", "two", "three"].map((word) => `${word} ${mark()}`);
+  for (const text of texts) {
+    await say("alice", text);
+    await message("alice", text).getByText("accepted · retry lane").waitFor();
+  }
+  assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
+  await draw(page, "killed");
+  for (const text of texts) {
+    await message("alice", text).getByText("stored · retry lane").waitFor({ timeout: OUTAGE });
+  }
+  await page.locator(".node.bad").waitFor({ state: "detached", timeout: OUTAGE });
+  const last = `four ${mark()}`;
+  await say("alice", last);
+  for (const text of [...texts, last]) {
+    await message("bob", text).waitFor({ timeout: OUTAGE });
+  }
+  assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
+  console.log(`console: the broker was killed, ${texts.length} messages took the retry lane and are stored; lost 0`);
+  await draw(page, "back");
+  await page.context().close();
+});

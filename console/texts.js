@@ -1,0 +1,103 @@
+// All texts of the console. Each is plain text, or a function that returns plain text.
+
+const number = new Intl.NumberFormat("en");
+const time = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+
+export const count = (value) => number.format(value);
+export const clock = (milliseconds) => time.format(milliseconds);
+
+/** A duration, such as "23 ms" or "2.1 s". */
+export function duration(milliseconds) {
+  if (milliseconds < 1_000) {
+    return `${Math.max(0, Math.round(milliseconds))} ms`;
+  }
+  return milliseconds < 60_000 ? `${(milliseconds / 1_000).toFixed(1)} s` : `${Math.round(milliseconds / 60_000)} min`;
+}
+
+const lane = (name) => (name === "retry" ? "retry lane" : "main lane");
+
+export const texts = {
+  noSecret: "This page needs the whole address of the console.",
+  noSecretHelp: "Open the address that make run printed after “console”. make status prints it again.",
+  loading: "Reading the stage …",
+  stageAway: (reason) => `The stage does not answer: ${reason}. This page asks again every second.`,
+
+  balance: "Is everything kept?",
+  accepted: "accepted",
+  parts: { stored: "stored", main: "main lane", retry: "retry lane", dead: "dead lane", parked: "parked" },
+  kept: "lost 0",
+  keptWhy: "Every accepted event is stored or waits in a lane.",
+  lost: (n) => `lost ${count(n)}`,
+  lostWhy: "The lanes are empty, and this many accepted events were not stored.",
+  sample:
+    "Since the start of the stage, from the metric lines of its functions. Lanes are approximate counts of " +
+    "GET /status, at most 2 s old.",
+  redelivered: (n) => ` ${count(n)} were delivered again, and changed no row.`,
+
+  rates: "Last 15 minutes",
+  ratesNote: "Per second, since this page was opened.",
+  rateNames: { accepted: "accepted", stored: "stored", pushed: "pushed" },
+  rate: (value) => `${value < 10 ? value.toFixed(1) : count(Math.round(value))}/s`,
+  chart: (name, value) => `${name}: ${texts.rate(value)} now`,
+
+  lanes: "Lanes",
+  lane: "lane",
+  laneState: "state",
+  laneHolds: "holds",
+  laneAge: "age",
+  laneNames: { main: "main", retry: "retry", dead: "dead", parked: "parked" },
+  stored: (age) => `stored within ${age}`,
+  holding: (age) => `for ${age}`,
+  state: {
+    ok: "ok", degraded: "degraded", away: "away", empty: "empty", holding: "holding", unknown: "unknown", open: "open",
+    missing: "missing",
+  },
+
+  checks: "Breakers and probes",
+  breakers: "Circuit breakers",
+  probes: "Probes",
+  breakersOpen: (n) => `${n} open`,
+  probesAge: (seconds) => `newest ${Math.round(seconds)} s old`,
+  accepting: "New events take",
+  acceptingLane: { main: "the main lane", retry: "the retry lane", unknown: "an unknown lane" },
+
+  way: "An event’s way",
+  wayLabel: (stored, retry, dead) =>
+    `Clients, receive, RabbitMQ, persist, DynamoDB: ${count(stored)} stored. ` +
+    `Retry lane: ${count(retry)}. Dead lane: ${count(dead)}.`,
+  nodes: {
+    clients: "clients", receive: "receive", broker: "RabbitMQ", persist: "persist", rows: "DynamoDB",
+    retry: "retry lane", dead: "dead lane", push: "push", readers: "readers",
+  },
+  ready: (n) => `${count(n)} ready`,
+  brokerAway: "away",
+  rows: (n) => `${count(n)} stored`,
+  waiting: (n) => `${count(n)} waiting`,
+
+  room: (name) => `#${name}`,
+  pane: (user) => `as ${user}`,
+  connection: { connecting: "connecting", open: "live", waiting: "offline", closed: "closed" },
+  empty: "No messages yet. Type one.",
+  message: "Message",
+  placeholder: "Type a message",
+  send: "Send",
+  messages: (user) => `Messages as ${user} sees them`,
+  tick: {
+    sending: "sent, no answer yet",
+    accepted: (name, ms) => `accepted · ${lane(name)} · after ${duration(ms)}`,
+    stored: (name, acceptedMs, storedMs) =>
+      `stored · ${lane(name)} · accepted after ${duration(acceptedMs)}, back after ${duration(storedMs)}`,
+    failed: (reason) => `refused: ${reason}`,
+  },
+  seen: (ms) => `seen after ${duration(ms)}`,
+
+  tools: "Try it",
+  toolsNote: "Only on the local stage.",
+  traffic: "Send traffic",
+  trafficRuns: "Sending …",
+  trafficDone: (n) => `${count(n)} messages sent to #traffic`,
+  kill: "Kill RabbitMQ for 10 s",
+  killed: "RabbitMQ is killed. Type messages: they take the retry lane.",
+  back: "RabbitMQ starts again. The next message closes Bob’s gap.",
+  toolFailed: (reason) => `It did not work: ${reason}`,
+};

@@ -1,0 +1,52 @@
+// Buttons of the local stage: traffic, and an outage of the broker.
+import { html, useState } from "./htm.js";
+import { kill } from "./stage.js";
+import { clock, texts } from "./texts.js";
+
+const OUTAGE = 10; // seconds
+const MESSAGES = 100;
+const PAUSE = 100; // milliseconds
+
+const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+export function Tools({ client }) {
+  const [busy, setBusy] = useState({});
+  const [log, setLog] = useState([]);
+  const tell = (text) => setLog((lines) => [[clock(Date.now()), text], ...lines].slice(0, 4));
+
+  const run = (name, work) => async () => {
+    setBusy((all) => ({ ...all, [name]: true }));
+    try {
+      await work();
+    } catch (error) {
+      tell(texts.toolFailed(error.message));
+    }
+    setBusy((all) => ({ ...all, [name]: false }));
+  };
+  const traffic = run("traffic", async () => {
+    const sending = [];
+    for (let n = 1; n <= MESSAGES; n += 1) {
+      sending.push(client.send("traffic", `message ${n}`));
+      await sleep(PAUSE);
+    }
+    await Promise.all(sending);
+    tell(texts.trafficDone(MESSAGES));
+  });
+  const outage = run("kill", async () => {
+    await kill("RabbitMQ", OUTAGE);
+    tell(texts.killed);
+    await sleep(OUTAGE * 1_000);
+    tell(texts.back);
+  });
+  return html`
+    <section class="tools" aria-labelledby="tools-title">
+      <h2 id="tools-title">${texts.tools}</h2>
+      <p class="note">${texts.toolsNote}</p>
+      <button disabled=${busy.traffic} onClick=${traffic}>${busy.traffic ? texts.trafficRuns : texts.traffic}</button>
+      <button class="danger" disabled=${busy.kill} onClick=${outage}>${texts.kill}</button>
+      <ul role="log" aria-label=${texts.tools}>
+        ${log.map(([at, text]) => html`<li key=${at + text}><time>${at}</time> ${text}</li>`)}
+      </ul>
+    </section>
+  `;
+}

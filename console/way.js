@@ -1,0 +1,97 @@
+// The drawing of an event's way: what flows moves, what holds events is marked.
+import { html, useEffect, useState } from "./htm.js";
+import { texts } from "./texts.js";
+
+const BOX = [118, 46];
+const WIDE = {
+  size: [900, 210],
+  clients: [65, 45], receive: [220, 45], broker: [390, 45], persist: [560, 45], rows: [740, 45],
+  retry: [390, 165], dead: [220, 165], push: [560, 165], readers: [740, 165],
+};
+const NARROW = {
+  size: [340, 450],
+  clients: [85, 40], receive: [85, 125], broker: [85, 210], persist: [85, 295], rows: [85, 400],
+  retry: [255, 210], dead: [255, 125], push: [255, 295], readers: [255, 400],
+};
+const EDGES = [
+  ["clients", "receive"], ["receive", "broker"], ["broker", "persist"], ["persist", "rows"], ["receive", "retry"],
+  ["retry", "persist"], ["retry", "dead"], ["persist", "push"], ["push", "readers"],
+];
+
+/** A line from the border of one box to that of another. */
+function path(from, to) {
+  const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+  const share = Math.min(
+    dx === 0 ? Infinity : (BOX[0] / 2 + 3) / Math.abs(dx),
+    dy === 0 ? Infinity : (BOX[1] / 2 + 3) / Math.abs(dy),
+  );
+  const [x, y] = [dx * share, dy * share];
+  return `M${from[0] + x} ${from[1] + y}L${to[0] - x} ${to[1] - y}`;
+}
+
+function useNarrow() {
+  const [query] = useState(() => matchMedia("(max-width: 640px)"));
+  const [narrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}
+
+export function Way({ rates, balance, held, brokerAway }) {
+  const at = useNarrow() ? NARROW : WIDE;
+  const { parts } = balance;
+  const retrying = rates.retry > 0 || (brokerAway && rates.accepted > 0);
+  const flows = new Set();
+  if (rates.accepted > 0) {
+    flows.add("clients receive").add(retrying ? "receive retry" : "receive broker");
+  }
+  if (rates.stored > 0) {
+    flows.add(rates.storedRetry > 0 || brokerAway ? "retry persist" : "broker persist").add("persist rows");
+  }
+  if (rates.pushed > 0) {
+    flows.add("persist push").add("push readers");
+  }
+  const notes = {
+    broker: brokerAway ? texts.brokerAway : texts.ready(held.main ?? 0),
+    rows: texts.rows(parts.stored),
+    retry: texts.waiting(Math.max(parts.retry, held.retry ?? 0)),
+    dead: texts.waiting(held.dead ?? 0),
+  };
+  const tones = {
+    broker: brokerAway ? "bad" : "",
+    retry: parts.retry > 0 || held.retry > 0 ? "busy" : "",
+    dead: held.dead > 0 ? "bad" : "",
+  };
+  return html`
+    <section class="way" aria-labelledby="way-title">
+      <h2 id="way-title">${texts.way}</h2>
+      <svg viewBox=${`0 0 ${at.size[0]} ${at.size[1]}`} role="img"
+        aria-label=${texts.wayLabel(parts.stored, parts.retry, held.dead ?? 0)}>
+        <defs>
+          <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">
+            <path d="M0 0L8 4L0 8z" />
+          </marker>
+        </defs>
+        ${EDGES.map(
+          ([from, to]) => html`
+            <path class=${`edge ${flows.has(`${from} ${to}`) ? "flows" : ""} ${from === "retry" || to === "retry" ? "retry" : ""}`}
+              d=${path(at[from], at[to])} marker-end="url(#tip)" />
+          `,
+        )}
+        ${Object.entries(texts.nodes).map(
+          ([name, label]) => html`
+            <g class=${`node ${tones[name] ?? ""}`}
+              transform=${`translate(${at[name][0] - BOX[0] / 2} ${at[name][1] - BOX[1] / 2})`}>
+              <rect width=${BOX[0]} height=${BOX[1]} rx="8" />
+              <text x=${BOX[0] / 2} y=${notes[name] === undefined ? 28 : 20}>${label}</text>
+              ${notes[name] !== undefined && html`<text class="small" x=${BOX[0] / 2} y="37">${notes[name]}</text>`}
+            </g>
+          `,
+        )}
+      </svg>
+    </section>
+  `;
+}
