@@ -63,7 +63,9 @@ class Timeline:
         return sum(rate for name, rate in counts.items() if name.startswith(STORED))
 
     def draw(self, row: Row, outages: Sequence[Outage], path: Path) -> None:
-        """Draw the timeline as SVG; ``row`` is the result, and ``outages`` are shaded."""
+        """Draw the timeline as SVG; ``row`` is the result, and ``outages`` are shaded. Nothing without a sample."""
+        if not self._rates["accepted"]:
+            return
         last = max((at for at, _ in self._rates["accepted"]), default=1.0)
         shaded = [
             (each.began - self.began, (each.ended or time.monotonic()) - self.began)
@@ -71,9 +73,7 @@ class Timeline:
             if each.began >= self.began
         ]
         charts = [
-            LineChart(
-                title, unit, [Line(name, points) for name, points in lines.items() if points], last, shaded=shaded
-            )
+            LineChart(title, unit, [Line(name, points) for name, points in lines.items()], last, shaded=shaded)
             for title, unit, lines in (
                 ("Accepted and stored", "events per second", self._rates),
                 ("Waiting in the lanes", "messages", self._waiting),
