@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import re
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from headrace_client import AsyncHeadrace, Headrace, RateLimited, Refused, SendSettings, Unavailable, Unreachable
-from headrace_client.operations import AsyncOperations, Operations
+from headrace_client.operations import Operations
 from tests.unit.template_stack import ROOT
 
 DESCRIPTION = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text())
@@ -65,10 +66,11 @@ def snake(name: str) -> str:
 
 
 def test_both_clients_have_exactly_the_operations_of_the_api() -> None:
-    wanted = {snake(name) for name in OPERATIONS} | {"request"}
+    wanted = {snake(name) for name in OPERATIONS}
 
-    for kind in (AsyncOperations, Operations):
-        assert {name for name in vars(kind) if not name.startswith("_")} == wanted
+    assert {name for name in vars(Operations) if not name.startswith("_")} == wanted
+    assert issubclass(Headrace, Operations)
+    assert issubclass(AsyncHeadrace, Operations)
     assert len(wanted) > 50
 
 
@@ -166,6 +168,13 @@ async def test_a_client_outside_of_its_with_statement_says_so(server: Server) ->
     await asyncio.to_thread(in_thread)
 
     assert server.asked == []
+
+
+def test_a_client_that_cannot_open_leaves_no_thread() -> None:
+    with pytest.raises(TypeError, match="no_such_option"), Headrace("http://127.0.0.1", "t", no_such_option=True):
+        pass
+
+    assert "headrace_client" not in {each.name for each in threading.enumerate()}
 
 
 @pytest.mark.parametrize("room_id", ["", ".", ".."])

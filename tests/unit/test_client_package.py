@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -38,6 +39,25 @@ def test_the_package_depends_on_what_it_imports() -> None:
 def test_the_package_is_typed() -> None:
     assert (FOLDER / "headrace_client" / "py.typed").exists()
     assert PROJECT["tool"]["setuptools"]["package-data"] == {"headrace_client": ["py.typed"]}
+
+
+def test_the_types_of_an_operation_are_known_in_both_clients(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "from typing import assert_type\n"
+        "from headrace_client import AsyncHeadrace, Headrace\n"
+        "from headrace_client.types import MessageItem, RoomDetails\n"
+        "async def program(one: AsyncHeadrace, other: Headrace) -> None:\n"
+        "    assert_type(await one.get_room('lobby'), RoomDetails)\n"
+        "    assert_type(other.get_room('lobby'), RoomDetails)\n"
+        "    assert_type([each for each in other.items(other.list_messages, 'lobby')], list[MessageItem])\n"
+        "    other.get_room()\n"
+        "    await one.list_messages('lobby', limit='ten')\n"
+    )
+    command = [sys.executable, "-m", "mypy", tmp_path / "program.py"]
+
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+    assert re.findall(r"program.py:(\d+): error: .*\[(.+)\]", printed) == [("8", "call-arg"), ("9", "arg-type")]
 
 
 @pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypedDict, TypeVar
 
 from .errors import RateLimited, Unavailable, Unreachable
 from .http import NOT_OPEN, HttpTransport, checked
-from .operations import AsyncOperations, Operations
+from .operations import Operations
 from .pace import Pace, SendSettings
 from .sending import Event, Sender, Sent, with_id_and_time
 from .tokens import Token
@@ -33,7 +33,7 @@ class Page(TypedDict, Generic[Item]):
     hasMore: bool
 
 
-class AsyncHeadrace(AsyncOperations):
+class AsyncHeadrace(Operations):
     """The HTTP API at ``url``; each operation is a coroutine, such as ``await client.list_messages("lobby")``.
 
     Requests that are refused for a time are repeated after ``Retry-After``, messages under the same id, at most
@@ -128,7 +128,11 @@ class Headrace(Operations):
 
     def __enter__(self) -> Headrace:
         self._thread.start()
-        self._run(self._client.__aenter__())
+        try:
+            self._run(self._client.__aenter__())
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:

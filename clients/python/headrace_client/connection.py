@@ -122,17 +122,14 @@ class Connection:
         finally:
             self._answers.pop(number, None)
         if found.get("type") == "error":
-            await self._raise(found["error"])
+            if found["error"]["code"] == "token_expired":
+                await self.reconnect()  # the next connection gets a new token
+            raise error_of(found["error"])
         if "tokenExpiresAt" in found:
             expires_at = datetime.fromisoformat(found["tokenExpiresAt"]).timestamp()
             self._expires_at = max(self._expires_at, expires_at)
             self._expiry_known.set()
         return found
-
-    async def _raise(self, error: Frame) -> None:
-        if error["code"] == "token_expired":
-            await self.reconnect()  # the next connection gets a new token
-        raise error_of(error)
 
     async def _renew(self) -> None:
         """Renew the token before it expires. If that fails, another connection follows when it has expired."""

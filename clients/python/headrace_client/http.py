@@ -22,8 +22,11 @@ NOT_OPEN = "the client is not open; use it in a with statement"
 NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
-class Http:
+class HttpTransport:
     """The HTTP API at ``url``. ``options`` are those of :class:`aiohttp.ClientSession`, such as ``proxy``."""
+
+    max_events = HTTP_EVENTS
+    max_bytes = HTTP_BYTES
 
     def __init__(self, url: str, token: Token, answer_seconds: float = 30.0, **options: Any) -> None:
         self._url = url.rstrip("/")
@@ -76,15 +79,8 @@ class Http:
         if left is not None and left[1] == "0":
             self.free_at[method] = time.monotonic() + int(left[2])
 
-
-class HttpTransport(Http):
-    """One message as ``POST /rooms/{roomId}/messages``, several as ``POST /messages/batch``."""
-
-    max_events = HTTP_EVENTS
-    max_bytes = HTTP_BYTES
-
     async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Send ``events``; returns one result per event, in order.
+        """Post one event to ``/rooms/{roomId}/messages``, several to ``/messages/batch``; returns one result for each.
 
         Raises:
             Refused: a permanent error of the whole request.

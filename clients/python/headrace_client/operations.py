@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Literal
 from urllib.parse import quote
 
 from . import types
+from .request import Request, operation
 
 
 def _segment(value: object) -> str:
@@ -19,565 +19,10 @@ def _segment(value: object) -> str:
     return text
 
 
-class AsyncOperations:
-    """The operations of the HTTP API, as coroutines."""
-
-    async def request(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Send one request; the client implements it."""
-        raise NotImplementedError
-
-    async def list_invitations(
-        self,
-        user_id: str | int,
-        *,
-        limit: int | None = None,
-        after: types.Cursor | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> types.InvitationPage:
-        """List the rooms that the caller is invited to, in the order of their ids."""
-        return cast(
-            "types.InvitationPage",
-            await self.request(
-                "GET",
-                f"/users/{_segment(user_id)}/invitations",
-                query={"limit": limit, "after": after, "cursor": cursor},
-            ),
-        )
-
-    async def list_blocked_users(
-        self,
-        user_id: str | int,
-        *,
-        limit: int | None = None,
-        after: types.Cursor | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> types.BlockPage:
-        """List the users whose invitations the caller refuses, in the order of their ids."""
-        return cast(
-            "types.BlockPage",
-            await self.request(
-                "GET", f"/users/{_segment(user_id)}/blocked", query={"limit": limit, "after": after, "cursor": cursor}
-            ),
-        )
-
-    async def unblock_user(self, user_id: str | int, other_id: str | int) -> types.BlockBody:
-        """Take invitations of another user again."""
-        return cast(
-            "types.BlockBody", await self.request("DELETE", f"/users/{_segment(user_id)}/blocked/{_segment(other_id)}")
-        )
-
-    async def block_user(self, user_id: str | int, other_id: str | int) -> types.BlockBody:
-        """Refuse invitations of another user, decline the open ones, and leave for good the rooms into which they put you."""
-        return cast(
-            "types.BlockBody", await self.request("PUT", f"/users/{_segment(user_id)}/blocked/{_segment(other_id)}")
-        )
-
-    async def create_room(self, room_id: str | int, body: types.RoomRequest) -> types.RoomBody:
-        """Create a room."""
-        return cast("types.RoomBody", await self.request("PUT", f"/rooms/{_segment(room_id)}", body=body))
-
-    async def get_room(self, room_id: str | int) -> types.RoomDetails:
-        """Get a room, and the caller's membership in it."""
-        return cast("types.RoomDetails", await self.request("GET", f"/rooms/{_segment(room_id)}"))
-
-    async def change_room(self, room_id: str | int, body: types.RoomChange) -> types.RoomBody:
-        """Change the name or the topic of a room."""
-        return cast("types.RoomBody", await self.request("PATCH", f"/rooms/{_segment(room_id)}", body=body))
-
-    async def open_direct_room(self, user_id: str | int, other_id: str | int) -> types.RoomDetails:
-        """Open the direct room of two users: create it, or return it."""
-        return cast(
-            "types.RoomDetails", await self.request("PUT", f"/users/{_segment(user_id)}/direct/{_segment(other_id)}")
-        )
-
-    async def invite_member(
-        self, room_id: str | int, user_id: str | int, body: types.JoinRequest | None = None
-    ) -> types.MemberBody:
-        """Join a room, or add a user to it as its owner."""
-        return cast(
-            "types.MemberBody",
-            await self.request("PUT", f"/rooms/{_segment(room_id)}/members/{_segment(user_id)}", body=body or {}),
-        )
-
-    async def remove_member(
-        self, room_id: str | int, user_id: str | int, body: types.LeaveRequest | None = None
-    ) -> types.MemberBody:
-        """Leave a room, or remove a user from it as its owner."""
-        return cast(
-            "types.MemberBody",
-            await self.request("DELETE", f"/rooms/{_segment(room_id)}/members/{_segment(user_id)}", body=body or {}),
-        )
-
-    async def list_members(
-        self,
-        room_id: str | int,
-        *,
-        limit: int | None = None,
-        after: types.Cursor | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> types.MemberPage:
-        """List the members of a room, read consistently."""
-        return cast(
-            "types.MemberPage",
-            await self.request(
-                "GET", f"/rooms/{_segment(room_id)}/members", query={"limit": limit, "after": after, "cursor": cursor}
-            ),
-        )
-
-    async def list_invited_users(
-        self,
-        room_id: str | int,
-        *,
-        limit: int | None = None,
-        after: types.Cursor | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> types.InvitedPage:
-        """List the open invitations to a room, in the order of their users."""
-        return cast(
-            "types.InvitedPage",
-            await self.request(
-                "GET",
-                f"/rooms/{_segment(room_id)}/invitations",
-                query={"limit": limit, "after": after, "cursor": cursor},
-            ),
-        )
-
-    async def mark_read(self, room_id: str | int, body: types.ReadMarkBody) -> types.ReadMark:
-        """Move the caller's read mark in a room forward."""
-        return cast("types.ReadMark", await self.request("PUT", f"/rooms/{_segment(room_id)}/read", body=body))
-
-    async def list_messages(
-        self,
-        room_id: str | int,
-        *,
-        limit: int | None = None,
-        before: types.CursorOrKey | None = None,
-        after: types.CursorOrKey | None = None,
-        around: types.Key | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        cursor: types.Cursor | None = None,
-        since: types.Position | None = None,
-    ) -> types.RoomMessagePage:
-        """Read a page of a room's messages."""
-        return cast(
-            "types.RoomMessagePage",
-            await self.request(
-                "GET",
-                f"/rooms/{_segment(room_id)}/messages",
-                query={
-                    "limit": limit,
-                    "before": before,
-                    "after": after,
-                    "around": around,
-                    "from": from_,
-                    "to": to,
-                    "cursor": cursor,
-                    "since": since,
-                },
-            ),
-        )
-
-    async def send_message(self, room_id: str | int, body: types.MessageBody) -> types.MessageResults:
-        """Send one message."""
-        return cast(
-            "types.MessageResults", await self.request("POST", f"/rooms/{_segment(room_id)}/messages", body=body)
-        )
-
-    async def list_user_messages(
-        self,
-        user_id: str | int,
-        *,
-        limit: int | None = None,
-        before: types.CursorOrKey | None = None,
-        after: types.CursorOrKey | None = None,
-        around: types.Key | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> types.MessagePage:
-        """Read a page of a user's messages, in all rooms that the caller may read."""
-        return cast(
-            "types.MessagePage",
-            await self.request(
-                "GET",
-                f"/users/{_segment(user_id)}/messages",
-                query={
-                    "limit": limit,
-                    "before": before,
-                    "after": after,
-                    "around": around,
-                    "from": from_,
-                    "to": to,
-                    "cursor": cursor,
-                },
-            ),
-        )
-
-    async def list_conversations(
-        self,
-        user_id: str | int,
-        *,
-        limit: int | None = None,
-        before: types.Cursor | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> types.ConversationPage:
-        """List the rooms that the caller is or was in, newest activity first, with unread counts."""
-        return cast(
-            "types.ConversationPage",
-            await self.request(
-                "GET", f"/users/{_segment(user_id)}/rooms", query={"limit": limit, "before": before, "cursor": cursor}
-            ),
-        )
-
-    async def send_messages(self, body: types.MessageBatch) -> types.MessageResults:
-        """Send up to 500 messages in one request, with one result for each, in the order sent."""
-        return cast("types.MessageResults", await self.request("POST", "/messages/batch", body=body))
-
-    async def get_window(
-        self, *, from_: str, to: str, top: int | None = None, room_id: str | None = None, user_id: str | None = None
-    ) -> types.WindowAnswer:
-        """Totals, rates, unique users, top users and groups of a window."""
-        return cast(
-            "types.WindowAnswer",
-            await self.request(
-                "GET",
-                "/analytics/window",
-                query={"from": from_, "to": to, "top": top, "roomId": room_id, "userId": user_id},
-            ),
-        )
-
-    async def count_active_users(
-        self, *, from_: str, to: str, room_id: str | None = None, user_id: str | None = None
-    ) -> types.ActiveUsersAnswer:
-        """The number of users who were active in a window."""
-        return cast(
-            "types.ActiveUsersAnswer",
-            await self.request(
-                "GET", "/analytics/active-users", query={"from": from_, "to": to, "roomId": room_id, "userId": user_id}
-            ),
-        )
-
-    async def get_series(
-        self,
-        *,
-        from_: str,
-        to: str,
-        step: Literal[60, 3600, 86400] | None = None,
-        room_id: str | None = None,
-        user_id: str | None = None,
-    ) -> types.SeriesAnswer:
-        """Counts and unique users per step of a window."""
-        return cast(
-            "types.SeriesAnswer",
-            await self.request(
-                "GET",
-                "/analytics/series",
-                query={"from": from_, "to": to, "step": step, "roomId": room_id, "userId": user_id},
-            ),
-        )
-
-    async def get_day_vertical(
-        self, resort_id: str | int, season_id: str | int, day_id: str | int, skier_id: str | int
-    ) -> int:
-        """Get the vertical of a skier's day at a resort; the body is the number alone."""
-        return cast(
-            "int",
-            await self.request(
-                "GET",
-                f"/skiers/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}",
-            ),
-        )
-
-    async def send_ride(
-        self, resort_id: str | int, season_id: str | int, day_id: str | int, skier_id: str | int, body: types.RideBody
-    ) -> types.RideResults:
-        """Send one ride."""
-        return cast(
-            "types.RideResults",
-            await self.request(
-                "POST",
-                f"/skiers/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}",
-                body=body,
-            ),
-        )
-
-    async def get_vertical(
-        self, skier_id: str | int, *, resort: list[int], season: list[int] | None = None
-    ) -> types.Totals:
-        """Get a skier's vertical at the given resorts, by resort and season."""
-        return cast(
-            "types.Totals",
-            await self.request(
-                "GET", f"/skiers/{_segment(skier_id)}/vertical", query={"resort": resort, "season": season}
-            ),
-        )
-
-    async def list_skied_days(self, season_id: str | int, skier_id: str | int) -> types.Days:
-        """List the days that a skier skied in a season."""
-        return cast(
-            "types.Days",
-            await self.request("GET", f"/skiers/seasons/{_segment(season_id)}/skiers/{_segment(skier_id)}"),
-        )
-
-    async def get_skier_day(self, season_id: str | int, day_id: str | int, skier_id: str | int) -> types.DayLifts:
-        """Get a skier's day: its vertical, its lifts in order of time, and its rides."""
-        return cast(
-            "types.DayLifts",
-            await self.request(
-                "GET", f"/skiers/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}"
-            ),
-        )
-
-    async def count_skiers_by_day(
-        self, resort_id: str | int, season_id: str | int, day_id: str | int
-    ) -> types.UniqueSkiers:
-        """Count the unique skiers of a resort on a day, as of time."""
-        return cast(
-            "types.UniqueSkiers",
-            await self.request(
-                "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/day/{_segment(day_id)}/skiers"
-            ),
-        )
-
-    async def count_skiers(self, resort_id: str | int, season_id: str | int, day_id: str | int) -> types.UniqueSkiers:
-        """Count the unique skiers of a resort on a day, as of time."""
-        return cast(
-            "types.UniqueSkiers",
-            await self.request(
-                "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers"
-            ),
-        )
-
-    async def count_lift_rides(
-        self, resort_id: str | int, season_id: str | int, day_id: str | int, lift_id: str | int
-    ) -> types.LiftRides:
-        """Count the rides of a lift on a day."""
-        return cast(
-            "types.LiftRides",
-            await self.request(
-                "GET",
-                f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/lifts/{_segment(lift_id)}",
-            ),
-        )
-
-    async def count_rides_by_hour(self, resort_id: str | int, season_id: str | int, day_id: str | int) -> types.Hours:
-        """Count the rides of a resort in each hour of a day."""
-        return cast(
-            "types.Hours",
-            await self.request(
-                "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/hours"
-            ),
-        )
-
-    async def count_rides(self, season_id: str | int, day_id: str | int) -> types.AllRides:
-        """Count the rides of a day on each lift and in each hour, at all resorts together."""
-        return cast(
-            "types.AllRides",
-            await self.request("GET", f"/resorts/seasons/{_segment(season_id)}/days/{_segment(day_id)}/rides"),
-        )
-
-    async def list_resorts(self) -> types.Resorts:
-        """List the resorts that have a season."""
-        return cast("types.Resorts", await self.request("GET", "/resorts"))
-
-    async def list_seasons(self, resort_id: str | int) -> types.Seasons:
-        """List the seasons of a resort."""
-        return cast("types.Seasons", await self.request("GET", f"/resorts/{_segment(resort_id)}/seasons"))
-
-    async def add_season(self, resort_id: str | int, body: types.SeasonBody) -> types.AddedSeason:
-        """Add a season to a resort."""
-        return cast(
-            "types.AddedSeason", await self.request("POST", f"/resorts/{_segment(resort_id)}/seasons", body=body)
-        )
-
-    async def get_statistics(self) -> types.Statistics:
-        """Get the mean and the longest duration of each route's requests."""
-        return cast("types.Statistics", await self.request("GET", "/statistics"))
-
-    async def send_rides(self, body: types.RideBatch) -> types.RideResults:
-        """Send up to 500 rides in one request, with one result for each, in the order sent."""
-        return cast("types.RideResults", await self.request("POST", "/lift-rides/batch", body=body))
-
-    async def list_ad_clicks(
-        self,
-        ad_id: str | int,
-        *,
-        limit: int | None = None,
-        before: types.CursorOrKey | None = None,
-        after: types.CursorOrKey | None = None,
-        around: types.Key | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> types.ClickPage:
-        """Read a page of the clicks on an ad."""
-        return cast(
-            "types.ClickPage",
-            await self.request(
-                "GET",
-                f"/ads/{_segment(ad_id)}/clicks",
-                query={
-                    "limit": limit,
-                    "before": before,
-                    "after": after,
-                    "around": around,
-                    "from": from_,
-                    "to": to,
-                    "cursor": cursor,
-                },
-            ),
-        )
-
-    async def send_click(self, ad_id: str | int, body: types.ClickBody) -> types.ClickResults:
-        """Send one click."""
-        return cast("types.ClickResults", await self.request("POST", f"/ads/{_segment(ad_id)}/clicks", body=body))
-
-    async def list_user_clicks(
-        self,
-        user_id: str | int,
-        *,
-        limit: int | None = None,
-        before: types.CursorOrKey | None = None,
-        after: types.CursorOrKey | None = None,
-        around: types.Key | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> types.ClickPage:
-        """Read a page of a user's clicks."""
-        return cast(
-            "types.ClickPage",
-            await self.request(
-                "GET",
-                f"/users/{_segment(user_id)}/clicks",
-                query={
-                    "limit": limit,
-                    "before": before,
-                    "after": after,
-                    "around": around,
-                    "from": from_,
-                    "to": to,
-                    "cursor": cursor,
-                },
-            ),
-        )
-
-    async def get_ad_stats(
-        self, ad_id: str | int, *, from_: str, to: str, step: Literal[60, 3600, 86400] | None = None
-    ) -> types.StatsAnswer:
-        """Get an ad's clicks by type and its unique users, for a window and for each step of it."""
-        return cast(
-            "types.StatsAnswer",
-            await self.request("GET", f"/ads/{_segment(ad_id)}/stats", query={"from": from_, "to": to, "step": step}),
-        )
-
-    async def list_top_ads(self, *, from_: str, to: str, top: int | None = None) -> types.TopAnswer:
-        """Get the ads with the most clicks in a window, and the totals of all ads."""
-        return cast(
-            "types.TopAnswer", await self.request("GET", "/ads/top", query={"from": from_, "to": to, "top": top})
-        )
-
-    async def send_clicks(self, body: types.ClickBatch) -> types.ClickResults:
-        """Send up to 500 clicks in one request, with one result for each, in the order sent."""
-        return cast("types.ClickResults", await self.request("POST", "/clicks/batch", body=body))
-
-    async def get_health(self) -> types.HealthBody:
-        """Answer 200 while events are accepted and history can be read, else 503."""
-        return cast("types.HealthBody", await self.request("GET", "/health"))
-
-    async def list_connections(self, user_id: str | int) -> types.ConnectionList:
-        """List a user's open connections."""
-        return cast("types.ConnectionList", await self.request("GET", f"/users/{_segment(user_id)}/connections"))
-
-    async def close_connections(self, user_id: str | int) -> types.ClosedConnections:
-        """Close all of a user's connections."""
-        return cast("types.ClosedConnections", await self.request("DELETE", f"/users/{_segment(user_id)}/connections"))
-
-    async def close_own_connections(self) -> types.ClosedConnections:
-        """Close all connections of the token's user, on all devices, also the one of a page that calls this."""
-        return cast("types.ClosedConnections", await self.request("DELETE", "/connections"))
-
-    async def list_dead_letters(
-        self,
-        *,
-        id: str | None = None,
-        reason: Literal[
-            "empty_key",
-            "invalid_event",
-            "invalid_key",
-            "invalid_number",
-            "item_too_large",
-            "missing_field",
-            "newer_version",
-            "no_events",
-            "not_allowed",
-            "not_an_envelope",
-            "not_base64",
-            "not_json",
-            "not_text",
-            "refused_by_store",
-            "storable",
-            "unexpected",
-            "unknown_stream",
-        ]
-        | None = None,
-        stream: Literal["ads", "chat", "probe", "ski", "unknown"] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        limit: int | None = None,
-        bodies: bool | None = None,
-    ) -> types.DeadLetterList:
-        """List letters; bodies=true shows up to 2,000 characters of each body, and with id the whole body."""
-        return cast(
-            "types.DeadLetterList",
-            await self.request(
-                "GET",
-                "/dead-letters",
-                query={
-                    "id": id,
-                    "reason": reason,
-                    "stream": stream,
-                    "from": from_,
-                    "to": to,
-                    "limit": limit,
-                    "bodies": bodies,
-                },
-            ),
-        )
-
-    async def redrive_dead_letters(self, body: types.RedriveBody) -> types.RedriveResult | types.DryRun:
-        """Move letters back to the retry queue, for at most one slice of time."""
-        return cast(
-            "types.RedriveResult | types.DryRun", await self.request("POST", "/dead-letters/redrive", body=body)
-        )
-
-    async def discard_dead_letters(self, body: types.DiscardBody) -> types.DiscardResult | types.DryRun:
-        """Delete letters, if their number is confirmed."""
-        return cast(
-            "types.DiscardResult | types.DryRun", await self.request("POST", "/dead-letters/discard", body=body)
-        )
-
-    async def get_status(self) -> types.StatusBody:
-        """The status of the stage."""
-        return cast("types.StatusBody", await self.request("GET", "/status"))
-
-    async def count_parked_messages(self) -> types.ParkedDepth:
-        """The depth of the parking queue."""
-        return cast("types.ParkedDepth", await self.request("GET", "/parked"))
-
-    async def return_parked_messages(self, body: types.RequeueBody) -> types.Requeued:
-        """Move messages back to a lane, for at most one slice of time."""
-        return cast("types.Requeued", await self.request("POST", "/parked/return", body=body))
-
-
 class Operations:
-    """The operations of the HTTP API; each waits for the answer."""
+    """The operations of the HTTP API: coroutines in ``AsyncHeadrace``, and methods that wait in ``Headrace``."""
 
-    def request(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Send one request; the client implements it."""
-        raise NotImplementedError
-
+    @operation
     def list_invitations(
         self,
         user_id: str | int,
@@ -585,17 +30,13 @@ class Operations:
         limit: int | None = None,
         after: types.Cursor | None = None,
         cursor: types.Cursor | None = None,
-    ) -> types.InvitationPage:
+    ) -> Request[types.InvitationPage]:
         """List the rooms that the caller is invited to, in the order of their ids."""
-        return cast(
-            "types.InvitationPage",
-            self.request(
-                "GET",
-                f"/users/{_segment(user_id)}/invitations",
-                query={"limit": limit, "after": after, "cursor": cursor},
-            ),
+        return Request(
+            "GET", f"/users/{_segment(user_id)}/invitations", query={"limit": limit, "after": after, "cursor": cursor}
         )
 
+    @operation
     def list_blocked_users(
         self,
         user_id: str | int,
@@ -603,59 +44,57 @@ class Operations:
         limit: int | None = None,
         after: types.Cursor | None = None,
         cursor: types.Cursor | None = None,
-    ) -> types.BlockPage:
+    ) -> Request[types.BlockPage]:
         """List the users whose invitations the caller refuses, in the order of their ids."""
-        return cast(
-            "types.BlockPage",
-            self.request(
-                "GET", f"/users/{_segment(user_id)}/blocked", query={"limit": limit, "after": after, "cursor": cursor}
-            ),
+        return Request(
+            "GET", f"/users/{_segment(user_id)}/blocked", query={"limit": limit, "after": after, "cursor": cursor}
         )
 
-    def unblock_user(self, user_id: str | int, other_id: str | int) -> types.BlockBody:
+    @operation
+    def unblock_user(self, user_id: str | int, other_id: str | int) -> Request[types.BlockBody]:
         """Take invitations of another user again."""
-        return cast(
-            "types.BlockBody", self.request("DELETE", f"/users/{_segment(user_id)}/blocked/{_segment(other_id)}")
-        )
+        return Request("DELETE", f"/users/{_segment(user_id)}/blocked/{_segment(other_id)}")
 
-    def block_user(self, user_id: str | int, other_id: str | int) -> types.BlockBody:
+    @operation
+    def block_user(self, user_id: str | int, other_id: str | int) -> Request[types.BlockBody]:
         """Refuse invitations of another user, decline the open ones, and leave for good the rooms into which they put you."""
-        return cast("types.BlockBody", self.request("PUT", f"/users/{_segment(user_id)}/blocked/{_segment(other_id)}"))
+        return Request("PUT", f"/users/{_segment(user_id)}/blocked/{_segment(other_id)}")
 
-    def create_room(self, room_id: str | int, body: types.RoomRequest) -> types.RoomBody:
+    @operation
+    def create_room(self, room_id: str | int, body: types.RoomRequest) -> Request[types.RoomBody]:
         """Create a room."""
-        return cast("types.RoomBody", self.request("PUT", f"/rooms/{_segment(room_id)}", body=body))
+        return Request("PUT", f"/rooms/{_segment(room_id)}", body=body)
 
-    def get_room(self, room_id: str | int) -> types.RoomDetails:
+    @operation
+    def get_room(self, room_id: str | int) -> Request[types.RoomDetails]:
         """Get a room, and the caller's membership in it."""
-        return cast("types.RoomDetails", self.request("GET", f"/rooms/{_segment(room_id)}"))
+        return Request("GET", f"/rooms/{_segment(room_id)}")
 
-    def change_room(self, room_id: str | int, body: types.RoomChange) -> types.RoomBody:
+    @operation
+    def change_room(self, room_id: str | int, body: types.RoomChange) -> Request[types.RoomBody]:
         """Change the name or the topic of a room."""
-        return cast("types.RoomBody", self.request("PATCH", f"/rooms/{_segment(room_id)}", body=body))
+        return Request("PATCH", f"/rooms/{_segment(room_id)}", body=body)
 
-    def open_direct_room(self, user_id: str | int, other_id: str | int) -> types.RoomDetails:
+    @operation
+    def open_direct_room(self, user_id: str | int, other_id: str | int) -> Request[types.RoomDetails]:
         """Open the direct room of two users: create it, or return it."""
-        return cast("types.RoomDetails", self.request("PUT", f"/users/{_segment(user_id)}/direct/{_segment(other_id)}"))
+        return Request("PUT", f"/users/{_segment(user_id)}/direct/{_segment(other_id)}")
 
+    @operation
     def invite_member(
         self, room_id: str | int, user_id: str | int, body: types.JoinRequest | None = None
-    ) -> types.MemberBody:
+    ) -> Request[types.MemberBody]:
         """Join a room, or add a user to it as its owner."""
-        return cast(
-            "types.MemberBody",
-            self.request("PUT", f"/rooms/{_segment(room_id)}/members/{_segment(user_id)}", body=body or {}),
-        )
+        return Request("PUT", f"/rooms/{_segment(room_id)}/members/{_segment(user_id)}", body=body or {})
 
+    @operation
     def remove_member(
         self, room_id: str | int, user_id: str | int, body: types.LeaveRequest | None = None
-    ) -> types.MemberBody:
+    ) -> Request[types.MemberBody]:
         """Leave a room, or remove a user from it as its owner."""
-        return cast(
-            "types.MemberBody",
-            self.request("DELETE", f"/rooms/{_segment(room_id)}/members/{_segment(user_id)}", body=body or {}),
-        )
+        return Request("DELETE", f"/rooms/{_segment(room_id)}/members/{_segment(user_id)}", body=body or {})
 
+    @operation
     def list_members(
         self,
         room_id: str | int,
@@ -663,15 +102,13 @@ class Operations:
         limit: int | None = None,
         after: types.Cursor | None = None,
         cursor: types.Cursor | None = None,
-    ) -> types.MemberPage:
+    ) -> Request[types.MemberPage]:
         """List the members of a room, read consistently."""
-        return cast(
-            "types.MemberPage",
-            self.request(
-                "GET", f"/rooms/{_segment(room_id)}/members", query={"limit": limit, "after": after, "cursor": cursor}
-            ),
+        return Request(
+            "GET", f"/rooms/{_segment(room_id)}/members", query={"limit": limit, "after": after, "cursor": cursor}
         )
 
+    @operation
     def list_invited_users(
         self,
         room_id: str | int,
@@ -679,21 +116,18 @@ class Operations:
         limit: int | None = None,
         after: types.Cursor | None = None,
         cursor: types.Cursor | None = None,
-    ) -> types.InvitedPage:
+    ) -> Request[types.InvitedPage]:
         """List the open invitations to a room, in the order of their users."""
-        return cast(
-            "types.InvitedPage",
-            self.request(
-                "GET",
-                f"/rooms/{_segment(room_id)}/invitations",
-                query={"limit": limit, "after": after, "cursor": cursor},
-            ),
+        return Request(
+            "GET", f"/rooms/{_segment(room_id)}/invitations", query={"limit": limit, "after": after, "cursor": cursor}
         )
 
-    def mark_read(self, room_id: str | int, body: types.ReadMarkBody) -> types.ReadMark:
+    @operation
+    def mark_read(self, room_id: str | int, body: types.ReadMarkBody) -> Request[types.ReadMark]:
         """Move the caller's read mark in a room forward."""
-        return cast("types.ReadMark", self.request("PUT", f"/rooms/{_segment(room_id)}/read", body=body))
+        return Request("PUT", f"/rooms/{_segment(room_id)}/read", body=body)
 
+    @operation
     def list_messages(
         self,
         room_id: str | int,
@@ -706,30 +140,29 @@ class Operations:
         to: str | None = None,
         cursor: types.Cursor | None = None,
         since: types.Position | None = None,
-    ) -> types.RoomMessagePage:
+    ) -> Request[types.RoomMessagePage]:
         """Read a page of a room's messages."""
-        return cast(
-            "types.RoomMessagePage",
-            self.request(
-                "GET",
-                f"/rooms/{_segment(room_id)}/messages",
-                query={
-                    "limit": limit,
-                    "before": before,
-                    "after": after,
-                    "around": around,
-                    "from": from_,
-                    "to": to,
-                    "cursor": cursor,
-                    "since": since,
-                },
-            ),
+        return Request(
+            "GET",
+            f"/rooms/{_segment(room_id)}/messages",
+            query={
+                "limit": limit,
+                "before": before,
+                "after": after,
+                "around": around,
+                "from": from_,
+                "to": to,
+                "cursor": cursor,
+                "since": since,
+            },
         )
 
-    def send_message(self, room_id: str | int, body: types.MessageBody) -> types.MessageResults:
+    @operation
+    def send_message(self, room_id: str | int, body: types.MessageBody) -> Request[types.MessageResults]:
         """Send one message."""
-        return cast("types.MessageResults", self.request("POST", f"/rooms/{_segment(room_id)}/messages", body=body))
+        return Request("POST", f"/rooms/{_segment(room_id)}/messages", body=body)
 
+    @operation
     def list_user_messages(
         self,
         user_id: str | int,
@@ -741,25 +174,23 @@ class Operations:
         from_: str | None = None,
         to: str | None = None,
         cursor: types.Cursor | None = None,
-    ) -> types.MessagePage:
+    ) -> Request[types.MessagePage]:
         """Read a page of a user's messages, in all rooms that the caller may read."""
-        return cast(
-            "types.MessagePage",
-            self.request(
-                "GET",
-                f"/users/{_segment(user_id)}/messages",
-                query={
-                    "limit": limit,
-                    "before": before,
-                    "after": after,
-                    "around": around,
-                    "from": from_,
-                    "to": to,
-                    "cursor": cursor,
-                },
-            ),
+        return Request(
+            "GET",
+            f"/users/{_segment(user_id)}/messages",
+            query={
+                "limit": limit,
+                "before": before,
+                "after": after,
+                "around": around,
+                "from": from_,
+                "to": to,
+                "cursor": cursor,
+            },
         )
 
+    @operation
     def list_conversations(
         self,
         user_id: str | int,
@@ -767,43 +198,38 @@ class Operations:
         limit: int | None = None,
         before: types.Cursor | None = None,
         cursor: types.Cursor | None = None,
-    ) -> types.ConversationPage:
+    ) -> Request[types.ConversationPage]:
         """List the rooms that the caller is or was in, newest activity first, with unread counts."""
-        return cast(
-            "types.ConversationPage",
-            self.request(
-                "GET", f"/users/{_segment(user_id)}/rooms", query={"limit": limit, "before": before, "cursor": cursor}
-            ),
+        return Request(
+            "GET", f"/users/{_segment(user_id)}/rooms", query={"limit": limit, "before": before, "cursor": cursor}
         )
 
-    def send_messages(self, body: types.MessageBatch) -> types.MessageResults:
+    @operation
+    def send_messages(self, body: types.MessageBatch) -> Request[types.MessageResults]:
         """Send up to 500 messages in one request, with one result for each, in the order sent."""
-        return cast("types.MessageResults", self.request("POST", "/messages/batch", body=body))
+        return Request("POST", "/messages/batch", body=body)
 
+    @operation
     def get_window(
         self, *, from_: str, to: str, top: int | None = None, room_id: str | None = None, user_id: str | None = None
-    ) -> types.WindowAnswer:
+    ) -> Request[types.WindowAnswer]:
         """Totals, rates, unique users, top users and groups of a window."""
-        return cast(
-            "types.WindowAnswer",
-            self.request(
-                "GET",
-                "/analytics/window",
-                query={"from": from_, "to": to, "top": top, "roomId": room_id, "userId": user_id},
-            ),
+        return Request(
+            "GET",
+            "/analytics/window",
+            query={"from": from_, "to": to, "top": top, "roomId": room_id, "userId": user_id},
         )
 
+    @operation
     def count_active_users(
         self, *, from_: str, to: str, room_id: str | None = None, user_id: str | None = None
-    ) -> types.ActiveUsersAnswer:
+    ) -> Request[types.ActiveUsersAnswer]:
         """The number of users who were active in a window."""
-        return cast(
-            "types.ActiveUsersAnswer",
-            self.request(
-                "GET", "/analytics/active-users", query={"from": from_, "to": to, "roomId": room_id, "userId": user_id}
-            ),
+        return Request(
+            "GET", "/analytics/active-users", query={"from": from_, "to": to, "roomId": room_id, "userId": user_id}
         )
 
+    @operation
     def get_series(
         self,
         *,
@@ -812,130 +238,122 @@ class Operations:
         step: Literal[60, 3600, 86400] | None = None,
         room_id: str | None = None,
         user_id: str | None = None,
-    ) -> types.SeriesAnswer:
+    ) -> Request[types.SeriesAnswer]:
         """Counts and unique users per step of a window."""
-        return cast(
-            "types.SeriesAnswer",
-            self.request(
-                "GET",
-                "/analytics/series",
-                query={"from": from_, "to": to, "step": step, "roomId": room_id, "userId": user_id},
-            ),
+        return Request(
+            "GET",
+            "/analytics/series",
+            query={"from": from_, "to": to, "step": step, "roomId": room_id, "userId": user_id},
         )
 
+    @operation
     def get_day_vertical(
         self, resort_id: str | int, season_id: str | int, day_id: str | int, skier_id: str | int
-    ) -> int:
+    ) -> Request[int]:
         """Get the vertical of a skier's day at a resort; the body is the number alone."""
-        return cast(
-            "int",
-            self.request(
-                "GET",
-                f"/skiers/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}",
-            ),
+        return Request(
+            "GET",
+            f"/skiers/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}",
         )
 
+    @operation
     def send_ride(
         self, resort_id: str | int, season_id: str | int, day_id: str | int, skier_id: str | int, body: types.RideBody
-    ) -> types.RideResults:
+    ) -> Request[types.RideResults]:
         """Send one ride."""
-        return cast(
-            "types.RideResults",
-            self.request(
-                "POST",
-                f"/skiers/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}",
-                body=body,
-            ),
+        return Request(
+            "POST",
+            f"/skiers/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}",
+            body=body,
         )
 
-    def get_vertical(self, skier_id: str | int, *, resort: list[int], season: list[int] | None = None) -> types.Totals:
+    @operation
+    def get_vertical(
+        self, skier_id: str | int, *, resort: list[int], season: list[int] | None = None
+    ) -> Request[types.Totals]:
         """Get a skier's vertical at the given resorts, by resort and season."""
-        return cast(
-            "types.Totals",
-            self.request("GET", f"/skiers/{_segment(skier_id)}/vertical", query={"resort": resort, "season": season}),
-        )
+        return Request("GET", f"/skiers/{_segment(skier_id)}/vertical", query={"resort": resort, "season": season})
 
-    def list_skied_days(self, season_id: str | int, skier_id: str | int) -> types.Days:
+    @operation
+    def list_skied_days(self, season_id: str | int, skier_id: str | int) -> Request[types.Days]:
         """List the days that a skier skied in a season."""
-        return cast(
-            "types.Days", self.request("GET", f"/skiers/seasons/{_segment(season_id)}/skiers/{_segment(skier_id)}")
-        )
+        return Request("GET", f"/skiers/seasons/{_segment(season_id)}/skiers/{_segment(skier_id)}")
 
-    def get_skier_day(self, season_id: str | int, day_id: str | int, skier_id: str | int) -> types.DayLifts:
+    @operation
+    def get_skier_day(self, season_id: str | int, day_id: str | int, skier_id: str | int) -> Request[types.DayLifts]:
         """Get a skier's day: its vertical, its lifts in order of time, and its rides."""
-        return cast(
-            "types.DayLifts",
-            self.request(
-                "GET", f"/skiers/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}"
-            ),
+        return Request(
+            "GET", f"/skiers/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers/{_segment(skier_id)}"
         )
 
-    def count_skiers_by_day(self, resort_id: str | int, season_id: str | int, day_id: str | int) -> types.UniqueSkiers:
+    @operation
+    def count_skiers_by_day(
+        self, resort_id: str | int, season_id: str | int, day_id: str | int
+    ) -> Request[types.UniqueSkiers]:
         """Count the unique skiers of a resort on a day, as of time."""
-        return cast(
-            "types.UniqueSkiers",
-            self.request(
-                "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/day/{_segment(day_id)}/skiers"
-            ),
+        return Request(
+            "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/day/{_segment(day_id)}/skiers"
         )
 
-    def count_skiers(self, resort_id: str | int, season_id: str | int, day_id: str | int) -> types.UniqueSkiers:
+    @operation
+    def count_skiers(
+        self, resort_id: str | int, season_id: str | int, day_id: str | int
+    ) -> Request[types.UniqueSkiers]:
         """Count the unique skiers of a resort on a day, as of time."""
-        return cast(
-            "types.UniqueSkiers",
-            self.request(
-                "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers"
-            ),
+        return Request(
+            "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/skiers"
         )
 
+    @operation
     def count_lift_rides(
         self, resort_id: str | int, season_id: str | int, day_id: str | int, lift_id: str | int
-    ) -> types.LiftRides:
+    ) -> Request[types.LiftRides]:
         """Count the rides of a lift on a day."""
-        return cast(
-            "types.LiftRides",
-            self.request(
-                "GET",
-                f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/lifts/{_segment(lift_id)}",
-            ),
+        return Request(
+            "GET",
+            f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/lifts/{_segment(lift_id)}",
         )
 
-    def count_rides_by_hour(self, resort_id: str | int, season_id: str | int, day_id: str | int) -> types.Hours:
+    @operation
+    def count_rides_by_hour(
+        self, resort_id: str | int, season_id: str | int, day_id: str | int
+    ) -> Request[types.Hours]:
         """Count the rides of a resort in each hour of a day."""
-        return cast(
-            "types.Hours",
-            self.request(
-                "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/hours"
-            ),
+        return Request(
+            "GET", f"/resorts/{_segment(resort_id)}/seasons/{_segment(season_id)}/days/{_segment(day_id)}/hours"
         )
 
-    def count_rides(self, season_id: str | int, day_id: str | int) -> types.AllRides:
+    @operation
+    def count_rides(self, season_id: str | int, day_id: str | int) -> Request[types.AllRides]:
         """Count the rides of a day on each lift and in each hour, at all resorts together."""
-        return cast(
-            "types.AllRides",
-            self.request("GET", f"/resorts/seasons/{_segment(season_id)}/days/{_segment(day_id)}/rides"),
-        )
+        return Request("GET", f"/resorts/seasons/{_segment(season_id)}/days/{_segment(day_id)}/rides")
 
-    def list_resorts(self) -> types.Resorts:
+    @operation
+    def list_resorts(self) -> Request[types.Resorts]:
         """List the resorts that have a season."""
-        return cast("types.Resorts", self.request("GET", "/resorts"))
+        return Request("GET", "/resorts")
 
-    def list_seasons(self, resort_id: str | int) -> types.Seasons:
+    @operation
+    def list_seasons(self, resort_id: str | int) -> Request[types.Seasons]:
         """List the seasons of a resort."""
-        return cast("types.Seasons", self.request("GET", f"/resorts/{_segment(resort_id)}/seasons"))
+        return Request("GET", f"/resorts/{_segment(resort_id)}/seasons")
 
-    def add_season(self, resort_id: str | int, body: types.SeasonBody) -> types.AddedSeason:
+    @operation
+    def add_season(self, resort_id: str | int, body: types.SeasonBody) -> Request[types.AddedSeason]:
         """Add a season to a resort."""
-        return cast("types.AddedSeason", self.request("POST", f"/resorts/{_segment(resort_id)}/seasons", body=body))
+        return Request("POST", f"/resorts/{_segment(resort_id)}/seasons", body=body)
 
-    def get_statistics(self) -> types.Statistics:
+    @operation
+    def get_statistics(self) -> Request[types.Statistics]:
         """Get the mean and the longest duration of each route's requests."""
-        return cast("types.Statistics", self.request("GET", "/statistics"))
+        return Request("GET", "/statistics")
 
-    def send_rides(self, body: types.RideBatch) -> types.RideResults:
+    @operation
+    def send_rides(self, body: types.RideBatch) -> Request[types.RideResults]:
         """Send up to 500 rides in one request, with one result for each, in the order sent."""
-        return cast("types.RideResults", self.request("POST", "/lift-rides/batch", body=body))
+        return Request("POST", "/lift-rides/batch", body=body)
 
+    @operation
     def list_ad_clicks(
         self,
         ad_id: str | int,
@@ -947,29 +365,28 @@ class Operations:
         from_: str | None = None,
         to: str | None = None,
         cursor: types.Cursor | None = None,
-    ) -> types.ClickPage:
+    ) -> Request[types.ClickPage]:
         """Read a page of the clicks on an ad."""
-        return cast(
-            "types.ClickPage",
-            self.request(
-                "GET",
-                f"/ads/{_segment(ad_id)}/clicks",
-                query={
-                    "limit": limit,
-                    "before": before,
-                    "after": after,
-                    "around": around,
-                    "from": from_,
-                    "to": to,
-                    "cursor": cursor,
-                },
-            ),
+        return Request(
+            "GET",
+            f"/ads/{_segment(ad_id)}/clicks",
+            query={
+                "limit": limit,
+                "before": before,
+                "after": after,
+                "around": around,
+                "from": from_,
+                "to": to,
+                "cursor": cursor,
+            },
         )
 
-    def send_click(self, ad_id: str | int, body: types.ClickBody) -> types.ClickResults:
+    @operation
+    def send_click(self, ad_id: str | int, body: types.ClickBody) -> Request[types.ClickResults]:
         """Send one click."""
-        return cast("types.ClickResults", self.request("POST", f"/ads/{_segment(ad_id)}/clicks", body=body))
+        return Request("POST", f"/ads/{_segment(ad_id)}/clicks", body=body)
 
+    @operation
     def list_user_clicks(
         self,
         user_id: str | int,
@@ -981,58 +398,60 @@ class Operations:
         from_: str | None = None,
         to: str | None = None,
         cursor: types.Cursor | None = None,
-    ) -> types.ClickPage:
+    ) -> Request[types.ClickPage]:
         """Read a page of a user's clicks."""
-        return cast(
-            "types.ClickPage",
-            self.request(
-                "GET",
-                f"/users/{_segment(user_id)}/clicks",
-                query={
-                    "limit": limit,
-                    "before": before,
-                    "after": after,
-                    "around": around,
-                    "from": from_,
-                    "to": to,
-                    "cursor": cursor,
-                },
-            ),
+        return Request(
+            "GET",
+            f"/users/{_segment(user_id)}/clicks",
+            query={
+                "limit": limit,
+                "before": before,
+                "after": after,
+                "around": around,
+                "from": from_,
+                "to": to,
+                "cursor": cursor,
+            },
         )
 
+    @operation
     def get_ad_stats(
         self, ad_id: str | int, *, from_: str, to: str, step: Literal[60, 3600, 86400] | None = None
-    ) -> types.StatsAnswer:
+    ) -> Request[types.StatsAnswer]:
         """Get an ad's clicks by type and its unique users, for a window and for each step of it."""
-        return cast(
-            "types.StatsAnswer",
-            self.request("GET", f"/ads/{_segment(ad_id)}/stats", query={"from": from_, "to": to, "step": step}),
-        )
+        return Request("GET", f"/ads/{_segment(ad_id)}/stats", query={"from": from_, "to": to, "step": step})
 
-    def list_top_ads(self, *, from_: str, to: str, top: int | None = None) -> types.TopAnswer:
+    @operation
+    def list_top_ads(self, *, from_: str, to: str, top: int | None = None) -> Request[types.TopAnswer]:
         """Get the ads with the most clicks in a window, and the totals of all ads."""
-        return cast("types.TopAnswer", self.request("GET", "/ads/top", query={"from": from_, "to": to, "top": top}))
+        return Request("GET", "/ads/top", query={"from": from_, "to": to, "top": top})
 
-    def send_clicks(self, body: types.ClickBatch) -> types.ClickResults:
+    @operation
+    def send_clicks(self, body: types.ClickBatch) -> Request[types.ClickResults]:
         """Send up to 500 clicks in one request, with one result for each, in the order sent."""
-        return cast("types.ClickResults", self.request("POST", "/clicks/batch", body=body))
+        return Request("POST", "/clicks/batch", body=body)
 
-    def get_health(self) -> types.HealthBody:
+    @operation
+    def get_health(self) -> Request[types.HealthBody]:
         """Answer 200 while events are accepted and history can be read, else 503."""
-        return cast("types.HealthBody", self.request("GET", "/health"))
+        return Request("GET", "/health")
 
-    def list_connections(self, user_id: str | int) -> types.ConnectionList:
+    @operation
+    def list_connections(self, user_id: str | int) -> Request[types.ConnectionList]:
         """List a user's open connections."""
-        return cast("types.ConnectionList", self.request("GET", f"/users/{_segment(user_id)}/connections"))
+        return Request("GET", f"/users/{_segment(user_id)}/connections")
 
-    def close_connections(self, user_id: str | int) -> types.ClosedConnections:
+    @operation
+    def close_connections(self, user_id: str | int) -> Request[types.ClosedConnections]:
         """Close all of a user's connections."""
-        return cast("types.ClosedConnections", self.request("DELETE", f"/users/{_segment(user_id)}/connections"))
+        return Request("DELETE", f"/users/{_segment(user_id)}/connections")
 
-    def close_own_connections(self) -> types.ClosedConnections:
+    @operation
+    def close_own_connections(self) -> Request[types.ClosedConnections]:
         """Close all connections of the token's user, on all devices, also the one of a page that calls this."""
-        return cast("types.ClosedConnections", self.request("DELETE", "/connections"))
+        return Request("DELETE", "/connections")
 
+    @operation
     def list_dead_letters(
         self,
         *,
@@ -1062,41 +481,43 @@ class Operations:
         to: str | None = None,
         limit: int | None = None,
         bodies: bool | None = None,
-    ) -> types.DeadLetterList:
+    ) -> Request[types.DeadLetterList]:
         """List letters; bodies=true shows up to 2,000 characters of each body, and with id the whole body."""
-        return cast(
-            "types.DeadLetterList",
-            self.request(
-                "GET",
-                "/dead-letters",
-                query={
-                    "id": id,
-                    "reason": reason,
-                    "stream": stream,
-                    "from": from_,
-                    "to": to,
-                    "limit": limit,
-                    "bodies": bodies,
-                },
-            ),
+        return Request(
+            "GET",
+            "/dead-letters",
+            query={
+                "id": id,
+                "reason": reason,
+                "stream": stream,
+                "from": from_,
+                "to": to,
+                "limit": limit,
+                "bodies": bodies,
+            },
         )
 
-    def redrive_dead_letters(self, body: types.RedriveBody) -> types.RedriveResult | types.DryRun:
+    @operation
+    def redrive_dead_letters(self, body: types.RedriveBody) -> Request[types.RedriveResult | types.DryRun]:
         """Move letters back to the retry queue, for at most one slice of time."""
-        return cast("types.RedriveResult | types.DryRun", self.request("POST", "/dead-letters/redrive", body=body))
+        return Request("POST", "/dead-letters/redrive", body=body)
 
-    def discard_dead_letters(self, body: types.DiscardBody) -> types.DiscardResult | types.DryRun:
+    @operation
+    def discard_dead_letters(self, body: types.DiscardBody) -> Request[types.DiscardResult | types.DryRun]:
         """Delete letters, if their number is confirmed."""
-        return cast("types.DiscardResult | types.DryRun", self.request("POST", "/dead-letters/discard", body=body))
+        return Request("POST", "/dead-letters/discard", body=body)
 
-    def get_status(self) -> types.StatusBody:
+    @operation
+    def get_status(self) -> Request[types.StatusBody]:
         """The status of the stage."""
-        return cast("types.StatusBody", self.request("GET", "/status"))
+        return Request("GET", "/status")
 
-    def count_parked_messages(self) -> types.ParkedDepth:
+    @operation
+    def count_parked_messages(self) -> Request[types.ParkedDepth]:
         """The depth of the parking queue."""
-        return cast("types.ParkedDepth", self.request("GET", "/parked"))
+        return Request("GET", "/parked")
 
-    def return_parked_messages(self, body: types.RequeueBody) -> types.Requeued:
+    @operation
+    def return_parked_messages(self, body: types.RequeueBody) -> Request[types.Requeued]:
         """Move messages back to a lane, for at most one slice of time."""
-        return cast("types.Requeued", self.request("POST", "/parked/return", body=body))
+        return Request("POST", "/parked/return", body=body)

@@ -42,15 +42,6 @@ class Room:
         self._resuming = self._is_behind = False
         self.is_waiting = False
         """Whether someone waits for a frame that is late."""
-        self.frames = 0
-        self.pushed = 0
-        self.fetched = 0
-        self.repeated = 0
-
-    @property
-    def is_followed(self) -> bool:
-        """Whether the first subscription succeeded, so that it must be resumed."""
-        return self.position is not None
 
     @property
     def has_hole(self) -> bool:
@@ -93,8 +84,6 @@ class Room:
 
     def receive(self, frame: dict[str, Any]) -> bool:
         """Take a frame of pushed messages; returns ``True`` if the frame reports missed ones."""
-        self.frames += 1
-        self.pushed += len(frame["items"])
         if "position" in frame:
             self._see(str(frame["position"]))
         is_missing = bool(frame.get("missed"))
@@ -132,7 +121,6 @@ class Room:
             if found["next"] is not None:
                 rest, _ = await self._fetch(str(self.position), before=found["next"])
                 items += rest
-        self.fetched += len(items)
         self._found += items
         self._move(position)
         again = self._is_behind or (found is not None and bool(found["hasMore"]) and found["next"] is None)
@@ -166,11 +154,9 @@ class Room:
     def _deliver_new(self, messages: Iterable[Message]) -> None:
         for message in messages:
             key = str(message["key"])
-            if key in self._seen:
-                self.repeated += 1
-                continue
-            self._seen[key] = self._server_time
-            self._deliver(message)
+            if key not in self._seen:
+                self._seen[key] = self._server_time
+                self._deliver(message)
         oldest = _time_of(str(self.position)) - REMEMBERED_SECONDS * 1_000_000
         while self._seen and self._seen[first := next(iter(self._seen))] < oldest:
             del self._seen[first]

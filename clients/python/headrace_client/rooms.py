@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from .channel import Channel
@@ -51,9 +50,7 @@ class Rooms:
         self._start(self._run())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for task in [*self._tasks]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -148,7 +145,7 @@ class Rooms:
         """Resume all followed rooms, now and then at least every ``check_interval`` seconds."""
         try:
             while True:
-                await self._resume([room for room in self._all() if room.is_followed])
+                await self._resume([room for room in self._all() if room.position is not None])
                 # Jitter: clients that connected together must not ask together.
                 await asyncio.sleep(random.uniform(0.6, 1.0) * self._settings.check_interval)  # noqa: S311
         except Unavailable:

@@ -18,7 +18,6 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any, Protocol, cast
 
 from .connection import ConnectionSettings
@@ -189,9 +188,7 @@ class Sender:
         await self._transport.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._transport.close()
 
     async def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
@@ -258,11 +255,9 @@ def advance(steps: Steps, results: list[Result] | None) -> tuple[Step | None, li
 
 def failed(error: Unavailable | Refused, count: int) -> list[Result]:
     """The results of ``count`` events whose request failed."""
-    code = "unavailable" if isinstance(error, Unavailable) else error.code
-    failed: dict[str, Any] = {"code": code, "message": error.message if isinstance(error, Refused) else str(error)}
-    if isinstance(error, Unavailable):
-        failed["retryAfter"] = error.retry_after
-    return [{"error": failed}] * count
+    if isinstance(error, Refused):
+        return [{"error": {"code": error.code, "message": error.message}}] * count
+    return [{"error": {"code": "unavailable", "message": str(error), "retryAfter": error.retry_after}}] * count
 
 
 def _sent(event: Event, result: Result, seconds: float) -> Sent:

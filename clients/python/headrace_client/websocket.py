@@ -24,7 +24,9 @@ class SocketTransport:
 
     def __init__(self, url: str, token: Token, settings: ConnectionSettings) -> None:
         self._settings = settings
-        self._connection = Connection(url, token, settings, opened=_do_nothing, received=lambda _frame: None)
+        self._connection = Connection(
+            url, token, settings, opened=lambda: asyncio.sleep(0), received=lambda _frame: None
+        )
         self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -54,7 +56,3 @@ class SocketTransport:
         if not isinstance(results, list) or len(results) != len(events):
             raise Unavailable("an answer without a result for each event")
         return results
-
-
-async def _do_nothing() -> None:
-    pass

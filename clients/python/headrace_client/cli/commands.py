@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import click
@@ -15,7 +16,6 @@ from .show import show_json, show_rows, visible
 from .stage import Stage, given, one_sentence
 
 MESSAGE = ("timestamp", "username", "message")
-NOW = "now"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -95,16 +95,15 @@ def history(stage: Stage, room: str, last: int) -> None:
         show_rows(messages, MESSAGE)
 
 
+def _hours_ago(hours: int) -> str:
+    return (datetime.now(UTC) - timedelta(hours=hours)).isoformat()
+
+
 def _with_times(command: Any) -> Any:
-    command = click.option("--to", default=NOW, show_default=True, help="Times before this one.")(command)
-    return click.option("--from", "from_", help="This time or later (ISO-8601 with a zone); default: an hour ago.")(
-        command
-    )
-
-
-def _times(from_: str | None, to: str) -> tuple[str, str]:
-    now = datetime.now(UTC)
-    return from_ or (now - timedelta(hours=1)).isoformat(), now.isoformat() if to == NOW else to
+    from_, to = (partial(_hours_ago, hours) for hours in (1, 0))
+    command = click.option("--to", default=to, show_default="now", help="Times before this one.")(command)
+    said = "This time or later (ISO-8601 with a zone)."
+    return click.option("--from", "from_", default=from_, show_default="an hour ago", help=said)(command)
 
 
 @cli.command()
@@ -112,11 +111,10 @@ def _times(from_: str | None, to: str) -> tuple[str, str]:
 @click.option("--room", help="Only this room.")
 @click.option("--user", help="Only this user.")
 @click.pass_obj
-def window(stage: Stage, room: str | None, user: str | None, from_: str | None, to: str) -> None:
+def window(stage: Stage, room: str | None, user: str | None, from_: str, to: str) -> None:
     """Print the numbers of a window of time: messages, users, rooms."""
-    start, end = _times(from_, to)
     with stage.client() as client:
-        stage.show(client.get_window(from_=start, to=end, room_id=room, user_id=user))
+        stage.show(client.get_window(from_=from_, to=to, room_id=room, user_id=user))
 
 
 @cli.group()
@@ -154,22 +152,20 @@ def ads() -> None:
 @ads.command()
 @_with_times
 @click.pass_obj
-def top(stage: Stage, from_: str | None, to: str) -> None:
+def top(stage: Stage, from_: str, to: str) -> None:
     """Print the ads with the most clicks."""
-    start, end = _times(from_, to)
     with stage.client() as client:
-        stage.show(client.list_top_ads(from_=start, to=end))
+        stage.show(client.list_top_ads(from_=from_, to=to))
 
 
 @ads.command()
 @click.argument("ad")
 @_with_times
 @click.pass_obj
-def stats(stage: Stage, ad: str, from_: str | None, to: str) -> None:
+def stats(stage: Stage, ad: str, from_: str, to: str) -> None:
     """Print the clicks of AD, by type and over time."""
-    start, end = _times(from_, to)
     with stage.client() as client:
-        stage.show(client.get_ad_stats(ad, from_=start, to=end))
+        stage.show(client.get_ad_stats(ad, from_=from_, to=to))
 
 
 @cli.command()

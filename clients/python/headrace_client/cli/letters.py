@@ -17,10 +17,9 @@ from .stage import Stage
 TRIES = 5
 WIDTH = 140
 """Columns that the table of dead letters needs."""
-Command = Callable[..., Any]
 
 
-def _with_filters(command: Command) -> Command:
+def _with_filters(command: Any) -> Any:
     """Add the options that select dead letters."""
     options = (
         click.option("--reason", help="Reason, such as not_json; storable: it would be stored now."),
@@ -86,7 +85,8 @@ def redrive(stage: Stage, /, rate: int, dry_run: bool, **wanted: str | None) -> 
                 {**_given(wanted), "rate": rate},
                 lambda moved: progress.update(task, completed=moved),
             )
-    click.echo(f"moved {answer['moved']}{_not_moved(answer)}")
+    stay = f"; {answer['failed']} stay in the dead lane, because the retry lane refused them"
+    click.echo(f"moved {answer['moved']}{stay if answer['failed'] else ''}")
     sys.exit(1 if answer["failed"] or not answer["done"] else 0)
 
 
@@ -105,12 +105,6 @@ def _slices(
         if idle:
             time.sleep(1)
         body = {"continuation": answer["continuation"]}
-
-
-def _not_moved(answer: dict[str, Any]) -> str:
-    return (
-        f"; {answer['failed']} stay in the dead lane, because the retry lane refused them" if answer["failed"] else ""
-    )
 
 
 @click.command()
