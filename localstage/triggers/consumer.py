@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pika
 from pika import exceptions
@@ -27,39 +27,33 @@ class Lost(Exception):
 
 
 class _Connection(AsyncioConnection):
-    _on_delivery: Callable[[Delivery], None] | None = None
+    """Gives deliveries to ``on_delivery``, and all other frames to pika."""
 
-    def begin_deliveries(self, on_delivery: Callable[[Delivery], None]) -> None:
-        """Give deliveries to ``on_delivery`` from now on. pika gets all other frames."""
+    def __init__(self, on_delivery: Callable[[Delivery], None], *given: Any, **named: Any) -> None:
         self._on_delivery = on_delivery
         self._unread = bytearray()
+        super().__init__(*given, **named)
 
     def _on_data_available(self, data_in: bytes) -> None:
         # On an undecodable frame (such as a header with a time beyond the year 9999) pika raises into the event loop,
         # and then hangs, open but silent. Closing the connection makes the fault visible.
         try:
-            if self._on_delivery is None:
-                self._pass_on(data_in)
-            else:
-                self._unread += data_in
-                self._read(self._unread, self._on_delivery)
+            self._unread += data_in
+            self._read(self._unread)
         except Exception as error:  # noqa: BLE001 - the connection ends with it, and the trigger logs the reason
             self._terminate_stream(error)  # type: ignore[attr-defined]
 
-    def _read(self, data: bytearray, on_delivery: Callable[[Delivery], None]) -> None:
+    def _read(self, data: bytearray) -> None:
         at = 0
         while (found := read(data, at)) is not None:
             delivery, end = found
             if delivery is None:
-                self._pass_on(bytes(data[at:end]))
+                super()._on_data_available(bytes(data[at:end]))  # type: ignore[misc]
             else:
                 self.bytes_received += end - at  # type: ignore[attr-defined]  # pika looks at it for heartbeats
-                on_delivery(delivery)
+                self._on_delivery(delivery)
             at = end
         del data[:at]
-
-    def _pass_on(self, data: bytes) -> None:
-        super()._on_data_available(data)  # type: ignore[misc]
 
 
 class Consumer:
@@ -96,6 +90,7 @@ class Consumer:
             Lost: the broker or the queue is unavailable.
         """
         self._connection = _Connection(
+            self._on_delivery,
             self._parameters,
             on_open_callback=self._on_connection,
             on_open_error_callback=lambda _, error: self._on_closed(error),
@@ -182,7 +177,6 @@ class Consumer:
         channel.basic_qos(prefetch_count=self._prefetch, callback=lambda _: self._consume(channel))
 
     def _consume(self, channel: Channel) -> None:
-        cast(_Connection, channel.connection).begin_deliveries(self._on_delivery)
         channel.basic_consume(self._queue, _never_called, callback=self._on_consuming)
 
     def _on_consuming(self, _: Any) -> None:

@@ -6,7 +6,7 @@ import struct
 from typing import NamedTuple
 
 from pika.exceptions import InvalidFrameError
-from pika.spec import FRAME_END, FRAME_METHOD, Basic, BasicProperties
+from pika.spec import FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_METHOD, Basic, BasicProperties
 
 _HEAD = struct.Struct(">BxxI")
 _METHOD = struct.Struct(">I")
@@ -27,19 +27,19 @@ def read(data: bytearray, at: int) -> tuple[Delivery | None, int] | None:
     """What begins at ``at``, a delivery or (``None``) another frame, and where it ends; ``None`` if its end is missing.
 
     Raises:
-        InvalidFrameError: these are no frames.
+        InvalidFrameError: these are no frames, or a delivery is cut off by another frame.
         Exception: pika cannot decode the properties.
     """
     if (method := _frame(data, at)) is None:
         return None
     if method.kind != FRAME_METHOD or _METHOD.unpack_from(data, method.start)[0] != Basic.Deliver.INDEX:
         return None, method.end
-    if (header := _frame(data, method.end)) is None:
+    if (header := _frame(data, method.end, FRAME_HEADER)) is None:
         return None
     (left,) = _SIZE.unpack_from(data, header.start + 4)
     parts, end = [], header.end
     while left > 0:
-        if (body := _frame(data, end)) is None:
+        if (body := _frame(data, end, FRAME_BODY)) is None:
             return None
         parts.append(data[body.start : body.end - 1])
         left, end = left - len(parts[-1]), body.end
@@ -56,8 +56,8 @@ class _Frame(NamedTuple):
     end: int
 
 
-def _frame(data: bytearray, at: int) -> _Frame | None:
-    """The frame at ``at``; ``None`` if its end is missing."""
+def _frame(data: bytearray, at: int, expected: int | None = None) -> _Frame | None:
+    """The frame at ``at``; ``None`` if its end is missing. It must be of the kind ``expected``, if there is one."""
     start = at + _HEAD.size
     if start > len(data):
         return None
@@ -67,4 +67,6 @@ def _frame(data: bytearray, at: int) -> _Frame | None:
         return None
     if data[end - 1] != FRAME_END:
         raise InvalidFrameError("a frame has no end")
+    if expected not in (kind, None):
+        raise InvalidFrameError(f"a frame of type {kind} is in a delivery, and one of type {expected} is missing")
     return _Frame(kind, start, end)

@@ -59,6 +59,16 @@ def test_other_frames_are_left_to_pika_whole(other: frame.Frame) -> None:
     assert read(bytearray(data + delivery(1, b"one")), 0) == (None, len(data))
 
 
+@pytest.mark.parametrize("frames", [1, 2])
+def test_a_delivery_that_another_frame_cuts_off_ends_the_connection(frames: int) -> None:
+    method = Basic.Deliver("consumer", 1, False, "headrace.events", "persist.chat.0")
+    sent = (frame.Method(1, method), frame.Header(1, 3, PROPERTIES))
+    begun = b"".join(each.marshal() for each in sent[:frames])
+
+    with pytest.raises(InvalidFrameError, match="is missing"):
+        read(bytearray(begun + frame.Heartbeat().marshal() + delivery(2, b"two")), 0)
+
+
 def test_bytes_that_are_no_frame_end_the_connection() -> None:
     with pytest.raises(InvalidFrameError):
         read(bytearray(delivery(1, b"one")[:-1] + b"x"), 0)
