@@ -8,6 +8,8 @@ const SUBPROTOCOL = "headrace.v1";
 const EXPIRED = "headrace.token_expired";
 const FORBIDDEN = "headrace.forbidden";
 const BEAT = 5_000;
+/** What API Gateway says of a frame over a limit. Of other frames it says that the function failed, for example. */
+const LIMITED = /^(Too Many Requests|Limit Exceeded)/;
 
 /** What the client uses of a WebSocket, of a browser or of a library. */
 export interface WebSocketLike {
@@ -239,7 +241,8 @@ export class Connection {
     const waiting = this.#waiting.get(frame.requestId);
     if (frame.type === undefined) {
       // A refusal of API Gateway itself does not say which frame it answers.
-      this.#failAll(new HeadraceError("rate_limited", frame.message));
+      const code = LIMITED.test(frame.message) ? "rate_limited" : "unavailable";
+      this.#failAll(new HeadraceError(code, frame.message));
     } else if (waiting === undefined) {
       this.listener.received(frame);
     } else {

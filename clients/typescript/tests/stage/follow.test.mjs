@@ -35,11 +35,11 @@ async function report(name, all, sent, more) {
 describe("one client", { concurrency: true }, () => {
   test("renews its token", async () => {
     const room = unique("room");
-    const client = clientOf(unique("bob"), { ttl: 6, settings: { renewBefore: 3_000 } });
+    const client = clientOf(unique("bob"), { ttl: 10, settings: { renewBefore: 5_000 } });
     const following = client.follow(room);
     const found = collect(following);
     await following.ready;
-    const sent = await sendAll(room, 9, () => sleep(7_000));
+    const sent = await sendAll(room, 9, () => sleep(11_000));
     await report("tokens that are renewed", [found], sent, () => `connections ${client.opens}`);
     assert.equal(client.opens, 1);
     client.close();

@@ -400,6 +400,15 @@ test("a room with a wrong position ends, and not those that are resumed with it"
   client.close();
 });
 
+test("a frame that API Gateway refuses has an error that says whether a limit was reached", async () => {
+  const { server, client } = await following();
+  for (const [message, code] of [["Too Many Requests", "rate_limited"], ["Internal server error", "unavailable"]]) {
+    server.answers.check = () => ({ message, connectionId: "c" });
+    await Promise.all([assert.rejects(client.check({ lobby: "p" }), { code, message, temporary: true }), pass(100)]);
+  }
+  client.close();
+});
+
 test("a closed client follows nothing", async () => {
   const { server, client } = await following();
   client.close();
