@@ -1,5 +1,5 @@
 // The console: reads the stage every second, and shows it.
-import { html, render, useEffect, useRef, useState } from "./htm.js";
+import { html, render, useEffect, useState } from "./htm.js";
 import { Balance, depths, sumOf } from "./balance.js";
 import { BalanceLine, Checks, Lanes, Rates } from "./overview.js";
 import { Pane } from "./pane.js";
@@ -49,13 +49,12 @@ function reader(clientOf) {
 function Console({ clientOf }) {
   const [seen, setSeen] = useState();
   const [failure, setFailure] = useState("");
-  const read = useRef(null);
   useEffect(() => {
-    read.current ??= reader(clientOf);
+    const read = reader(clientOf);
     let timer;
     const look = async () => {
       try {
-        setSeen(await read.current());
+        setSeen(await read());
         setFailure("");
       } catch (error) {
         setFailure(error.message);
@@ -92,7 +91,7 @@ function Console({ clientOf }) {
 
 const main = document.getElementById("main");
 if (secret() === null) {
-  render(html`<section class="card"><h2>${texts.noSecret}</h2><p>${texts.noSecretHelp}</p></section>`, main);
+  render(html`<section><h2>${texts.noSecret}</h2><p>${texts.noSecretHelp}</p></section>`, main);
 } else {
   render(html`<p class="loading">${texts.loading}</p>`, main);
   connect().then(

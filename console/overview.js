@@ -105,6 +105,7 @@ export function Lanes({ status, waitSeconds, since, now }) {
 /** The lane of new events, circuit breakers, and the newest probes. */
 export function Checks({ status }) {
   const { breakers, probes, accepting } = status;
+  const notClosed = (breakers.environments ?? []).filter(({ state }) => state !== "closed").length;
   const ages = Object.values(probes.queues ?? {}).flatMap(({ ageSeconds }) => ageSeconds ?? []);
   return html`
     <section class="checks" aria-labelledby="checks-title">
@@ -114,7 +115,7 @@ export function Checks({ status }) {
         <dd><span class=${`state ${accepting === "main" ? "good" : "busy"}`}>${texts.acceptingLane[accepting]}</span></dd>
         <dt>${texts.breakers}</dt>
         <dd><${State} state=${breakers.state} />
-          ${breakers.environments?.length > 0 && " " + texts.breakersOpen(breakers.environments.length)}</dd>
+          ${notClosed > 0 && " " + texts.notClosed(notClosed)}</dd>
         <dt>${texts.probes}</dt>
         <dd><${State} state=${probes.state} /> ${ages.length > 0 && " " + texts.probesAge(Math.max(...ages))}</dd>
       </dl>

@@ -140,7 +140,7 @@ export function Pane({ client, user, room }) {
     <section class="pane" aria-label=${texts.pane(user)}>
       <h2>
         <span>${texts.room(room)} <small>${texts.pane(user)}</small></span>
-        <span class=${`state ${state === "open" ? "good" : "busy"}`} role="status">${texts.connection[state] ?? state}</span>
+        <span class=${`state ${state === "open" ? "good" : "busy"}`} role="status">${texts.connection[state]}</span>
       </h2>
       <ol ref=${list} tabindex="0" role="log" aria-label=${texts.messages(user)}>
         ${shown.length === 0 && html`<li class="none">${texts.empty}</li>`}

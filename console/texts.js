@@ -56,7 +56,7 @@ export const texts = {
   checks: "Breakers and probes",
   breakers: "Circuit breakers",
   probes: "Probes",
-  breakersOpen: (n) => `${n} open`,
+  notClosed: (n) => `in ${n} ${n === 1 ? "environment" : "environments"}`,
   probesAge: (seconds) => `newest ${Math.round(seconds)} s old`,
   accepting: "New events take",
   acceptingLane: { main: "the main lane", retry: "the retry lane", unknown: "an unknown lane" },
@@ -76,7 +76,7 @@ export const texts = {
 
   room: (name) => `#${name}`,
   pane: (user) => `as ${user}`,
-  connection: { connecting: "connecting", open: "live", waiting: "offline", closed: "closed" },
+  connection: { idle: "connecting", connecting: "connecting", open: "live", closed: "closed" },
   empty: "No messages yet. Type one.",
   message: "Message",
   placeholder: "Type a message",

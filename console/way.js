@@ -4,14 +4,14 @@ import { texts } from "./texts.js";
 
 const BOX = [118, 46];
 const WIDE = {
-  size: [900, 210],
-  clients: [65, 45], receive: [220, 45], broker: [390, 45], persist: [560, 45], rows: [740, 45],
-  retry: [390, 165], dead: [220, 165], push: [560, 165], readers: [740, 165],
+  size: [810, 210],
+  clients: [65, 45], receive: [235, 45], broker: [405, 45], persist: [575, 45], rows: [745, 45],
+  retry: [405, 165], dead: [235, 165], push: [575, 165], readers: [745, 165],
 };
 const NARROW = {
-  size: [340, 450],
-  clients: [85, 40], receive: [85, 125], broker: [85, 210], persist: [85, 295], rows: [85, 400],
-  retry: [255, 210], dead: [255, 125], push: [255, 295], readers: [255, 400],
+  size: [340, 420],
+  clients: [85, 40], receive: [85, 125], broker: [85, 210], persist: [85, 295], rows: [85, 380],
+  retry: [255, 210], dead: [255, 125], push: [255, 295], readers: [255, 380],
 };
 const EDGES = [
   ["clients", "receive"], ["receive", "broker"], ["broker", "persist"], ["persist", "rows"], ["receive", "retry"],
@@ -43,17 +43,17 @@ function useNarrow() {
 export function Way({ rates, balance, held, brokerAway }) {
   const at = useNarrow() ? NARROW : WIDE;
   const { parts } = balance;
-  const retrying = rates.retry > 0 || (brokerAway && rates.accepted > 0);
-  const flows = new Set();
-  if (rates.accepted > 0) {
-    flows.add("clients receive").add(retrying ? "receive retry" : "receive broker");
-  }
-  if (rates.stored > 0) {
-    flows.add(rates.storedRetry > 0 || brokerAway ? "retry persist" : "broker persist").add("persist rows");
-  }
-  if (rates.pushed > 0) {
-    flows.add("persist push").add("push readers");
-  }
+  // Nothing leads to or from a broker that is away: what it had was stored before.
+  const flowing = {
+    "clients receive": rates.accepted > 0,
+    "receive broker": rates.accepted > rates.retry && !brokerAway,
+    "receive retry": rates.retry > 0,
+    "broker persist": rates.stored > rates.storedRetry && !brokerAway,
+    "retry persist": rates.storedRetry > 0,
+    "persist rows": rates.stored > 0,
+    "persist push": rates.pushed > 0,
+    "push readers": rates.pushed > 0,
+  };
   const notes = {
     broker: brokerAway ? texts.brokerAway : texts.ready(held.main ?? 0),
     rows: texts.rows(parts.stored),
@@ -77,7 +77,7 @@ export function Way({ rates, balance, held, brokerAway }) {
         </defs>
         ${EDGES.map(
           ([from, to]) => html`
-            <path class=${`edge ${flows.has(`${from} ${to}`) ? "flows" : ""} ${from === "retry" || to === "retry" ? "retry" : ""}`}
+            <path class=${`edge ${flowing[`${from} ${to}`] ? "flows" : ""} ${from === "retry" || to === "retry" ? "retry" : ""}`}
               d=${path(at[from], at[to])} marker-end="url(#tip)" />
           `,
         )}

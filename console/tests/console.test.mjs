@@ -119,8 +119,9 @@ test("the broker is killed: ticks say retry, then stored, and nothing is lost", 
     await say("alice", text);
     await message("alice", text).getByText("accepted · retry lane").waitFor();
   }
+  await page.locator(".edge.flows.retry").first().waitFor();
   assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
-  await draw(page, "killed");
+  await draw(page, "killed", { fullPage: true });
   for (const text of texts) {
     await message("alice", text).getByText("stored · retry lane").waitFor({ timeout: OUTAGE });
   }
