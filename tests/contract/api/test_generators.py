@@ -20,6 +20,7 @@ from tools.api_reference.examples import examples
 
 ROOT = Path(__file__).parents[3]
 SOURCES = Path(__file__).parent / "generators"
+DOCUMENTS = ROOT / "docs" / "reference"
 STRICT = ["--strict", "--target", "es2022", "--module", "commonjs", "--moduleResolution", "node10"]
 
 
@@ -31,20 +32,21 @@ def run(*command: object, given: str = "") -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def packages() -> Path:
-    return asyncio.run(ensure_node_packages(ROOT / ".local", SOURCES, "generators", "the generators of types"))
+def packages(source: Path, name: str) -> Path:
+    return asyncio.run(ensure_node_packages(ROOT / ".local", source, name, f"the packages of {source.name}"))
 
 
 @pytest.fixture(scope="module")
-def app(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the generated types and the compiled app."""
+    tools = packages(ROOT / "clients" / "typescript", "typescript-client")
+    generators = packages(SOURCES, "generators")
     folder = tmp_path_factory.mktemp("app")
-    models = json.loads(run(SOURCES / "generate.mjs", packages.parent, ROOT / "docs" / "reference", folder))
+    models = json.loads(run(SOURCES / "generate.mjs", tools.parent, generators.parent, DOCUMENTS, folder))
     assert {"ClientFrame", "ServerFrame", "Messages", "SubscribeFrame", "Error"} <= set(models)
     assert not [each for each in models if "Anonymous" in each]
     shutil.copy(SOURCES / "app.ts", folder)
-    run(packages / "typescript" / "bin" / "tsc", *STRICT, "--outDir", folder, folder / "app.ts")
+    run(tools / "typescript" / "bin" / "tsc", *STRICT, "--outDir", folder, folder / "app.ts")
     return folder / "app.js"
 
 

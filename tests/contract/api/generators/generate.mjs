@@ -1,11 +1,11 @@
-// Makes `http.ts` of openapi.json and `frames.ts` of asyncapi.json: packages, documents and output folder in.
+// Makes `http.ts` of openapi.json and `frames.ts` of asyncapi.json. Arguments: the packages of the TypeScript client, those
+// beside this file, the documents, and the output folder.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-const [packages, documents, output] = process.argv.slice(2);
-const require = createRequire(`${packages}/`);
-const { default: openapiTS, astToString } = require("openapi-typescript");
-const { TypeScriptGenerator } = require("@asyncapi/modelina");
+const [tools, packages, documents, output] = process.argv.slice(2);
+const { default: openapiTS, astToString } = createRequire(`${tools}/`)("openapi-typescript");
+const { TypeScriptGenerator } = createRequire(`${packages}/`)("@asyncapi/modelina");
 
 const read = (name) => JSON.parse(readFileSync(`${documents}/${name}.json`, "utf8"));
 writeFileSync(`${output}/http.ts`, astToString(await openapiTS(read("openapi"))));
