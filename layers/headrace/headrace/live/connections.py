@@ -262,15 +262,15 @@ class SubscriberHints:
         self._cache.set_many({live_marker(room_id): (mark, MARK_SECONDS)})
         return mark
 
-    def rooms_with_subscribers(self, marks: Mapping[str, bytes | None]) -> dict[str, bytes]:
+    def rooms_with_subscribers(self, marks: Mapping[str, bytes | None]) -> dict[str, str]:
         """The rooms that may have subscribers, of rooms with these ``marks``: reads the table at most four times.
 
-        The result has their marks; ``SOME`` without a tag is good for one copy only.
+        The result has the mark for their live copies: "" where the mark has no tag, which is good for one copy only.
         """
         unknown = [room_id for room_id, mark in marks.items() if mark is None][:LOOKS]
         found = {room_id: mark or SOME for room_id, mark in marks.items()}
         found |= {room_id: self._look(room_id) for room_id in unknown}
-        return {room_id: mark for room_id, mark in found.items() if mark != NONE}
+        return {room_id: "" if mark == SOME else mark.decode() for room_id, mark in found.items() if mark != NONE}
 
     def _look(self, room_id: str) -> bytes:
         if self._cooldown.is_active:

@@ -11,7 +11,6 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from headrace.core.errors import CacheUnavailable
 from headrace.core.fields import CanonicalTime
 from headrace.core.json import encode, encoded_list
 from headrace.core.keys import user_channel
@@ -22,7 +21,7 @@ from headrace.queues.names import live_queue
 from headrace.queues.ports import LivePublisher, Outgoing
 from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.streams.chat.messages.positions import new_tag, position
-from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog
+from headrace.streams.chat.messages.room_log import Batch, LoggedFrame, RoomLog, append
 from headrace.streams.chat.rooms.channels import Changed
 from headrace.streams.chat.stream import PositionText, ReadTo
 
@@ -78,24 +77,16 @@ class UserChannels:
             report_unexpected(error)
 
     def _tell(self, channels: Collection[str], item: str, now: int, tag: str) -> None:
-        appended = self._append(channels, Batch(tag, [LoggedFrame(tag, now, encoded_list([item]))]))
+        batch = Batch(tag, [LoggedFrame(tag, now, encoded_list([item]))])
+        appended = append(self._log, dict.fromkeys(channels, batch), "changes have no position")
         followed = self._hints.rooms_with_subscribers(
             {channel: appended[channel].mark if appended else SOME for channel in channels}
         )
         messages = []
         for channel, mark in followed.items():
             follows = appended[channel].follows if appended else None
-            given = "" if mark == SOME else mark.decode()
-            body = frame(channel, [item], position(now, tag if appended else ""), follows, mark=given)
+            body = frame(channel, [item], position(now, tag if appended else ""), follows, mark=mark)
             messages.append(Outgoing(live_queue(channel), body, logger.get_correlation_id() or ""))
         failure = self._publisher.publish(messages) if messages else None
         if failure is not None:
             report("user channels", f"changes are not pushed: {failure.message}")
-
-    def _append(self, channels: Collection[str], batch: Batch) -> dict[str, Appended]:
-        """Append to the logs; the result is empty if the cache is unavailable."""
-        try:
-            return self._log.append(dict.fromkeys(channels, batch))
-        except CacheUnavailable as error:
-            report("user channels", f"changes have no position: {error.message}")
-            return {}

@@ -8,12 +8,12 @@ through one queue, so that their order is preserved. Each names the one before, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from headrace.core.collections import BoundedDict
-from headrace.core.errors import CacheUnavailable, StoreThrottled, StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.json import encoded_list
 from headrace.core.stream import Stream
@@ -27,7 +27,7 @@ from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import mark_unlogged, new_tag, position
-from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog
+from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog, append
 from headrace.streams.chat.rooms.rooms import Rooms, RoomTable, first_room
 from headrace.streams.chat.stream import item_of
 
@@ -87,7 +87,8 @@ class LiveHook:
             room_id: _News.of(room_id, rows.values(), is_quiet=room_id in self._quiet)
             for room_id, rows in rooms.items()
         }
-        appended = self._append(news, now)
+        batches = {room_id: each.batch(now) for room_id, each in news.items()}
+        appended = append(self._log, batches, "pages of rooms with new messages may be 2 s old")
         followed = self._hints.rooms_with_subscribers(
             {room_id: appended[room_id].mark if appended else SOME for room_id in rooms}
         )
@@ -112,23 +113,14 @@ class LiveHook:
                 self._missed.pop(room_id, None)
         return bool(appended)
 
-    def _append(self, news: Mapping[str, _News], now: int) -> dict[str, Appended]:
-        """Append to the logs; the result is empty if the cache is unavailable."""
-        try:
-            return self._log.append({room_id: each.batch(now) for room_id, each in news.items()})
-        except CacheUnavailable as error:
-            report("room logs", f"pages of rooms with new messages may be 2 s old: {error.message}")
-            return {}
-
-    def _copies(self, room_id: str, news: _News, now: int, appended: Appended | None, mark: bytes) -> Iterable[bytes]:
+    def _copies(self, room_id: str, news: _News, now: int, appended: Appended | None, mark: str) -> Iterable[bytes]:
         """The live copies; without ``appended``, they say nothing about what comes before them."""
         tagged = news.tagged()
         missed = room_id in self._missed or not news.is_complete
         follows = None if appended is None else appended.follows
-        given = "" if mark == SOME else mark.decode()
         for tag, part in tagged:
             at = position(now, "" if appended is None else tag)
-            yield frame(room_id, part, at, follows, missed=missed, mark=given)
+            yield frame(room_id, part, at, follows, missed=missed, mark=mark)
             missed, follows = False, None if appended is None else tag
 
 

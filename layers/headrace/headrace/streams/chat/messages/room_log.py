@@ -71,6 +71,15 @@ class RoomLog(Protocol):
         """What is known of each room since a tag. A room without frames gets a tag, which its next frame follows."""
 
 
+def append(log: RoomLog, batches: Mapping[str, Batch], otherwise: str) -> dict[str, Appended]:
+    """Append a batch to each room. If the cache is unavailable, report ``otherwise``; the result is then empty."""
+    try:
+        return log.append(batches)
+    except CacheUnavailable as error:
+        report("room logs", f"{otherwise}: {error.message}")
+        return {}
+
+
 def newest_tag(log: RoomLog | None, room_id: str) -> str:
     """The tag of a room's newest frame; "" without a log."""
     if log is None:
