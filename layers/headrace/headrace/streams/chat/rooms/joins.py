@@ -82,12 +82,13 @@ class Joins:
         *,
         event_id: str | None = None,
         old: bool = False,
-    ) -> None:
+    ) -> bool:
         """Tell the member, and publish the message of a join or leave; ``event_id`` is the id that it was sent with.
 
         Only the caller who made the change may publish its message; callers with events:write may publish any. A
         change longer ago than ``REPEAT`` is published for callers with events:write, or with ``old``. The message has
-        the time and the id of the change, so publishing it twice results in one message.
+        the time and the id of the change, so publishing it twice results in one message. Returns whether the change is
+        one to publish.
 
         Raises:
             Unavailable: neither lane accepted it. The membership is changed; repeating the request adds the message.
@@ -97,7 +98,7 @@ class Joins:
         event_id = event_id or _id_of(kind, caller, membership.user_id, room_id, at)
         is_too_old = not (old or trusted) and times.micros_of(at) < request.now - REPEAT
         if is_too_old or membership.event_at(kind, at) != event_id:
-            return
+            return False
         self._channels.tell([membership.user_id], "membership", room_id)
         member = membership.user_id, membership.shown_name
         is_own = trusted or caller.subject == membership.user_id
@@ -118,6 +119,7 @@ class Joins:
             raise result.error
         if result.error is not None:
             report("join messages", f"a {kind} is in force, but not in the history: {result.error.message}")
+        return True
 
 
 def _id_of(kind: EventKind, by: Caller, user_id: str, room_id: str, at: str) -> str:

@@ -115,13 +115,14 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
         services.channels.tell([user_id], "invitation", room_id)
     if body.for_good:
         services.memberships.leave_for_good(user_id, room_id)
-        services.channels.tell([user_id], "membership", room_id)
     if room.kind == MEMBERS and not membership.is_open:
         # Also for a repeated leave, because an earlier call may have been interrupted here.
         services.connections.unsubscribe_user(room_id, user_id)
         services.hints.mark_unsubscribed(room_id)
-    if any(each.left_at == at for each in membership.intervals):
-        services.joins.publish(request, membership, "leave", at, event_id=body.id)
+    is_last = any(each.left_at == at for each in membership.intervals)
+    is_published = is_last and services.joins.publish(request, membership, "leave", at, event_id=body.id)
+    if body.for_good and not is_published:
+        services.channels.tell([user_id], "membership", room_id)
     return _member(room, membership)
 
 
