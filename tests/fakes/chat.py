@@ -217,10 +217,10 @@ class MemoryInvitations:
     def block(self, user_id: str, other_id: str, at: str) -> tuple[str, set[str]]:
         since = self.blocks_since.setdefault((user_id, other_id), at)
         self.between()
-        found = [pair for pair, each in self.rows.items() if (pair[0], each.invited_by) == (user_id, other_id)]
-        for pair in found:
-            self._delete(pair)
-        return since, {room_id for _, room_id in found}
+        found = [each for each in self.rows.values() if (each.user_id, each.invited_by) == (user_id, other_id)]
+        for each in found:
+            self._delete((each.user_id, each.room_id))
+        return since, {each.room_id for each in found if each.invited_at <= since}
 
     def unblock(self, user_id: str, other_id: str) -> None:
         self.blocks_since.pop((user_id, other_id), None)

@@ -186,6 +186,8 @@ def test_the_invitations_of_a_blocked_inviter_are_gone_and_new_ones_are_stored(i
 
     assert invitations.block("bob", "alice", AT) == (AT, {"kitchen"})
     assert invitations.block("bob", "alice", LATER) == (AT, set())
+    invitations.add(invitation("cellar", at=LATER))
+    assert invitations.block("bob", "alice", LATER) == (AT, set()), "the user never sees it"
 
     assert invitations.blocks([("bob", "alice"), ("alice", "bob")]) == {("bob", "alice")}
     assert [each.room_id for each in invitations.page("bob", None, 9)[0]] == ["attic"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.core.times import SECOND
+from headrace.core.times import SECOND, iso
 from headrace.live.push_service import PushService
 from headrace.live.routes import CONNECTIONS_PER_ROOM
 from headrace.runtime.settings import RateSettings
@@ -148,6 +148,29 @@ def test_a_block_ends_invitations_and_memberships_and_the_blocked_user_is_told_n
     stage.world.ok("bob", "PUT", "bob/blocked/alice")
     stage.world.ok("alice", "DELETE", "den/members/bob")
     assert told(stage) == []
+
+
+def test_a_repeated_block_pushes_the_invitations_that_an_interrupted_one_left(stage: Stage) -> None:
+    invitations = stage.world.invitations
+    stage.world.ok("alice", "PUT", "kitchen/members/bob")
+    follow(stage)
+    stage.world.live.sent.clear()
+    invitations.blocks_since["bob", "alice"] = iso(stage.world.clock.now())
+    stage.world.clock.advance(1)
+
+    stage.world.ok("bob", "PUT", "bob/blocked/alice")
+
+    assert told(stage) == [("invitation", "kitchen")]
+
+
+def test_a_leave_for_good_pushes_one_change(stage: Stage) -> None:
+    stage.world.bring("alice", "kitchen", "bob")
+    follow(stage)
+    stage.world.live.sent.clear()
+
+    stage.world.ok("bob", "DELETE", "kitchen/members/bob", {"forGood": True})
+
+    assert told(stage) == [("membership", "kitchen")]
 
 
 def test_an_invitation_that_did_not_count_ends_without_a_word(stage: Stage) -> None:

@@ -28,10 +28,8 @@ def block(services: RoomServices, request: Request[OtherPath, None, None]) -> di
     if user_id == other_id:
         detail = FieldError("otherId", "is the same user", echo(other_id), "another user")
         raise InvalidRequest("a user blocks others only", details=[detail])
-    now = times.iso(request.now)
-    at, declined = services.consent.invitations.block(user_id, other_id, now)
-    # Of a block from before, they may be invitations that the user never sees.
-    for room_id in declined if at == now else ():
+    at, declined = services.consent.invitations.block(user_id, other_id, times.iso(request.now))
+    for room_id in declined:
         services.channels.tell([user_id], "invitation", room_id)
     rooms, _ = services.memberships.rooms_of(user_id, READ_LIMIT)
     for membership in rooms:

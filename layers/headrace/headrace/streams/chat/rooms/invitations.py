@@ -88,7 +88,10 @@ class Invitations(Protocol):
         """Those of ``pairs`` whose first user blocks the second."""
 
     def block(self, user_id: str, other_id: str, at: str) -> tuple[str, set[str]]:
-        """Refuse invitations of ``other_id`` and delete the open ones. Returns since when, and their rooms."""
+        """Refuse invitations of ``other_id``, and delete the open ones.
+
+        Returns since when they are refused, and the rooms of deleted ones from before: the user never sees later ones.
+        """
 
     def unblock(self, user_id: str, other_id: str) -> None:
         """End a block."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from headrace.core.items import Item
+from headrace.core.keys import TIME_LENGTH
 from headrace.core.times import iso, micros_of
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable, to_wire
@@ -138,12 +139,12 @@ class DynamoInvitations:
             ReturnValues="ALL_NEW",
         )
         counted = set(row.get("invited", ()))
-        rooms = set(map(counted_room, counted))
-        for room_id in rooms:
+        for room_id in set(map(counted_room, counted)):
             self._table.delete_if("invitedBy = :by", _key(user_id, room_id), {":by": other_id})
         # Last, so that repeating an interrupted request completes it.
         self._uncount(user_id, other_id, counted)
-        return str(row["blockedAt"]), rooms
+        since = str(row["blockedAt"])
+        return since, {counted_room(each) for each in counted if each[:TIME_LENGTH] <= since}
 
     def unblock(self, user_id: str, other_id: str) -> None:
         self._table.update_if("blockedAt > :at", _inviter_key(user_id, other_id), "REMOVE blockedAt", {":at": ""})
