@@ -1,4 +1,4 @@
-"""A user's channel: whatever is lost on the way, a client that re-reads what it is told of shows what the routes show.
+"""A user's channel: whatever is lost, a client that reads again what changed shows what the routes show.
 
 The routes of rooms, the logs, push_live, the frames of a connection and the channel of the Python client are the real
 ones. The tables, the cache, the broker and the connections are in memory. The broker and the connections lose frames,
@@ -7,33 +7,24 @@ and the cache loses its data.
 
 from __future__ import annotations
 
-import base64
-import itertools
-import json
-from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import Phase
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import rule
 
 from headrace.core import keys
 from headrace.core.times import SECOND, iso
-from headrace.live.push_service import PushService
 from headrace.streams.chat.live.channels import UserChannels
 from headrace.streams.chat.rooms import routes
 from headrace_client.channel import Channel
-from headrace_client.errors import Unavailable, error_of
-from tests.fakes.live import MemoryPusher
+from tests.model.following import Following, now
 from tests.model.running import ASKED, run
-from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import GROUP, OPEN
-from tests.worlds.write_path import frame_event
 
 EXAMPLES = 150
 MISTAKEN_EXAMPLES = 3000
-T = TypeVar("T")
 
 OWNERS = {"kitchen": "alice", "den": "carol", "lounge": "alice", "hall": "alice"}
 DIRECT = keys.direct_room("alice", "bob")
@@ -41,37 +32,22 @@ owners = st.sampled_from(["alice", "carol"])
 rooms = st.sampled_from([*OWNERS])
 
 
-def now(work: Awaitable[T]) -> T:
-    """The result of ``work``, which never waits."""
-    try:
-        work.__await__().send(None)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    raise AssertionError("it waits")
-
-
-class Channels(RuleBasedStateMachine):
+class Channels(Following):
     """Bob follows his own user; Alice and Carol invite, add and remove him, and he acts on another device."""
+
+    subject = "bob"
 
     def __init__(self) -> None:
         super().__init__()
-        self.stage = Stage()
-        self.world, self.clock = self.stage.world, self.stage.world.clock
+        self.world = self.stage.world
         for room, owner in OWNERS.items():
             self.world.ok(owner, "PUT", room, OPEN if room == "hall" else GROUP)
-        self.pusher, self.numbers = MemoryPusher(), itertools.count()
-        self.service = self.new_service()
-        self.connection = ""
         self.is_whole = False
         """Whether nothing was lost since Bob resumed."""
         self.rooms: dict[str, tuple[Any, Any, Any]] = {}
         self.marks: dict[str, str] = {}
         self.channel = Channel("bob", self, self.changed)  # type: ignore[arg-type]
-        self.connect()
         now(self.channel.subscribe())
-
-    def new_service(self) -> PushService:
-        return PushService(self.stage.connections, self.pusher, lambda: self.clock.now() / SECOND)
 
     # What Bob shows, and what he should show.
 
@@ -102,20 +78,6 @@ class Channels(RuleBasedStateMachine):
         assert self.marks == {room: self.mark(room) for room in OWNERS}, "missing: a read mark"
 
     # Bob's connection.
-
-    def connect(self) -> None:
-        self.connection = f"c-{next(self.numbers)}"
-
-    async def request(self, action: str, /, **fields: Any) -> dict[str, Any]:
-        if not self.connection:
-            raise Unavailable("not connected")
-        event = frame_event({"requestId": "r", **fields}, subject="bob", scope="chat:read")
-        context = {"connectionId": self.connection, "connectedAt": self.clock.now() // 1000, "routeKey": action}
-        event["requestContext"] |= context
-        answer: dict[str, Any] = json.loads(self.stage.frames(event)["body"])
-        if answer["type"] == "error":
-            raise error_of(answer["error"])
-        return answer
 
     def resume(self, meanwhile: int = 0) -> None:
         """Resume; frames are pushed while the answer is on its way. Then nothing is missing."""
@@ -169,7 +131,7 @@ class Channels(RuleBasedStateMachine):
     def block(self, owner: str, method: str) -> None:
         self.act("bob", method, f"bob/blocked/{owner}")
         if method == "DELETE":
-            # Invitations that the block hid count again, and are not told: the client reads them after it unblocks.
+            # Invitations that the block hid count again, without a notice: the client reads them after it unblocks.
             self.rooms = {room: self.room(room) for room in (*OWNERS, DIRECT)}
 
     @rule(user=st.sampled_from(["alice", "bob"]))
@@ -192,14 +154,12 @@ class Channels(RuleBasedStateMachine):
         if lost:
             self.is_whole = self.is_whole and not batch
         if lost == "batch":
-            self.service = self.new_service()
+            self.start_service()
             return
-        records = [{"data": base64.b64encode(body).decode()} for body in batch]
-        self.service.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})
-        for frame in self.pusher.sent.pop(self.connection, []):
-            if lost != "frames" and self.channel.receive(json.loads(frame)):
+        for frame in self.pushed(batch):
+            if lost != "frames" and self.channel.receive(frame):
                 self.resume()
-        if self.is_whole and not sent and self.connection and not self.channel.has_hole:
+        if self.is_whole and not sent and not self.channel.has_hole:
             self.look()
 
     @rule(is_down=st.booleans())

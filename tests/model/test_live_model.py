@@ -6,37 +6,32 @@ ones. The table, the cache, the broker and the connections are in memory, and fa
 
 from __future__ import annotations
 
-import base64
-import itertools
-import json
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import Phase
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import rule
 
 from headrace.core import keys, times
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
 from headrace.core.items import Item
 from headrace.core.times import SECOND
 from headrace.live.connections import SubscriberHints
-from headrace.live.push_service import PushService
 from headrace.queues.ports import Outgoing
 from headrace.storage.ports import Table
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.room_log import Appended, Batch, Since
 from headrace.streams.chat.stream import CHAT
-from headrace_client.errors import Unavailable, error_of
 from headrace_client.room import Message, Room
-from tests.fakes.live import MemoryPusher, MemoryRoomLog
+from tests.fakes.live import MemoryRoomLog
+from tests.model.following import Following, now
 from tests.model.running import ASKED, run
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import OPEN
 from tests.worlds.senders import TABLE
-from tests.worlds.write_path import frame_event
 
 EXAMPLES = 150
 MISTAKEN_EXAMPLES = 1000
@@ -48,20 +43,10 @@ EXPIRY_SECONDS = 5.0
 RETRY_SECONDS = 1215.0
 """A record is tried again for so long."""
 KITCHEN = "kitchen"
-T = TypeVar("T")
 
 ages = st.sampled_from([0.0, 0.0, 0.0, 9.9, 10.1, 600.0, -299.0])
 environments = st.integers(0, 1)
 pauses = st.sampled_from([0.1, 0.6, 5.0, 41.0, 130.0, 300.0, 560.0])
-
-
-def now(work: Awaitable[T]) -> T:
-    """The result of ``work``, which never waits."""
-    try:
-        work.__await__().send(None)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    raise AssertionError("it waits")
 
 
 class Broker:
@@ -107,18 +92,16 @@ class Environment:
         raise AssertionError("it only appends")
 
 
-class Live(RuleBasedStateMachine):
+class Live(Following):
     """Messages of one room on their way to one client."""
+
+    subject = "alice"
 
     def __init__(self) -> None:
         super().__init__()
-        self.stage, self.broker = Stage(), Broker()
-        self.clock = self.stage.world.clock
+        self.broker = Broker()
         self.stage.world.ok("bob", "PUT", KITCHEN, OPEN)
         self.environments = [Environment(self.stage, self.broker) for _ in range(2)]
-        self.pusher = MemoryPusher()
-        self.service = self.new_service()
-        self.numbers = itertools.count()
         self.again: list[tuple[float, Item]] = []
         """Rows of records that were not acknowledged, and when each was stored first."""
         self.done: dict[str, int] = {}
@@ -126,38 +109,15 @@ class Live(RuleBasedStateMachine):
         self.before: set[str] = set()
         """Messages from before the client followed the room."""
         self.delivered: list[str] = []
-        self.connection = ""
         self.hole_since: float | None = None
         self.resumed_at = self.seconds
         self.room = Room(KITCHEN, None, self, self.deliver)  # type: ignore[arg-type]
-        self.connect()
         now(self.room.subscribe())
-
-    def new_service(self) -> PushService:
-        return PushService(self.stage.connections, self.pusher, lambda: self.seconds)
-
-    @property
-    def seconds(self) -> float:
-        return self.clock.now() / SECOND
 
     def deliver(self, message: Message) -> None:
         self.delivered.append(message["key"])
 
     # The client.
-
-    def connect(self) -> None:
-        self.connection = f"c-{next(self.numbers)}"
-
-    async def request(self, action: str, /, **fields: Any) -> dict[str, Any]:
-        if not self.connection:
-            raise Unavailable("not connected")
-        event = frame_event({"requestId": "r", **fields}, subject="alice", scope="chat:read")
-        context = {"connectionId": self.connection, "connectedAt": self.clock.now() // 1000, "routeKey": action}
-        event["requestContext"] |= context
-        answer: dict[str, Any] = json.loads(self.stage.frames(event)["body"])
-        if answer["type"] == "error":
-            raise error_of(answer["error"])
-        return answer
 
     def resume(self, meanwhile: int = 0) -> None:
         """Resume the room; frames are pushed while the answer is on its way. Then nothing acknowledged is missing."""
@@ -177,8 +137,8 @@ class Live(RuleBasedStateMachine):
         assert len(self.delivered) == len(set(self.delivered)), "delivered twice"
         self.look()
 
-    def receive(self, frame: bytes) -> None:
-        if self.room.receive(json.loads(frame)):
+    def receive(self, frame: dict[str, Any]) -> None:
+        if self.room.receive(frame):
             self.resume()
         self.look()
 
@@ -226,11 +186,9 @@ class Live(RuleBasedStateMachine):
         batch, self.broker.queue = self.broker.queue[:count], self.broker.queue[count:]
         batch = batch[swap:] + batch[:swap]
         if lost == "batch":
-            self.service = self.new_service()
+            self.start_service()
             return
-        records = [{"data": frame} for frame in map(_base64, batch)]
-        self.service.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})
-        for frame in self.pusher.sent.pop(self.connection, []):
+        for frame in self.pushed(batch):
             if lost != "frames":
                 self.receive(frame)
 
@@ -272,10 +230,6 @@ class Live(RuleBasedStateMachine):
         self.clock.advance(max(0.0, end - self.seconds))
         late = {key for key, at in self.done.items() if self.clock.now() - at > CHECK_SECONDS * SECOND}
         assert late <= set(self.delivered) | self.before, "missing: not noticed in time"
-
-
-def _base64(body: bytes) -> str:
-    return base64.b64encode(body).decode()
 
 
 @pytest.mark.timeout(0 if ASKED else 120)
