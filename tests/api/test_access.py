@@ -108,10 +108,10 @@ def test_another_user_gets_nothing_of_a_room_or_a_user(stage: RunningStage, chec
 
 
 def test_a_frame_after_the_end_of_its_token_is_refused(stage: RunningStage, checks: Checks) -> None:
-    token = stage.token("alice", *SCOPES, ttl=2)
+    token = stage.token("alice", *SCOPES, ttl=5)
     socket = WebSocket(stage.where["websocket_url"], lambda: token, timeout=60.0)
     socket.open()
-    time.sleep(2.5)
+    time.sleep(5.5)
     for action in ACTIONS:
         checks.check(action, of_frame(socket, action, token), "token_expired")
     socket.close()
