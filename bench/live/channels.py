@@ -1,8 +1,8 @@
-"""Measures whether users are told of every change while their connections are cut: ``python -m bench.live.channels``.
+"""Measures whether users learn of every change while their connections are cut: ``python -m bench.live.channels``.
 
 Starts its own stage. 1,000 users follow themselves with the Python client, and a trusted producer adds them to rooms.
-Each second some of the connections are cut, and in the middle all of them. A user knows a room when they were told of
-it, or have read it in their list after a gap of over two minutes.
+Each second some of the connections are cut, and in the middle all of them. A user knows a room from the change
+that was pushed, or from their list, which the client reads again after a gap of over two minutes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PATIENCE = 30.0
 
 
 class Follower:
-    """One user: when they came to know each room, and how often they had to read their list."""
+    """One user: since when they know each room, and how often they had to read their list."""
 
     def __init__(self, target: Target, session: aiohttp.ClientSession) -> None:
         self.user_id = f"user-{uuid.uuid4().hex[:12]}"
@@ -107,6 +107,10 @@ class Run:
         """The number of changes that users do not know."""
         return sum(room not in self.followers[number].known for number, room in self.added)
 
+    def lists(self) -> int:
+        """How often users read their lists."""
+        return sum(each.lists for each in self.followers)
+
     def seconds(self) -> list[float]:
         """How long after the answer each user knew of a change, sorted."""
         return sorted(self.followers[number].known[room] - at for (number, room), at in self.added.items())
@@ -123,19 +127,18 @@ async def measure(target: Target, seconds: float, rate: float, followers: int, c
     async with aiohttp.ClientSession() as session:
         run = Run(target, session, followers)
         async with run.following():
-            lists, began, adding = (
-                sum(each.lists for each in run.followers),
-                time.monotonic(),
-                set[asyncio.Task[None]](),
-            )
+            lists = run.lists()
+            began, adding = time.monotonic(), set[asyncio.Task[None]]()
+            middle = int(seconds / 2)
             for number in range(int(rate * seconds)):
                 await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
                 adding.add(asyncio.create_task(run.add(number)))
-                if number % int(rate) == 0:
-                    await run.cut(followers if number == int(rate * seconds / 2) // int(rate) * int(rate) else cut)
+                second, within = divmod(number, int(rate))
+                if not within:
+                    await run.cut(followers if second == middle else cut)
             await asyncio.gather(*adding)
             await run.wait_for_all()
-            return report(run, sum(each.lists for each in run.followers) - lists)
+            return report(run, run.lists() - lists)
 
 
 def report(run: Run, lists: int) -> list[Series]:
