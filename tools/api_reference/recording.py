@@ -67,14 +67,13 @@ def is_alike(old: Any, new: Any, exact: bool = False) -> bool:
 
 def kept(before: Sequence[Example], found: Sequence[Example]) -> list[Example]:
     """The examples that were ``found``, or those of ``before`` whose request and form of the answer are the same."""
-    former = {(each.key, each.name): each for each in before}
-    pairs = ((former.get((each.key, each.name)), each) for each in found)
-    return [old if old and _is_same(old, new) else new for old, new in pairs]
+    return [next((old for old in before if _is_same(old, new)), new) for new in found]
 
 
 def _is_same(old: Example, new: Example) -> bool:
-    is_request = is_alike(dict(old.request), dict(new.request), exact=True)
-    return old.status == new.status and is_request and is_alike(old.answer, new.answer)
+    is_named = (old.key, old.name, old.status) == (new.key, new.name, new.status)
+    is_request = is_named and is_alike(dict(old.request), dict(new.request), exact=True)
+    return is_request and is_alike(old.answer, new.answer)
 
 
 def time_of(minutes: str = "") -> str:
