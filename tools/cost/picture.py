@@ -20,18 +20,15 @@ def draw(stage: Stage, listed: Prices, load: Load) -> str:
     rates = range(STEP, HIGHEST + 1, STEP)
     sums = {rate: Summary(tuple(positions(replace(load, rate=float(rate)), stage, listed))) for rate in rates}
     millions = {rate: replace(load, rate=float(rate)).events / 1e6 for rate in rates}
+    label = f"{stage.name}, frames of {load.batch}"
 
-    def line(label: str, value: Callable[[int], float]) -> Line:
-        return Line(label, [(rate, value(rate)) for rate in rates])
+    def lines(divisor: Callable[[int], float]) -> list[Line]:
+        whole = [(rate, (sums[rate].rest + sums[rate].load) / divisor(rate)) for rate in rates]
+        usual = [(rate, sums[rate].usual / divisor(rate)) for rate in rates]
+        return [Line(label, whole), Line("usual design", usual)]
 
-    whole = line(f"{stage.name}, frames of {load.batch}", lambda rate: sums[rate].rest + sums[rate].load)
-    usual = line("usual design", lambda rate: sums[rate].usual)
-    each = [
-        line(one.label, lambda rate, points=dict(one.points): (points[rate] or 0.0) / millions[rate])  # type: ignore[misc]
-        for one in (whole, usual)
-    ]
     charts = [
-        LineChart("A month, at rest and under load", "$", [whole, usual], HIGHEST, across="/s"),
-        LineChart("A million events", "$", each, HIGHEST, across="/s"),
+        LineChart("A month, at rest and under load", "$", lines(lambda _: 1.0), HIGHEST, across="/s"),
+        LineChart("A million events", "$", lines(lambda rate: millions[rate]), HIGHEST, across="/s"),
     ]
     return picture("Cost against the rate of events", charts)
