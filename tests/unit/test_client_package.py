@@ -14,6 +14,7 @@ import pytest
 import headrace_client
 from tests.unit.template_stack import ROOT
 from tools.python_client.__main__ import generated
+from tools.python_client.types import types_module
 
 FOLDER = ROOT / "clients" / "python"
 PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())
@@ -63,6 +64,14 @@ def test_the_types_of_an_operation_are_known_in_both_clients(tmp_path: Path) -> 
 @pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
 def test_a_generated_module_is_up_to_date(path: Path) -> None:
     assert path.read_text() == generated()[path], "run: make reference"
+
+
+def test_two_schemas_with_one_name_are_an_error() -> None:
+    documents = [{"components": {"schemas": {"Size": {"type": each}}}} for each in ("string", "string", "integer")]
+
+    types_module(*documents[:2])
+    with pytest.raises(ValueError, match="Size"):
+        types_module(*documents)
 
 
 def test_the_package_has_the_licence_of_the_project() -> None:

@@ -45,7 +45,7 @@ LINES = {
     "localstage": 10_935,
     "loadtest": 7_625,
     "bench": 4_050,
-    "tools": 3_163,
+    "tools": 3_161,
     "faults": 2_620,
     "rehearsal": 2_035,
     "ops": 1_652,

@@ -11,15 +11,15 @@ from headrace.streams.chat.live.channels import Changes
 from headrace.streams.chat.live.frames import Acks, Messages
 from headrace.streams.chat.live.signals import Signal
 from tools.api_reference.examples import examples_of
-from tools.api_reference.openapi import VERSION
+from tools.api_reference.openapi import COMMON, VERSION
 from tools.api_reference.results import batch_schema, error_schemas, receipt_schemas, ref, result_schemas
 from tools.api_reference.routes import Declared, actions, mapping
 from tools.api_reference.schemas import Models, Schema, schema_of
 from tools.api_reference.texts import first_line, text
 
-GATEWAY = "GatewayRefusal"
+GATEWAY = "GatewayErrorFrame"
 """API Gateway's own answer to a frame. It has no ``type``, and its ``requestId`` is not that of the frame."""
-GATEWAY_SAID = "A refusal of API Gateway itself, such as of a frame beyond the route's rate"
+GATEWAY_SAID = "A refusal of API Gateway itself, such as of a frame over the route's rate"
 PUSHED: dict[str, tuple[Any, str]] = {
     "messages": (Messages, "New messages of a room that the connection subscribed to"),
     "changes": (Changes, "What has changed for the user of the connection"),
@@ -32,7 +32,7 @@ def asyncapi() -> dict[str, Any]:
     """The document, with every action of every function."""
     found = actions()
     models = Models(found)
-    schemas = {name: schema for name, schema in error_schemas().items() if name != "Refused"}
+    schemas = {name: schema for name, schema in error_schemas().items() if name not in COMMON}
     schemas[GATEWAY] = _gateway_schema()
     messages = {"error": _error_message(found, schemas), "gatewayRefusal": _message(GATEWAY, GATEWAY_SAID, [])}
     operations: dict[str, Any] = {}
@@ -43,8 +43,8 @@ def asyncapi() -> dict[str, Any]:
         messages[each.key] = _frame(each, models, schemas)
         messages[answer] = _answer(each, models)
         operations[each.key] = _operation(each, answer)
-        clients.append(_target(messages[each.key]))
-        servers.append(_target(messages[answer]))
+        clients.append(messages[each.key]["name"])
+        servers.append(messages[answer]["name"])
     for name, (kind, summary) in PUSHED.items():
         more, pushed = schema_of(kind)
         schemas |= {**more, kind.__name__: pushed}
@@ -143,10 +143,6 @@ def _message(schema: str, summary: str, examples: list[tuple[str, Any]], *, with
         **({"correlationId": {"location": "$message.payload#/requestId"}} if with_id else {}),
         **({"examples": [{"name": name, "payload": payload} for name, payload in examples]} if examples else {}),
     }
-
-
-def _target(message: dict[str, Any]) -> str:
-    return str(message["name"])
 
 
 def _union(description: str, names: list[str], discriminator: str) -> Schema:

@@ -22,6 +22,7 @@ GATEWAY = results.ref("GatewayRefusal")
 MEANINGS = {HeadraceError: "A fault of the platform, which is logged.", UserError: InvalidRequest.__doc__}
 """Descriptions of codes whose class is a base class."""
 COMMON = ("Refused", "GatewayRefusal")
+"""The bodies of refused HTTP requests, the same for all streams."""
 OWN_BODY = {"GET /health": 503}
 """Routes with a status other than 200 whose body is their answer, not an error."""
 GATEWAYS = dict(re.findall(r"^\| (\d{3}) \| `(.+?)` \|", text("errors"), re.MULTILINE))

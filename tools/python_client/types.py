@@ -21,10 +21,15 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
 def types_module(*documents: dict[str, Any]) -> str:
-    """The module with all schemas of the documents. Of two schemas with one name the first is taken."""
+    """The module with all schemas of the documents.
+
+    Raises:
+        ValueError: two different schemas have the same name.
+    """
     schemas: dict[str, dict[str, Any]] = {}
-    for document in documents:
-        schemas = {**document["components"]["schemas"], **schemas}
+    for name, schema in (each for document in documents for each in document["components"]["schemas"].items()):
+        if schemas.setdefault(name, schema) != schema:
+            raise ValueError(f"two different schemas are named {name}")
     texts = [_definition(name, schema) for name, schema in sorted(schemas.items())]
     return "\n\n".join([HEAD, *texts])
 

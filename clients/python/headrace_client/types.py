@@ -461,6 +461,14 @@ class FieldError(TypedDict):
     allowed: NotRequired[str]
 
 
+class GatewayErrorFrame(TypedDict):
+    """A refusal of API Gateway itself, such as of a frame over the route's rate."""
+
+    message: str
+    connectionId: str
+    requestId: str
+
+
 class GatewayRefusal(TypedDict):
     """A refusal of API Gateway itself, which did not call a function."""
 
