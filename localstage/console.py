@@ -13,15 +13,13 @@ from typing import Any
 from aiohttp import web
 
 from localstage.client.function_logs import Metric, NewLines, metrics
-from localstage.core.errors import StageError
 from localstage.gateway.issuer import Issuer
-from localstage.gateway.serving import json_response, message_response
+from localstage.gateway.serving import FILE_TYPES, file_response, json_response, made_file_response
 from localstage.services.install import ensure_node_packages
 
 COUNTED = ("Accepted", "Stored", "Dead", "Redriven", "HandedOver", "LivePushed")
 """Metrics that are summed, by their dimensions."""
 
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _LIBRARY = "htm.js"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none';"
@@ -89,9 +87,10 @@ class ConsolePages:
         if name == "counts":
             return self._issuer.refusal(request) or json_response(200, self._counts.take())
         if name == _LIBRARY:
-            return await self._library()
-        files = {path.name: path for path in self._folder.glob("*") if path.suffix in _TYPES}
-        return _file(files[name]) if name in files else None
+            packages = ensure_node_packages(self._state_dir, self._folder, "console", "the console's library")
+            return await made_file_response(packages, "htm/preact/standalone.module.js")
+        files = {path.name: path for path in self._folder.glob("*") if path.suffix in FILE_TYPES}
+        return file_response(files[name]) if name in files else None
 
     def _page(self) -> web.Response:
         response = web.Response(text=(self._folder / "index.html").read_text(), content_type="text/html")
@@ -100,17 +99,3 @@ class ConsolePages:
         response.headers["Referrer-Policy"] = "no-referrer"
         response.enable_compression()
         return response
-
-    async def _library(self) -> web.Response:
-        try:
-            packages = await ensure_node_packages(self._state_dir, self._folder, "console", "the console's library")
-        except StageError as error:
-            return message_response(503, str(error))
-        return _file(packages / "htm" / "preact" / "standalone.module.js")
-
-
-def _file(path: Path) -> web.Response:
-    response = web.Response(body=path.read_bytes(), content_type=_TYPES[path.suffix], charset="utf-8")
-    response.headers["Cache-Control"] = "no-cache"
-    response.enable_compression()
-    return response

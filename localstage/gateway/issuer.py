@@ -140,7 +140,7 @@ class Issuer:
         """A 403 for a request without the secret of this stage, else ``None``."""
         secret = request.query.get("secret", "")
         if not hmac.compare_digest(secret.encode(), self._key.token_secret.encode()):
-            return message_response(403, "secret: not the one of this stage; use token_url of its stage.json")
+            return message_response(403, "secret: not the one of this stage; its stage.json has it")
         return None
 
     async def answer_token(self, request: web.BaseRequest) -> web.StreamResponse:

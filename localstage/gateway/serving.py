@@ -9,12 +9,13 @@ import json
 import logging
 import socket
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, cast
 
 from aiohttp import web
 from aiohttp.http_websocket import WebSocketReader
 
-from localstage.core.errors import PortTaken
+from localstage.core.errors import PortTaken, StageError
 from localstage.core.own_machine import refusal
 from localstage.gateway.frames import FrameGuard
 
@@ -24,6 +25,11 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 PARSER_LIMIT = 32 * 1024
 """The longest header line that is read. API Gateway's limits are smaller, and each has its own response."""
+
+FILE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+"""Content types by suffix."""
+_INLINE = 64 * 1024
+"""Larger files are compressed in a thread."""
 
 
 class Protocol(web.RequestHandler):
@@ -156,6 +162,23 @@ def json_response(status: int, value: Any, headers: dict[str, str] | None = None
 def message_response(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
     """Return an error as API Gateway words it: ``{"message": "…"}``."""
     return json_response(status, {"message": message}, headers)
+
+
+def file_response(path: Path) -> web.Response:
+    """Return a file of :data:`FILE_TYPES`, compressed for clients that take it so."""
+    kind = FILE_TYPES[path.suffix]
+    response = web.Response(body=path.read_bytes(), content_type=kind, charset="utf-8", zlib_executor_size=_INLINE)
+    response.headers["Cache-Control"] = "no-cache"
+    response.enable_compression()
+    return response
+
+
+async def made_file_response(folder: Awaitable[Path], name: str) -> web.Response:
+    """Return a file of a folder that is installed or built first; 503 with the reason if that fails."""
+    try:
+        return file_response(await folder / name)
+    except StageError as error:
+        return message_response(503, str(error))
 
 
 def foreign_response(request: web.BaseRequest) -> web.Response | None:

@@ -7,7 +7,6 @@ pages load nothing from other hosts, which their Content-Security-Policy enforce
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -18,13 +17,11 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from localstage.core.errors import StageError
-from localstage.gateway.serving import json_response, message_response
+from localstage.gateway.serving import file_response, json_response, made_file_response
 from localstage.services.install import ensure_node_packages
 from localstage.services.typescript_client import ensure_typescript_client
 
 _HERE = Path(__file__).parent
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".png": "image/png"}
 _OWN = ("reference.css", "reference.js")
 _SWAGGER = ("swagger-ui.css", "swagger-ui-bundle.js")
 _POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
@@ -61,7 +58,6 @@ class ReferencePages:
         )
         self._build = build or (lambda: ensure_typescript_client(state_dir, project))
         self._has_client = (project / "clients" / "typescript").exists()
-        self._installing = asyncio.Lock()
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse | None:
         """The answer to a request for the reference; ``None`` for any other."""
@@ -74,11 +70,11 @@ class ReferencePages:
             return self._markdown(f"{found[1]}.md")
         name = path.removeprefix("/docs/")
         if name in _OWN:
-            return _file(_HERE / name)
+            return file_response(_HERE / name)
         if name in _SWAGGER:
-            return await self._made(self._install, Path("swagger-ui-dist") / name)
+            return await made_file_response(self._install(), f"swagger-ui-dist/{name}")
         if path == "/headrace-client.js" and self._has_client:
-            return await self._made(self._build, Path("dist") / "index.min.js")
+            return await made_file_response(self._build(), "dist/index.min.js")
         return None
 
     def _document(self, name: str) -> web.Response | None:
@@ -100,15 +96,6 @@ class ReferencePages:
         text = _text(self._folder / name)
         return None if text is None else self._page(name.removesuffix(".md"), f'<main class="page">{html(text)}</main>')
 
-    async def _made(self, make: Callable[[], Awaitable[Path]], file: Path) -> web.Response:
-        """A file of a folder that is made at the first request."""
-        try:
-            async with self._installing:
-                folder = await make()
-        except StageError as error:
-            return message_response(503, str(error))
-        return _file(folder / file)
-
     def _page(self, title: str, content: str) -> web.Response:
         page = Template((_HERE / "page.html").read_text()).substitute(title=title, content=content)
         headers = {"Content-Security-Policy": f"{_POLICY}; connect-src 'self' {self._http_url}"}
@@ -117,7 +104,3 @@ class ReferencePages:
 
 def _text(path: Path) -> str | None:
     return path.read_text() if path.exists() else None
-
-
-def _file(path: Path) -> web.Response:
-    return web.Response(body=path.read_bytes(), content_type=_TYPES[path.suffix], charset="utf-8")

@@ -42,7 +42,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_674,
-    "localstage": 10_935,
+    "localstage": 10_922,
     "loadtest": 7_625,
     "bench": 4_050,
     "tools": 3_161,
