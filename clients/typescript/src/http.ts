@@ -42,7 +42,8 @@ export class Http {
   /**
    * Make a request of an operation such as "GET /rooms/{roomId}"; returns the body of its answer.
    *
-   * It waits while the limit that counts the operation has nothing left. It is repeated after 429, and after 503 or without an answer too, unless it is a POST: that is perhaps done.
+   * It waits while the limit that counts the operation has nothing left. After 429 it is repeated. After 503 or without
+   * an answer it is repeated too, unless it is a POST: the server has perhaps done it.
    */
   async request(operation: string, parameters: Record<string, any>, tries: number): Promise<any> {
     for (let failed = 0; ; failed += 1) {

@@ -119,7 +119,7 @@ const FAULTS = { lost: 0.1, skipped: 0.05, repeated: 0.1, late: 0.2, refused: 0.
 const CHANGES = 30;
 const RUNS = Number(process.env.MODEL_RUNS ?? 30);
 
-test(`in ${RUNS} runs with random faults, a page that reads what it is told of shows what there is`, async () => {
+test(`in ${RUNS} runs with random faults, a page that reads what each change names shows what there is`, async () => {
   for (let seed = 1; seed <= RUNS; seed += 1) {
     stopTime();
     startTime(seed);
