@@ -127,7 +127,7 @@ def deploy(config_env: str, checks: bool, options: tuple[str, ...]) -> None:
     from ops.deploy import deploy as deploy_stage
 
     if checks and _preflight(config_env):
-        sys.exit("headrace: nothing was deployed; mend what failed, or deploy with PREFLIGHT=no")
+        sys.exit("headrace: nothing was deployed; correct what failed, or deploy with PREFLIGHT=no")
     with errors_as_messages():
         click.echo(f"deployed {config_env}, release {deploy_stage(config_env, list(options))}")
 

@@ -140,7 +140,7 @@ class Channels(Following):
 
     @rule()
     def meet(self) -> None:
-        """Bob comes to the lounge. While he is there, Alice adds him to other rooms at once."""
+        """Bob joins the lounge. While he is there, Alice adds him to other rooms at once."""
         self.act("alice", "PUT", "lounge/members/bob")
         self.act("bob", "PUT", "lounge/members/bob")
 

@@ -135,11 +135,11 @@ BY_LAMBDA_ALONE = {"logs:*", "ec2:*", "mq:DescribeBroker"}
 
 
 def doors(stack: TemplateStack) -> list[str]:
-    """The rights of each function as rows of a table: what it reads, what it writes, its secrets.
+    """The rights of each function as rows of two tables: where it is, what it reads and its secrets; what it writes.
 
     A ``*`` marks what is limited to some rows or attributes.
     """
-    rows = []
+    reads, writes = [], []
     for function in sorted(stack.folders):
         places: tuple[dict[str, bool], ...] = ({}, {}, {})
         for one in stack.permissions(function):
@@ -151,8 +151,9 @@ def doors(stack: TemplateStack) -> list[str]:
             place[name] = place.get(name, True) and one.condition != "null"
         cells = [", ".join(name + "*" * limited for name, limited in sorted(place.items())) or "–" for place in places]
         where = "VPC" if "VpcConfig" in stack.resources[function]["Properties"] else "outside"
-        rows.append(f"| `{function}` | {where} | {' | '.join(cells)} |")
-    return rows
+        reads.append(f"| `{function}` | {where} | {cells[0]} | {cells[2]} |")
+        writes.append(f"| `{function}` | {cells[1]} |")
+    return [*reads, *writes]
 
 
 def short_name(action: str, resource: dict[str, Any]) -> str:

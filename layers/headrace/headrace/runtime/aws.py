@@ -137,7 +137,7 @@ def call(
 
 
 def is_refusal(code: str) -> bool:
-    """Whether only a change of a right, a resource or the code mends what AWS refused with this ``code``."""
+    """Whether only a change of a right, a resource or the code repairs what AWS refused with this ``code``."""
     return _REFUSAL.search(code) is not None
 
 

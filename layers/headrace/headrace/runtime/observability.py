@@ -90,7 +90,7 @@ def report(kind: str, message: str, *, level: str = "warning", **fields: Any) ->
 
 
 def report_refusal(operation: str, code: str) -> None:
-    """Log the ``code`` with which AWS refused a call for a reason that only a change mends, and count it.
+    """Log the ``code`` with which AWS refused a call for a reason that only a change repairs, and count it.
 
     The metric is ``Unexpected``: to the client, the service is unavailable, which sets no alarm.
     """

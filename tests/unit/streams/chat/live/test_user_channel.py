@@ -50,7 +50,7 @@ def pushed(stage: Stage, connection: str = "c-1") -> list[dict[str, Any]]:
 
 
 def told(stage: Stage, connection: str = "c-1") -> list[tuple[str, str]]:
-    """What the connection is told now: what has changed, and in which room."""
+    """What the connection gets now: what has changed, and in which room."""
     items = [item for frame in pushed(stage, connection) for item in frame["items"]]
     return [(item["changed"], item["roomId"]) for item in items]
 

@@ -62,7 +62,7 @@ def test_the_copies_after_a_failed_publish_say_that_some_were_missed() -> None:
 
 
 def test_after_an_outage_each_room_is_told_once_that_messages_were_missed() -> None:
-    """Also a room that is silent since. Rooms beyond the first get the notice with later batches."""
+    """Also a room that is silent since. Rooms after the first ones get the notice with later batches."""
     live = Live()
     rooms = [f"room-{number}" for number in range(NOTICES + 5)]
     for room in [*rooms, "kitchen"]:

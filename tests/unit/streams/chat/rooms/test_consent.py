@@ -173,7 +173,7 @@ def test_a_block_looks_to_the_blocked_user_as_if_the_other_did_not_answer(world:
     assert answers("bob") == answers("carol")
 
 
-def test_a_blocked_inviter_keeps_nobody_else_from_inviting(world: RoomWorld) -> None:
+def test_others_can_invite_a_user_whom_a_blocked_inviter_has_invited(world: RoomWorld) -> None:
     world.bring("mallory", "trap", "carol")
     world.ok("mallory", "PUT", "trap/members/carol", {"role": "owner"})
     world.ok("bob", "PUT", "bob/blocked/mallory")

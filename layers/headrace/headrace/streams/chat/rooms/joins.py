@@ -1,6 +1,6 @@
 """Joins and leaves: each is added to a membership, and published to the room as a JOIN or LEAVE message.
 
-The channel of the member is told too.
+It is also published to the channel of the member.
 """
 
 from __future__ import annotations
