@@ -234,10 +234,10 @@ class MemoryInvitations:
 
 
 class MemoryChannels:
-    """:class:`~headrace.streams.chat.rooms.channels.Channels`: ``told`` has what each user was told."""
+    """:class:`~headrace.streams.chat.rooms.channels.Channels`: ``published`` has the changes of each user."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, Changed, str, str | None]] = []
+        self.published: list[tuple[str, Changed, str, str | None]] = []
 
-    def tell(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
-        self.told += [(user_id, changed, room_id, read_to) for user_id in user_ids]
+    def publish(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
+        self.published += [(user_id, changed, room_id, read_to) for user_id in user_ids]

@@ -33,7 +33,7 @@ LONGEST_REST = 30.0
 """Seconds for which a connection is skipped after it was late twice in a row, doubled each further time, so that not
 every batch waits for it."""
 NOTICES = 100
-"""Subscribers of quiet rooms that a batch tells that they missed messages."""
+"""Subscribers of quiet rooms that get a notice of missed messages with one batch."""
 NOTICE_SECONDS = 1.0
 LOOKED_AT = 1000
 """Subscribers with missed messages, those that wait longest, among which a batch looks for those."""

@@ -1,4 +1,4 @@
-"""The channel of a user: who may follow it, what it tells, and what it never tells."""
+"""The channel of a user: who may follow it, what is published to it, and what never is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.live.routes import CONNECTIONS_PER_ROOM
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.memberships import Change, membership_event
-from headrace.streams.chat.rooms.routes import TOLD_MEMBERS
+from headrace.streams.chat.rooms.routes import CHANNEL_MEMBERS
 from tests.fakes.live import MemoryPusher
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import GROUP, OPEN
@@ -49,8 +49,8 @@ def pushed(stage: Stage, connection: str = "c-1") -> list[dict[str, Any]]:
     return [json.loads(frame) for frame in pusher.sent[connection]]
 
 
-def told(stage: Stage, connection: str = "c-1") -> list[tuple[str, str]]:
-    """What the connection gets now: what has changed, and in which room."""
+def published(stage: Stage, connection: str = "c-1") -> list[tuple[str, str]]:
+    """What is pushed to the connection now: what has changed, and in which room."""
     items = [item for frame in pushed(stage, connection) for item in frame["items"]]
     return [(item["changed"], item["roomId"]) for item in items]
 
@@ -102,7 +102,7 @@ def test_a_user_is_told_of_their_invitations_memberships_and_roles(stage: Stage)
     for user, method, path, body, changed in steps:
         stage.world.ok(user, method, path, body)
         stage.world.clock.advance(1)
-        assert set(told(stage)) == {(changed, "kitchen")}, path
+        assert set(published(stage)) == {(changed, "kitchen")}, path
 
 
 def test_an_owner_who_adds_a_user_tells_them_at_once(stage: Stage) -> None:
@@ -114,7 +114,7 @@ def test_an_owner_who_adds_a_user_tells_them_at_once(stage: Stage) -> None:
     stage.world.ok("alice", "PUT", "kitchen/members/bob")
     stage.world.ok("alice", "PUT", "alice/direct/bob")
 
-    assert [changed for changed, _ in told(stage)] == ["membership", "membership"]
+    assert [changed for changed, _ in published(stage)] == ["membership", "membership"]
 
 
 def test_a_read_mark_comes_with_its_value_once_it_has_moved(stage: Stage) -> None:
@@ -140,14 +140,14 @@ def test_a_block_ends_invitations_and_memberships_and_the_blocked_user_is_told_n
 
     stage.world.ok("bob", "PUT", "bob/blocked/alice")
     sent = list(stage.world.live.sent)
-    assert set(told(stage)) == {("membership", "kitchen"), ("invitation", "den")}
+    assert set(published(stage)) == {("membership", "kitchen"), ("invitation", "den")}
     stage.world.live.sent.extend(sent)
-    assert told(stage, "c-2") == []
+    assert published(stage, "c-2") == []
     stage.world.clock.advance(1)
     stage.world.ok("alice", "PUT", "den/members/bob")
     stage.world.ok("bob", "PUT", "bob/blocked/alice")
     stage.world.ok("alice", "DELETE", "den/members/bob")
-    assert told(stage) == []
+    assert published(stage) == []
 
 
 def test_a_repeated_block_pushes_the_invitations_that_an_interrupted_one_left(stage: Stage) -> None:
@@ -160,7 +160,7 @@ def test_a_repeated_block_pushes_the_invitations_that_an_interrupted_one_left(st
 
     stage.world.ok("bob", "PUT", "bob/blocked/alice")
 
-    assert told(stage) == [("invitation", "kitchen")]
+    assert published(stage) == [("invitation", "kitchen")]
 
 
 def test_a_leave_for_good_pushes_one_change(stage: Stage) -> None:
@@ -170,7 +170,7 @@ def test_a_leave_for_good_pushes_one_change(stage: Stage) -> None:
 
     stage.world.ok("bob", "DELETE", "kitchen/members/bob", {"forGood": True})
 
-    assert told(stage) == [("membership", "kitchen")]
+    assert published(stage) == [("membership", "kitchen")]
 
 
 def test_an_invitation_that_did_not_count_ends_without_a_word(stage: Stage) -> None:
@@ -183,7 +183,7 @@ def test_an_invitation_that_did_not_count_ends_without_a_word(stage: Stage) -> N
 
     stage.world.ok("alice", "DELETE", "kitchen/members/bob")
 
-    assert told(stage) == []
+    assert published(stage) == []
 
 
 def test_a_user_who_was_never_in_a_room_is_not_told_of_a_removal(stage: Stage) -> None:
@@ -191,10 +191,10 @@ def test_a_user_who_was_never_in_a_room_is_not_told_of_a_removal(stage: Stage) -
 
     stage.world.ok("alice", "DELETE", "kitchen/members/bob")
 
-    assert told(stage) == []
+    assert published(stage) == []
 
 
-@pytest.mark.parametrize(("members", "changes"), [(TOLD_MEMBERS, [("room", "hall")]), (TOLD_MEMBERS + 1, [])])
+@pytest.mark.parametrize(("members", "changes"), [(CHANNEL_MEMBERS, [("room", "hall")]), (CHANNEL_MEMBERS + 1, [])])
 def test_a_name_is_told_to_the_members_of_a_room_that_is_not_large(
     stage: Stage, members: int, changes: list[tuple[str, str]]
 ) -> None:
@@ -209,7 +209,7 @@ def test_a_name_is_told_to_the_members_of_a_room_that_is_not_large(
 
     stage.world.ok("alice", "PATCH", "hall", {"topic": "weather"})
 
-    assert told(stage) == changes
+    assert published(stage) == changes
 
 
 def test_a_change_is_answered_also_while_it_cannot_be_told(stage: Stage) -> None:
@@ -259,11 +259,11 @@ def test_resuming_after_the_log_says_that_changes_were_missed(stage: Stage) -> N
 def test_a_check_subscribes_to_the_user_unless_it_only_asks(stage: Stage) -> None:
     stage.request("check", "bob", users={"bob": NOTHING}, subscribe=False)
     stage.world.ok("alice", "PUT", "kitchen/members/bob")
-    assert told(stage) == []
+    assert published(stage) == []
 
     stage.request("check", "bob", users={"bob": NOTHING})
     stage.world.ok("alice", "PUT", "kitchen/members/bob")
-    assert told(stage) == [("invitation", "kitchen")]
+    assert published(stage) == [("invitation", "kitchen")]
 
     assert stage.request("unsubscribe", "bob", userId="bob") | {"correlationId": ""} == {
         "type": "unsubscribed",
@@ -272,7 +272,7 @@ def test_a_check_subscribes_to_the_user_unless_it_only_asks(stage: Stage) -> Non
         "correlationId": "",
     }
     stage.world.ok("alice", "PUT", "kitchen/members/bob")
-    assert told(stage) == []
+    assert published(stage) == []
 
 
 def test_p12_a_user_follows_only_themselves(stage: Stage) -> None:
@@ -284,7 +284,7 @@ def test_p12_a_user_follows_only_themselves(stage: Stage) -> None:
     assert stage.request("check", "mallory", users={"bob": NOTHING}, subscribe=False)["users"]["bob"]["error"]
 
     stage.world.ok("alice", "PUT", "kitchen/members/bob")
-    assert told(stage) == []
+    assert published(stage) == []
 
 
 @pytest.mark.parametrize("named", [{}, {"roomId": "kitchen", "userId": "bob"}])

@@ -1,7 +1,7 @@
 """The channel of a user: what changed in the user's rooms, as frames with positions, like those of a room.
 
 A frame says what to read again, and has no copy of it. So frames in any order lead to the current state, and a frame
-tells a user only what the routes would.
+has nothing that the routes would not show.
 """
 
 from __future__ import annotations
@@ -66,17 +66,17 @@ class UserChannels:
         self._publisher = publisher
         self._clock = clock
 
-    def tell(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
+    def publish(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
         now, tag = self._clock.now(), new_tag()
         change: dict[str, Any] = {"key": tag, "changed": changed, "roomId": room_id, "timestamp": iso(now)}
         if read_to is not None:
             change["readTo"] = read_to
         try:
-            self._tell([user_channel(user_id) for user_id in user_ids], encode(change), now, tag)
+            self._publish([user_channel(user_id) for user_id in user_ids], encode(change), now, tag)
         except Exception as error:  # noqa: BLE001 - reported; the change itself is stored, and must be answered
             report_unexpected(error)
 
-    def _tell(self, channels: Collection[str], item: str, now: int, tag: str) -> None:
+    def _publish(self, channels: Collection[str], item: str, now: int, tag: str) -> None:
         batch = Batch(tag, [LoggedFrame(tag, now, encoded_list([item]))])
         appended = append(self._log, dict.fromkeys(channels, batch), "changes have no position")
         followed = self._hints.rooms_with_subscribers(

@@ -63,7 +63,7 @@ def mark_read(services: RoomServices, request: Request[RoomPath, None, ReadMarkB
         raise not_in_room(room_id)
     if membership.read_to is None or membership.read_to < position:
         if services.memberships.mark_read(user_id, room_id, position):
-            services.channels.tell([user_id], "readMark", room_id, read_to=shown_read_mark(position))
+            services.channels.publish([user_id], "readMark", room_id, read_to=shown_read_mark(position))
         else:
             position = services.memberships.get(user_id, room_id).read_to or position
     else:

@@ -30,7 +30,7 @@ def block(services: RoomServices, request: Request[OtherPath, None, None]) -> di
         raise InvalidRequest("a user blocks others only", details=[detail])
     at, declined = services.consent.invitations.block(user_id, other_id, times.iso(request.now))
     for room_id in declined:
-        services.channels.tell([user_id], "invitation", room_id)
+        services.channels.publish([user_id], "invitation", room_id)
     rooms, _ = services.memberships.rooms_of(user_id, READ_LIMIT)
     for membership in rooms:
         # Also rooms that were left: an earlier request may have been interrupted.

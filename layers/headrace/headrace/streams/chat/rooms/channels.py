@@ -13,10 +13,10 @@ Changed = Annotated[
 
 
 class Channels(Protocol):
-    """Tells users what has changed."""
+    """Publishes to users what has changed."""
 
-    def tell(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
-        """Tell each of the users that this has changed in a room. Call it after the change is stored.
+    def publish(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
+        """Publish to each of the users that this has changed in a room. Call it after the change is stored.
 
         It says what to read again, so it may come late, twice and in any order. ``read_to`` is the new read mark. Never
         raises: a failure is logged, and the change is in force.

@@ -83,7 +83,7 @@ class Joins:
         event_id: str | None = None,
         old: bool = False,
     ) -> bool:
-        """Tell the member, and publish the message of a join or leave; ``event_id`` is the id that it was sent with.
+        """Publish a join or leave to its member and as a message; ``event_id`` is the id that it was sent with.
 
         Only the caller who made the change may publish its message; callers with events:write may publish any. A
         change longer ago than ``REPEAT`` is published for callers with events:write, or with ``old``. The message has
@@ -99,7 +99,7 @@ class Joins:
         is_too_old = not (old or trusted) and times.micros_of(at) < request.now - REPEAT
         if is_too_old or membership.event_at(kind, at) != event_id:
             return False
-        self._channels.tell([membership.user_id], "membership", room_id)
+        self._channels.publish([membership.user_id], "membership", room_id)
         member = membership.user_id, membership.shown_name
         is_own = trusted or caller.subject == membership.user_id
         user_id, username = member if is_own else (caller.subject, shown_name(caller.username, caller.subject))

@@ -59,7 +59,7 @@ def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]
         at = membership.intervals[-1].joined_at
         if body.role not in (None, membership.role):
             membership = services.memberships.set_role(user_id, room_id, body.role or MEMBER)
-            services.channels.tell([user_id], "membership", room_id)
+            services.channels.publish([user_id], "membership", room_id)
     else:
         at, role = body.at or joined_at(membership, invitation, request.now), body.role
         if body.at is None:
@@ -112,7 +112,7 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
     if is_accepted and invitation is not None:
         services.consent.invitations.remove(invitation)
     if counts:
-        services.channels.tell([user_id], "invitation", room_id)
+        services.channels.publish([user_id], "invitation", room_id)
     if body.for_good:
         services.memberships.leave_for_good(user_id, room_id)
     if room.kind == MEMBERS and not membership.is_open:
@@ -122,7 +122,7 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
     is_last = any(each.left_at == at for each in membership.intervals)
     is_published = is_last and services.joins.publish(request, membership, "leave", at, event_id=body.id)
     if body.for_good and not is_published:
-        services.channels.tell([user_id], "membership", room_id)
+        services.channels.publish([user_id], "membership", room_id)
     return _member(room, membership)
 
 

@@ -34,7 +34,7 @@ from headrace.streams.chat.rooms.rooms import (
     not_in_room,
 )
 
-TOLD_MEMBERS = 100
+CHANNEL_MEMBERS = 100
 """A change of a larger room's name or topic is in no channel. Former members count too: the index has both."""
 
 
@@ -130,19 +130,19 @@ def change_room(services: RoomServices, request: Request[RoomPath, None, RoomCha
     texts: dict[str, str | None] = change.model_dump(include=change.model_fields_set)
     if texts:
         room = services.rooms.table.change(room_id, texts)
-        _tell_members(services, room_id)
+        _publish_to_members(services, room_id)
     return room.to_body()
 
 
-def _tell_members(services: RoomServices, room_id: str) -> None:
-    """Tell the members of a room of at most ``TOLD_MEMBERS`` that its name or topic has changed."""
+def _publish_to_members(services: RoomServices, room_id: str) -> None:
+    """Publish that a room's name or topic has changed, to its members if they are at most ``CHANNEL_MEMBERS``."""
     try:
-        users, more = services.memberships.users_of(room_id, None, TOLD_MEMBERS)
+        users, more = services.memberships.users_of(room_id, None, CHANNEL_MEMBERS)
         if not more:
             found = services.memberships.get_many([(user_id, room_id) for user_id in users])
-            services.channels.tell([each.user_id for each in found.values() if each.is_open], "room", room_id)
+            services.channels.publish([each.user_id for each in found.values() if each.is_open], "room", room_id)
     except StoreUnavailable as error:
-        report("user channels", f"members are not told of a room's name or topic: {error.message}")
+        report("user channels", f"a change of a room's name or topic is not published: {error.message}")
 
 
 def open_direct_room(services: RoomServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
@@ -220,10 +220,10 @@ def _join(
 def invite(
     services: RoomServices, request: Request[Any, None, Any], room: Room, membership: Membership, role: Role | None
 ) -> Invitation:
-    """Invite a user, and tell them unless they block the caller. Raises what ``Consent.invite`` raises."""
+    """Invite a user, and publish it to them unless they block the caller. Raises what ``Consent.invite`` raises."""
     invitation = services.consent.invite(request, room, membership, role)
     if services.consent.valid(invitation, room) is not None:
-        services.channels.tell([membership.user_id], "invitation", room.room_id)
+        services.channels.publish([membership.user_id], "invitation", room.room_id)
     return invitation
 
 
