@@ -12,7 +12,7 @@ from tests.e2e.conftest import RunningStage
 FAST = ConnectionSettings(first_pause=0.05, longest_pause=0.5)
 
 
-def test_a_user_is_told_of_invitations_memberships_names_and_read_marks(platform: RunningStage) -> None:
+def test_a_user_receives_invitations_memberships_names_and_read_marks(platform: RunningStage) -> None:
     alice, bob, room = Client(platform), Client(platform), unique("room")
     assert alice.http("PUT", f"/rooms/{room}", {"kind": "members"})[0] == 200
     socket, other = bob.connect(), Client(platform).connect()
@@ -27,18 +27,18 @@ def test_a_user_is_told_of_invitations_memberships_names_and_read_marks(platform
         (alice, "DELETE", f"/rooms/{room}/members/{bob.user}", None, "membership"),
     ]
 
-    told: list[dict[str, Any]] = []
+    received: list[dict[str, Any]] = []
     for user, method, path, body, changed in steps:
         answer = user.http(method, path, body)
         assert answer[0] == 200, answer
         frame = socket.receive()
         assert [(each["changed"], each["roomId"]) for each in frame["items"]] == [(changed, room)]
-        told += frame["items"]
+        received += frame["items"]
 
     assert bob.http("GET", f"/rooms/{room}")[1]["membership"]["state"] == "left"
     again = socket.request({"action": "resume", "requestId": "r", "users": {bob.user: position}})
     assert again["users"][bob.user] | {"position": ""} == {
-        "items": told,
+        "items": received,
         "missed": False,
         "hasMore": False,
         "position": "",

@@ -233,11 +233,8 @@ class MemoryInvitations:
         return [(each, self.blocks_since[user_id, each]) for each in found], found[-1] if len(others) > limit else None
 
 
-class MemoryChannels:
-    """:class:`~headrace.streams.chat.rooms.channels.Channels`: ``published`` has the changes of each user."""
-
-    def __init__(self) -> None:
-        self.published: list[tuple[str, Changed, str, str | None]] = []
+class SilentChannels:
+    """:class:`~headrace.streams.chat.rooms.channels.Channels` that no user follows."""
 
     def publish(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
-        self.published += [(user_id, changed, room_id, read_to) for user_id in user_ids]
+        pass

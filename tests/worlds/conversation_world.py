@@ -22,7 +22,7 @@ from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import Room, RoomKind
 from headrace.streams.chat.rooms.routes import RoomServices
 from headrace.streams.chat.stream import CHAT
-from tests.fakes.chat import MemoryChannels, MemoryMemberships, MemoryRooms
+from tests.fakes.chat import MemoryMemberships, MemoryRooms, SilentChannels
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import START, at, row
@@ -52,10 +52,9 @@ class ConversationWorld:
         self.hook = ActivityHook(self.rooms, self.rooms, self.clock)
         self.reader = CountingReader(self.rows)
         self.cache = MemoryCache(self.clock)
-        self.channels = MemoryChannels()
         cursors, unused = CursorSigner(b"k" * 32), Any
         self.marks = RoomServices(
-            unused, self.memberships, unused, unused, unused, unused, unused, self.channels, unused
+            unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused
         )
         self.chat = ChatReading(
             unused, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache)

@@ -87,7 +87,7 @@ def test_large_rooms_take_at_most_a_third_of_the_time_while_others_are_active() 
     assert all(push.got(each)[-1] for each in ("f-000", "f-899"))
 
 
-def test_listeners_of_a_room_too_large_for_one_turn_are_served_in_turn_and_told() -> None:
+def test_listeners_of_a_room_too_large_for_one_turn_are_served_in_turn_with_a_notice() -> None:
     push = Busy(cost=0.005)
     for text in ("one", "two", "three", "four"):
         push.push(item(text), item(text, room="flood"))

@@ -8,7 +8,7 @@ from loadtest.runs.place import Place
 from loadtest.runs.request_log import RequestLog
 
 
-def test_a_run_begins_its_file_anew_and_its_later_phases_continue_it(tmp_path: Path) -> None:
+def test_a_run_begins_an_empty_file_and_its_later_phases_continue_it(tmp_path: Path) -> None:
     path = tmp_path / "new" / "requests.csv"
     for run in ("one", "two"):
         for number in range(2):

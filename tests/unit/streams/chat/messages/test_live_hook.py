@@ -61,7 +61,7 @@ def test_the_copies_after_a_failed_publish_say_that_some_were_missed() -> None:
     assert [frames.parse(each.body).missed for each in live.publisher.sent] == [True, False]
 
 
-def test_after_an_outage_each_room_is_told_once_that_messages_were_missed() -> None:
+def test_after_an_outage_each_room_gets_one_notice_that_messages_were_missed() -> None:
     """Also a room that is silent since. Rooms after the first ones get the notice with later batches."""
     live = Live()
     rooms = [f"room-{number}" for number in range(NOTICES + 5)]
@@ -73,12 +73,12 @@ def test_after_an_outage_each_room_is_told_once_that_messages_were_missed() -> N
     for _ in range(3):
         live.store(row("kitchen", "after"))
 
-    told = [each.room_id for each in live.copies() if each.missed]
-    assert sorted(told) == sorted([*rooms, "kitchen"])
+    noticed = [each.room_id for each in live.copies() if each.missed]
+    assert sorted(noticed) == sorted([*rooms, "kitchen"])
     assert [len(each.items) for each in live.copies() if each.room_id == "kitchen"] == [1, 1, 1]
 
 
-def test_a_room_without_new_messages_in_the_batch_is_told_too() -> None:
+def test_a_room_without_new_messages_in_the_batch_gets_the_notice_too() -> None:
     """The batch has only a room without subscribers."""
     live = Live()
     live.subscribe("kitchen")
