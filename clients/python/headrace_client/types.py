@@ -374,12 +374,13 @@ class DeadLetterBody(TypedDict):
 
 
 class DeadLetterList(TypedDict):
-    """Some of the letters that match, and counts of all of them."""
+    """Some of the letters that match, and counts of all of them: `days` by day (UTC) of the first failure."""
 
     count: int
     scanned: int
     complete: bool
     reasons: dict[str, int]
+    days: dict[str, dict[str, int]]
     items: list[DeadLetterBody]
 
 

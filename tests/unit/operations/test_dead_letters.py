@@ -83,6 +83,20 @@ def test_letters_are_filtered_by_reason_stream_and_time(dead: Dead, query: dict[
     assert (answer["count"], answer["scanned"]) == (found, len(POISON))
 
 
+def test_letters_are_counted_by_day_and_reason(dead: Dead) -> None:
+    dead.die(POISON["not_json"], POISON["empty_key"])
+    CLOCK.advance(24 * 3600)
+    try:
+        dead.die(POISON["not_json"])
+        answer = dead.list(limit="1")
+        of_chat = dead.list(stream="chat")
+    finally:
+        CLOCK.advance(-24 * 3600)
+
+    assert answer["days"] == {"2025-11-21": {"not_json": 1, "empty_key": 1}, "2025-11-22": {"not_json": 1}}
+    assert of_chat["days"] == {"2025-11-21": {"empty_key": 1}}
+
+
 def test_a_letter_requested_by_its_id_is_shown_completely(dead: Dead) -> None:
     dead.die(POISON["item_too_large"])
 

@@ -110,8 +110,9 @@ class Counts(TypedDict):
 
 
 class DeadLetterList(Counts):
-    """Some of the letters that match, and counts of all of them."""
+    """Some of the letters that match, and counts of all of them: ``days`` by day (UTC) of the first failure."""
 
+    days: dict[str, dict[str, int]]
     items: list[DeadLetterBody]
 
 
@@ -145,7 +146,7 @@ def list_dead_letters(letters: DeadLetters, request: Request[None, ListQuery, No
     items = [letter.to_body(query.characters) for letter in found.letters[: query.limit]]
     if query.characters is not None:
         audit("bodies of dead letters were read", request.caller, filter=query.to_log(), count=len(items))
-    return {"items": items, **_counts(found)}
+    return {"items": items, "days": found.days, **_counts(found)}
 
 
 def redrive(letters: DeadLetters, request: Request[None, None, RedriveBody]) -> RedriveResult | DryRun:

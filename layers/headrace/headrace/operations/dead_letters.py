@@ -42,6 +42,14 @@ class ScanResult:
         """The number of letters by reason, largest first."""
         return dict(Counter(letter.reason for letter in self.letters).most_common())
 
+    @property
+    def days(self) -> dict[str, dict[str, int]]:
+        """The number of letters by the day (UTC) of the first failure, oldest first, and by reason."""
+        days: dict[str, Counter[str]] = {}
+        for letter in sorted(self.letters, key=lambda each: each.first_failed_at):
+            days.setdefault(letter.first_failed_at.partition("T")[0], Counter())[letter.reason] += 1
+        return {day: dict(reasons.most_common()) for day, reasons in days.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class RedriveState:
