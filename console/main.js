@@ -1,101 +1,99 @@
-// The console: reads the stage every second, and shows it.
-import { html, render, useEffect, useState } from "./htm.js";
-import { Balance, depths, sumOf } from "./balance.js";
-import { BalanceLine, Checks, Lanes, Rates } from "./overview.js";
-import { Pane } from "./pane.js";
-import { connect, counts, secret } from "./stage.js";
+// The frame of the console: signs in, and shows the view that the address names, such as #/rooms/lobby.
+//
+// A view is the default export of its module. It gets `session` (session.js) and `path`, the rest of the address: for
+// #/rooms/lobby, ["lobby"]. It is loaded when it is opened.
+import { html, render, useEffect, useRef, useState } from "./htm.js";
+import { secret, signIn } from "./session.js";
 import { texts } from "./texts.js";
-import { Tools } from "./tools.js";
-import { Way } from "./way.js";
+import { Empty, Failure, Loading, useLoad } from "./ui.js";
 
-const EVERY = 1_000;
-const KEPT = 900; // seconds
-const ROOM = "lobby";
-
-const METRICS = {
-  accepted: ["Accepted"], stored: ["Stored"], pushed: ["LivePushed", "sent"], retry: ["Accepted", "retry"],
-  storedRetry: ["Stored", "retry"],
+const VIEWS = {
+  "": () => import("./overview/view.js"),
+  rooms: () => import("./rooms/view.js"),
+  questions: () => import("./questions/view.js"),
+  "dead-letters": () => import("./dead-letters/view.js"),
 };
+const USERS = ["alice", "bob", "carol", "dave"];
 
-/** Reads counts and status, and keeps what the views need of earlier readings. */
-function reader(clientOf) {
-  const operator = clientOf("operator", "ops");
-  const balance = new Balance();
-  const history = [];
-  const since = {};
-  let before;
-  let waitSeconds = 0;
-  return async () => {
-    const [found, status] = await Promise.all([counts(), operator.request("GET /status", {}, { tries: 1 })]);
-    const now = Date.now();
-    const sums = Object.fromEntries(Object.entries(METRICS).map(([name, metric]) => [name, sumOf(found, ...metric)]));
-    if (before !== undefined) {
-      const seconds = (now - before.now) / 1_000;
-      const rates = Object.entries(sums).map(([name, sum]) => [name, Math.max(0, sum - before.sums[name]) / seconds]);
-      history.push(Object.fromEntries(rates));
-      history.splice(0, history.length - KEPT);
-    }
-    before = { now, sums };
-    const held = depths(status);
-    for (const [name, number] of Object.entries(held)) {
-      since[name] = number > 0 ? (since[name] ?? now) : undefined;
-    }
-    waitSeconds = found.waitSeconds || waitSeconds;
-    const rates = history.at(-1) ?? Object.fromEntries(Object.keys(METRICS).map((name) => [name, 0]));
-    return { now, status, held, since, waitSeconds, history, rates, balance: balance.take(found, status, now) };
-  };
+/** The parts of the address: #/rooms/a%20b is ["rooms", "a b"]. */
+function route() {
+  const parts = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  return parts[0] in VIEWS ? parts : [""];
 }
 
-function Console({ clientOf }) {
-  const [seen, setSeen] = useState();
-  const [failure, setFailure] = useState("");
+function useRoute() {
+  const [parts, setParts] = useState(route);
   useEffect(() => {
-    const read = reader(clientOf);
-    let timer;
-    const look = async () => {
-      try {
-        setSeen(await read());
-        setFailure("");
-      } catch (error) {
-        setFailure(error.message);
-      }
-      timer = setTimeout(look, EVERY);
-    };
-    look();
-    return () => clearTimeout(timer);
+    const changed = () => setParts(route());
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
   }, []);
-  const chat = (user) => clientOf(user, "chat:read", "chat:write");
-  return html`
-    ${failure !== "" && html`<p class="failure" role="alert">${texts.stageAway(failure)}</p>`}
-    ${seen === undefined
-      ? html`<p class="loading">${texts.loading}</p>`
-      : html`
-          <${BalanceLine} balance=${seen.balance} />
-          <${Way} rates=${seen.rates} balance=${seen.balance} held=${seen.held}
-            brokerAway=${seen.status.lanes.main.state === "away"} />
-        `}
-    <div class="panes">
-      <${Pane} client=${chat("alice")} user="alice" room=${ROOM} />
-      <${Pane} client=${chat("bob")} user="bob" room=${ROOM} />
-      <${Tools} client=${chat("carol")} />
-    </div>
-    ${seen !== undefined && html`
-      <div class="details">
-        <${Rates} history=${seen.history} />
-        <${Lanes} status=${seen.status} waitSeconds=${seen.waitSeconds} since=${seen.since} now=${seen.now} />
-        <${Checks} status=${seen.status} />
-      </div>
+  return parts;
+}
+
+const Navigation = ({ name, session, user, setUser }) => html`
+  <header>
+    <a class="brand" href="#/"><img src="/console/icon.svg" alt="" width="22" height="22" />Headrace</a>
+    <nav aria-label=${texts.navigation}>
+      ${Object.keys(VIEWS).map(
+        (each) => html`<a href=${`#/${each}`} aria-current=${each === name ? "page" : undefined}>${texts.views[each]}</a>`,
+      )}
+    </nav>
+    ${session.isLocal && html`
+      <label class="user"><span>${texts.user}</span>
+        <select value=${user} onChange=${(event) => setUser(event.currentTarget.value)}>
+          ${[...new Set([...USERS, user])].map((each) => html`<option key=${each} value=${each}>${each}</option>`)}
+        </select>
+      </label>
+      <a href="/docs">${texts.reference}</a>
     `}
+  </header>
+`;
+
+function View({ name, path, session }) {
+  const found = useLoad(VIEWS[name], [name]);
+  if (found.error !== undefined) {
+    return html`<${Failure} error=${found.error} again=${found.again} />`;
+  }
+  return found.loading ? html`<${Loading} />` : html`<${found.value.default} session=${session} path=${path} />`;
+}
+
+function Console({ session }) {
+  const [name, ...path] = useRoute();
+  const [user, setUser] = useState(session.user);
+  const title = useRef(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    document.title = `${texts.views[name]} · Headrace`;
+    // A reader of the screen hears where a link led.
+    if (!isFirst.current) {
+      title.current.focus();
+    }
+    isFirst.current = false;
+  }, [name]);
+  const become = (other) => {
+    session.become(other);
+    setUser(other);
+  };
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); title.current.focus(); }}>${texts.skip}</a>
+    <${Navigation} name=${name} session=${session} user=${user} setUser=${become} />
+    <main id="main" class=${`view-${name || "overview"}`}>
+      <h1 ref=${title} tabindex="-1">${texts.views[name]}</h1>
+      <${View} key=${`${name} ${user}`} name=${name} path=${path} session=${session} />
+    </main>
   `;
 }
 
-const main = document.getElementById("main");
-if (secret() === null) {
-  render(html`<section><h2>${texts.noSecret}</h2><p>${texts.noSecretHelp}</p></section>`, main);
-} else {
-  render(html`<p class="loading">${texts.loading}</p>`, main);
-  connect().then(
-    (clientOf) => render(html`<${Console} clientOf=${clientOf} />`, main),
-    (error) => render(html`<p class="failure" role="alert">${texts.stageAway(error.message)}</p>`, main),
-  );
+function Start() {
+  const found = useLoad(signIn);
+  if (found.error !== undefined) {
+    return html`<main><${Failure} error=${found.error} again=${found.again} /></main>`;
+  }
+  return found.value === undefined ? html`<main><${Loading} /></main>` : html`<${Console} session=${found.value} />`;
 }
+
+const start = secret() === null
+  ? html`<main><${Empty} title=${texts.noSecret}>${texts.noSecretHelp}<//></main>`
+  : html`<${Start} />`;
+render(start, document.body);

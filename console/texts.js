@@ -1,4 +1,5 @@
-// All texts of the console. Each is plain text, or a function that returns plain text.
+// All texts of the console. Each is plain text, or a function that returns plain text. `texts` has those of the frame
+// and of the first screen; each other view has its own object below.
 
 const number = new Intl.NumberFormat("en");
 const time = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
@@ -19,7 +20,16 @@ const lane = (name) => (name === "retry" ? "retry lane" : "main lane");
 export const texts = {
   noSecret: "This page needs the whole address of the console.",
   noSecretHelp: "Open the address that make run printed after “console”. make status prints it again.",
-  loading: "Reading the stage …",
+  loading: "Loading …",
+  failed: (reason) => `It did not work: ${reason}`,
+  again: "Try again",
+  skip: "Skip to the content",
+  navigation: "Views",
+  views: { "": "Overview", rooms: "Rooms", questions: "Questions", "dead-letters": "Dead lane" },
+  user: "as",
+  reference: "API reference",
+  chart: (title, newest) => `${title}, newest: ${newest}`,
+
   stageAway: (reason) => `The stage does not answer: ${reason}. This page asks again every second.`,
 
   balance: "Is everything kept?",
@@ -38,7 +48,6 @@ export const texts = {
   ratesNote: "Per second, since this page was opened.",
   rateNames: { accepted: "accepted", stored: "stored", pushed: "pushed" },
   rate: (value) => `${value < 10 ? value.toFixed(1) : count(Math.round(value))}/s`,
-  chart: (name, value) => `${name}: ${texts.rate(value)} now`,
 
   lanes: "Lanes",
   lane: "lane",
@@ -99,5 +108,13 @@ export const texts = {
   kill: "Kill RabbitMQ for 10 s",
   killed: "RabbitMQ is killed. Type messages: they take the retry lane.",
   back: "RabbitMQ starts again. The next message closes Bob’s gap.",
-  toolFailed: (reason) => `It did not work: ${reason}`,
 };
+
+/** The view #/rooms. */
+export const roomsTexts = {};
+
+/** The view #/questions. */
+export const questionsTexts = {};
+
+/** The view #/dead-letters. */
+export const deadLettersTexts = {};

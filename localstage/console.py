@@ -89,7 +89,8 @@ class ConsolePages:
         if name == _LIBRARY:
             packages = ensure_node_packages(self._state_dir, self._folder, "console", "the console's library")
             return await made_file_response(packages, "htm/preact/standalone.module.js")
-        files = {path.name: path for path in self._folder.glob("*") if path.suffix in FILE_TYPES}
+        own = (path for path in self._folder.rglob("*") if path.suffix in FILE_TYPES)
+        files = {path.relative_to(self._folder).as_posix(): path for path in own}
         return file_response(files[name]) if name in files else None
 
     def _page(self) -> web.Response:

@@ -87,6 +87,23 @@ test("the page loads less than 60 kB", async () => {
   await page.context().close();
 });
 
+test("every view is a link, has a title, and takes the focus", async () => {
+  const { page, errors } = await open();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
+  for (const [hash, name] of [["#/rooms", "Rooms"], ["#/questions", "Questions"], ["#/dead-letters", "Dead lane"], ["#/", "Overview"]]) {
+    await page.getByRole("navigation").getByRole("link", { name }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((title) => document.title === `${title} · Headrace`, name);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), name);
+    assert.equal(new URL(page.url()).hash, hash);
+    assert.equal(await page.locator("nav [aria-current=page]").innerText(), name);
+  }
+  await page.getByText("lost 0").waitFor();
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
 test("it fits a phone, and says what to open without the secret", async () => {
   for (const [name, options] of Object.entries({
     light: { colorScheme: "light" },

@@ -42,7 +42,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_683,
-    "localstage": 10_922,
+    "localstage": 10_923,
     "loadtest": 7_625,
     "bench": 4_050,
     "tools": 3_161,

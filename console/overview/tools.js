@@ -1,7 +1,7 @@
 // Buttons of the local stage: traffic, and an outage of the broker.
-import { html, useState } from "./htm.js";
-import { kill } from "./stage.js";
-import { clock, texts } from "./texts.js";
+import { html, useState } from "../htm.js";
+import { local } from "../session.js";
+import { clock, texts } from "../texts.js";
 
 const OUTAGE = 10; // seconds
 const MESSAGES = 100;
@@ -19,7 +19,7 @@ export function Tools({ client }) {
     try {
       await work();
     } catch (error) {
-      tell(texts.toolFailed(error.message));
+      tell(texts.failed(error.message));
     }
     setBusy((all) => ({ ...all, [name]: false }));
   };
@@ -33,7 +33,7 @@ export function Tools({ client }) {
     tell(texts.trafficDone(MESSAGES));
   });
   const outage = run("kill", async () => {
-    await kill("RabbitMQ", OUTAGE);
+    await local("/kill", { service: "RabbitMQ", seconds: OUTAGE });
     tell(texts.killed);
     await sleep(OUTAGE * 1_000);
     tell(texts.back);

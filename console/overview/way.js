@@ -1,6 +1,6 @@
 // The drawing of an event's way: what flows moves, what holds events is marked.
-import { html, useEffect, useState } from "./htm.js";
-import { texts } from "./texts.js";
+import { html, useEffect, useState } from "../htm.js";
+import { texts } from "../texts.js";
 
 const BOX = [118, 46];
 const WIDE = {

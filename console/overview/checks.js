@@ -1,7 +1,8 @@
 // The first screen's numbers: the balance, rates, lanes, breakers and probes.
-import { html } from "./htm.js";
+import { html } from "../htm.js";
 import { depths } from "./balance.js";
-import { count, duration, texts } from "./texts.js";
+import { count, duration, texts } from "../texts.js";
+import { State } from "../ui.js";
 
 /** accepted = stored + lanes, with a sentence that says whether something is lost. */
 export function BalanceLine({ balance }) {
@@ -52,7 +53,7 @@ export function Rates({ history }) {
           <div class="rate">
             <span>${texts.rateNames[name]}</span>
             <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
-              aria-label=${texts.chart(texts.rateNames[name], now)}>
+              aria-label=${texts.chart(texts.rateNames[name], texts.rate(now))}>
               <polygon points=${`0,${HEIGHT} ${drawn} ${WIDTH},${HEIGHT}`} />
               <polyline points=${drawn} />
             </svg>
@@ -66,7 +67,7 @@ export function Rates({ history }) {
 }
 
 const TONES = { ok: "good", empty: "good", away: "bad", open: "bad", missing: "bad" };
-const State = ({ state }) => html`<span class=${`state ${TONES[state] ?? "busy"}`}>${texts.state[state] ?? state}</span>`;
+const Shown = ({ state }) => html`<${State} tone=${TONES[state] ?? "busy"}>${texts.state[state] ?? state}<//>`;
 
 /** State, size and age of each lane. `since` has the time at which a lane began to hold something. */
 export function Lanes({ status, waitSeconds, since, now }) {
@@ -90,7 +91,7 @@ export function Lanes({ status, waitSeconds, since, now }) {
             return html`
               <tr>
                 <th scope="row">${texts.laneNames[name]}</th>
-                <td><${State} state=${status.lanes[name].state} /></td>
+                <td><${Shown} state=${status.lanes[name].state} /></td>
                 <td>${held[name] === undefined ? "?" : count(held[name])}</td>
                 <td>${age}</td>
               </tr>
@@ -112,12 +113,12 @@ export function Checks({ status }) {
       <h2 id="checks-title">${texts.checks}</h2>
       <dl>
         <dt>${texts.accepting}</dt>
-        <dd><span class=${`state ${accepting === "main" ? "good" : "busy"}`}>${texts.acceptingLane[accepting]}</span></dd>
+        <dd><${State} tone=${accepting === "main" ? "good" : "busy"}>${texts.acceptingLane[accepting]}<//></dd>
         <dt>${texts.breakers}</dt>
-        <dd><${State} state=${breakers.state} />
+        <dd><${Shown} state=${breakers.state} />
           ${notClosed > 0 && " " + texts.notClosed(notClosed)}</dd>
         <dt>${texts.probes}</dt>
-        <dd><${State} state=${probes.state} /> ${ages.length > 0 && " " + texts.probesAge(Math.max(...ages))}</dd>
+        <dd><${Shown} state=${probes.state} /> ${ages.length > 0 && " " + texts.probesAge(Math.max(...ages))}</dd>
       </dl>
     </section>
   `;

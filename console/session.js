@@ -1,0 +1,77 @@
+// Who is signed in: the addresses of the APIs, tokens and clients, and what only a local stage answers.
+
+const SECRET = "headrace.secret";
+const USER = "headrace.user";
+
+/** The secret behind # of the address. It stays in this tab, and leaves the address. */
+export function secret() {
+  const given = decodeURIComponent(location.hash.slice(1));
+  if (given !== "" && !given.startsWith("/")) {
+    sessionStorage.setItem(SECRET, given);
+    history.replaceState(null, "", location.pathname);
+  }
+  return sessionStorage.getItem(SECRET);
+}
+
+/** Asks the local stage's own server; with `body`, it is a POST. */
+export async function local(path, body) {
+  const address = `${path}${path.includes("?") ? "&" : "?"}secret=${encodeURIComponent(secret())}`;
+  const answer = await fetch(address, {
+    method: body === undefined ? "GET" : "POST",
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const result = await answer.json();
+  if (!answer.ok) {
+    throw new Error(result.message ?? result.error?.message ?? `status ${answer.status}`);
+  }
+  return result;
+}
+
+/** A function that gets tokens of a user. */
+const tokensOf = (user, scopes) => async () => (await local("/console/token", { user, scopes })).access_token;
+
+/**
+ * The session of the person at the page. `isLocal`: on a local stage, which gives tokens of any user. `user`: the id of
+ * the user. A view takes the client with the scopes that it needs: `session.client("chat:read", "chat:write")`.
+ */
+class Session {
+  #clients = new Map();
+
+  constructor(config, Headrace) {
+    this.isLocal = true;
+    this.user = sessionStorage.getItem(USER) ?? "alice";
+    this.config = config;
+    this.Headrace = Headrace;
+  }
+
+  /** Whether the user can have a scope, such as "ops". */
+  can() {
+    return true;
+  }
+
+  /** The TypeScript client of the user; one for each set of scopes. */
+  client(...scopes) {
+    return this.as(this.user, ...scopes);
+  }
+
+  /** The client of any user; only on a local stage. */
+  as(user, ...scopes) {
+    const key = [user, ...scopes].join(" ");
+    if (!this.#clients.has(key)) {
+      const { httpUrl, wsUrl } = this.config;
+      this.#clients.set(key, new this.Headrace({ httpUrl, wsUrl, token: tokensOf(user, scopes) }));
+    }
+    return this.#clients.get(key);
+  }
+
+  /** Goes on as another user; only on a local stage. */
+  become(user) {
+    sessionStorage.setItem(USER, user);
+    this.user = user;
+  }
+}
+
+export async function signIn() {
+  const [config, { Headrace }] = await Promise.all([local("/console/config.json"), import("/headrace-client.js")]);
+  return new Session(config, Headrace);
+}
