@@ -106,11 +106,19 @@ def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | N
 @cli.command()
 @click.option("--user", required=True, help="The user id: the token's subject.")
 @click.option("--scope", "scopes", multiple=True, help="May be given again. Default: chat:write chat:read.")
+@click.option("--profile", is_flag=True, help="Print a profile of the command headrace instead, for its profiles.toml.")
 @click.pass_obj
-def env(state_dir: Path, user: str, scopes: tuple[str, ...]) -> None:
+def env(state_dir: Path, user: str, scopes: tuple[str, ...], profile: bool) -> None:
     """Print shell commands that set HEADRACE, WS and TOKEN to the stage's addresses and a token."""
     with _errors_as_messages(), _ignore_closed_pipe():
         running = StateFile(state_dir).read()
+        if profile:
+            click.echo(
+                f'[local]\nhttp_url = "{running.http_url}"\nws_url = "{running.websocket_url}"\n'
+                f'issuer = "{running.issuer}"\nclient_id = "{running.client_id}"\n'
+                f"scopes = {list(running.scopes)}"
+            )
+            return
         given = _token(state_dir, running, user, scopes)
         click.echo(f"export HEADRACE={running.http_url}")
         click.echo(f"export WS={running.websocket_url}")

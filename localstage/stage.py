@@ -122,6 +122,7 @@ class Stage:
             scopes=model.scopes,
             kill_url=status.kill_url,
             console_url=status.console_url,
+            client_id=issuer.people_client_id,
         )
         variables = {id_: {**environment, **one.environment} for id_, one in model.functions.items()}
         self._state_file.write(running, variables)

@@ -23,8 +23,8 @@ from localstage.core.errors import AlreadyRunning, NotRunning, StageError
 class Running:
     """What a client needs to reach the stage. URLs are complete; ``started_at`` is epoch seconds.
 
-    ``scopes`` are those that the template declares. ``token_url``, ``kill_url`` and ``console_url``
-    contain secrets.
+    ``scopes`` are those that the template declares. People sign in with ``client_id``. It, ``token_url``, ``kill_url``
+    and ``console_url`` contain secrets.
     """
 
     pid: int
@@ -37,6 +37,7 @@ class Running:
     scopes: Sequence[str] = ()
     kill_url: str = ""
     console_url: str = ""
+    client_id: str = ""
 
 
 class StateFile:

@@ -1,8 +1,8 @@
 """The token issuer: emulates a Cognito user pool.
 
 It signs access tokens with an RSA key stored in the stage's folder, publishes the public half, and gives tokens to
-callers that know the secret in ``token_url``. Key, secret and port are the same at the next start, so that tokens stay
-valid after a restart.
+callers that know the secret in ``token_url``, and by OAuth's grants (:mod:`.grants`). Key, secrets and port are the
+same at the next start, so that tokens stay valid after a restart.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import jwt
 from aiohttp import web
 
 from localstage.core.errors import NotRunning
+from localstage.gateway.grants import FORM, Grants
 from localstage.gateway.issuerkey import IssuerKey
 from localstage.gateway.serving import TcpListener, foreign_response, json_response, message_response
 from localstage.gateway.tokenrequest import BadTokenRequest, TokenRequest
@@ -42,6 +43,7 @@ class Issuer:
         self._key = IssuerKey(state_dir / "issuer.pem")
         self._url = url
         self._listener: TcpListener | None = None
+        self._grants = Grants(CLIENT_ID, self._key, self.issue)
 
     @property
     def url(self) -> str:
@@ -63,6 +65,11 @@ class Issuer:
     def token_url(self) -> str:
         """Where POST ``{"user", "scopes"}`` gives a token; it contains the secret, so only its user may know it."""
         return f"{self.url}/token?secret={self._key.token_secret}"
+
+    @property
+    def people_client_id(self) -> str:
+        """The client id with which a person signs in. It contains a secret, so only the stage's user may know it."""
+        return self._grants.people_client_id
 
     async def start(self) -> None:
         """Load or make the key, and listen on the last port if it is free, else on any.
@@ -118,8 +125,11 @@ class Issuer:
         if (refused := foreign_response(request)) is not None:
             return refused
         resource = request.path.removeprefix(f"/{USER_POOL}")
+        if resource == "/authorize":
+            return await self._grants.answer_authorize(request)
         if resource == "/token":
-            return await self.answer_token(request)
+            is_form = request.content_type == FORM
+            return await (self._grants.answer_token(request) if is_form else self.answer_token(request))
         if resource not in (_KEYS, _DISCOVERY):
             return message_response(404, "Not Found")
         if request.method != "GET":
@@ -130,9 +140,13 @@ class Issuer:
         return {
             "issuer": self.url,
             "jwks_uri": f"{self.url}{_KEYS}",
+            "authorization_endpoint": f"{self.url}/authorize",
             "token_endpoint": f"{self.url}/token",
+            "grant_types_supported": ["authorization_code", "client_credentials", "refresh_token"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
             "id_token_signing_alg_values_supported": ["RS256"],
-            "response_types_supported": ["token"],
+            "response_types_supported": ["code"],
             "subject_types_supported": ["public"],
         }
 

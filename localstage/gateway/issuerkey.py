@@ -53,11 +53,15 @@ class IssuerKey:
 
     @property
     def token_secret(self) -> str:
-        """What a request for a token has to name; made from the private key, so it is the same at the next start."""
+        """What a request for a token has to name."""
+        return self.derived("token_url").hex()
+
+    def derived(self, purpose: str) -> bytes:
+        """A secret of 32 bytes for one purpose; made from the private key, so it is the same at the next start."""
         der = self.private.private_bytes(
             serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        return hmac.new(der, b"token_url", hashlib.sha256).hexdigest()
+        return hmac.digest(der, purpose.encode(), hashlib.sha256)
 
     def _parse(self, pem: bytes) -> rsa.RSAPrivateKey:
         try:

@@ -48,7 +48,9 @@ def environ(platform: RunningStage, installed: Path) -> dict[str, str]:
     found = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     token = platform.token("alice", "chat:read", "chat:write", "analytics:read", "ops")
     where = platform.where
-    return {**found, "HEADRACE": where["http_url"], "WS": where["websocket_url"], "TOKEN": token}
+    found |= {"HEADRACE": where["http_url"], "WS": where["websocket_url"], "TOKEN": token}
+    secret = where["token_url"].partition("secret=")[2]
+    return {**found, "ISSUER": where["issuer"], "CLIENT_ID": "local", "CLIENT_SECRET": secret}
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda code: re.findall(r"import (\w+)\n", code)[-1])

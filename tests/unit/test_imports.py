@@ -42,14 +42,14 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_683,
-    "localstage": 10_923,
+    "localstage": 11_157,
     "loadtest": 7_625,
     "bench": 4_050,
     "tools": 3_161,
     "faults": 2_620,
     "rehearsal": 2_035,
     "ops": 1_652,
-    "clients": 2_166,
+    "clients": 2_495,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

@@ -21,9 +21,11 @@ already. Fetched messages are delivered in the order of their keys.
 """
 
 from .blocking import BlockingSender, BlockingTransport
+from .browser import sign_in
 from .client import AsyncHeadrace, Headrace
 from .connection import ConnectionSettings
 from .errors import HeadraceError, NotAccepted, RateLimited, Refused, Unavailable, Unreachable
+from .oauth import ClientCredentials, Grant, SignedIn, discover
 from .pace import SendSettings
 from .rooms import Rooms
 from .sending import Sender, Sent, over_http, over_websocket
@@ -36,7 +38,9 @@ __all__ = [
     "AsyncHeadrace",
     "BlockingSender",
     "BlockingTransport",
+    "ClientCredentials",
     "ConnectionSettings",
+    "Grant",
     "Headrace",
     "HeadraceError",
     "Message",
@@ -47,10 +51,13 @@ __all__ = [
     "SendSettings",
     "Sender",
     "Sent",
+    "SignedIn",
     "Token",
     "Unavailable",
     "Unreachable",
     "__version__",
+    "discover",
     "over_http",
     "over_websocket",
+    "sign_in",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 
-from .errors import Unavailable
+from .errors import HeadraceError, Unavailable
 
 Token = str | Callable[[], str | Awaitable[str]]
 """A token, or a function that returns one. It is called for each connection or request, because tokens expire."""
@@ -15,13 +15,16 @@ async def token_of(token: Token) -> str:
     """The access token that ``token`` gives now.
 
     Raises:
-        Unavailable: the function failed; its error is the cause.
+        HeadraceError: the function raised it, such as a :class:`Refused` of an issuer.
+        Unavailable: the function failed with another error, which is the cause.
     """
     if isinstance(token, str):
         return token
     try:
         found = token()
         return await found if isawaitable(found) else found
+    except HeadraceError:
+        raise
     except Exception as error:
         # Its text could contain a secret, so only its type is named.
         raise Unavailable(f"the token function failed: {type(error).__name__}") from error

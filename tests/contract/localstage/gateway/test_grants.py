@@ -1,0 +1,198 @@
+"""OAuth's grants at the token issuer, as a program and a browser see them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import aiohttp
+import jwt
+import pytest
+
+from localstage.gateway import Issuer, grants
+from localstage.gateway.issuer import CLIENT_ID
+from tests.contract.localstage.gateway.gateway_fakes import with_key
+
+BACK = "http://localhost:3000/callback"
+VERIFIER = "v" * 43
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
+
+
+@pytest.fixture
+async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
+    made = Issuer(with_key(tmp_path))
+    await made.start()
+    yield made
+    await made.stop()
+
+
+def page_of(issuer: Issuer, **changed: str) -> str:
+    query = {"response_type": "code", "client_id": issuer.people_client_id, "redirect_uri": BACK, "state": "s&1"}
+    query |= {"scope": "chat:read chat:write", "code_challenge": CHALLENGE, "code_challenge_method": "S256"}
+    return f"{issuer.url}/authorize?{urlencode(query | changed)}"
+
+
+async def press(page: str, **form: str) -> dict[str, list[str]]:
+    """What the program gets after a person pressed a button of the page."""
+    async with aiohttp.ClientSession() as session, session.post(page, data=form, allow_redirects=False) as answer:
+        assert answer.status == 302, await answer.text()
+        back = urlsplit(answer.headers["Location"])
+        assert back._replace(query="").geturl() == BACK
+        return parse_qs(back.query)
+
+
+async def ask(issuer: Issuer, headers: dict[str, str] | None = None, **form: str) -> tuple[int, dict[str, Any]]:
+    url = f"{issuer.url}/token"
+    async with aiohttp.ClientSession() as session, session.post(url, data=form, headers=headers) as answer:
+        assert answer.headers["Cache-Control"] == "no-store"
+        return answer.status, await answer.json()
+
+
+async def exchange(issuer: Issuer, code: str, **changed: str) -> tuple[int, dict[str, Any]]:
+    form = {"grant_type": "authorization_code", "client_id": issuer.people_client_id, "redirect_uri": BACK}
+    return await ask(issuer, **(form | {"code": code, "code_verifier": VERIFIER} | changed))
+
+
+def claims_of(answer: dict[str, Any]) -> dict[str, Any]:
+    return jwt.decode(answer["access_token"], options={"verify_signature": False})
+
+
+async def test_a_program_gets_a_token_with_its_secret(issuer: Issuer) -> None:
+    form = {"grant_type": "client_credentials", "scope": "events:write"}
+    in_form = await ask(issuer, **form, client_id=CLIENT_ID, client_secret=issuer.secret)
+    header = aiohttp.encode_basic_auth(CLIENT_ID, issuer.secret)
+    status, answer = await ask(issuer, {"Authorization": header}, **form)
+
+    assert in_form[0] == status == 200
+    assert (claims_of(answer)["scope"], claims_of(answer)["sub"]) == ("events:write", CLIENT_ID)
+    assert (answer["token_type"], answer["expires_in"]) == ("Bearer", 3600)
+    assert "refresh_token" not in answer
+
+
+async def test_a_person_signs_in_as_a_chosen_user_and_stays_signed_in(issuer: Issuer) -> None:
+    async with aiohttp.ClientSession() as session, session.get(page_of(issuer)) as page:
+        shown = await page.text()
+        assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert "chat:read chat:write" in shown
+    back = await press(page_of(issuer), user="bob")
+    status, answer = await exchange(issuer, back["code"][0])
+    form = {"grant_type": "refresh_token", "client_id": issuer.people_client_id}
+    again, renewed = await ask(issuer, **form, refresh_token=answer["refresh_token"])
+
+    assert back["state"] == ["s&1"]
+    assert status == again == 200
+    for given in (answer, renewed):
+        assert (claims_of(given)["sub"], claims_of(given)["scope"]) == ("bob", "chat:read chat:write")
+        assert claims_of(given)["aud"] == CLIENT_ID
+
+
+async def test_a_code_is_good_once_and_for_its_program_only(issuer: Issuer) -> None:
+    code = (await press(page_of(issuer), user="bob"))["code"][0]
+
+    assert (await exchange(issuer, code, code_verifier="w" * 43))[1]["error"] == "invalid_grant"
+    assert (await exchange(issuer, code, redirect_uri=f"{BACK}2"))[1]["error"] == "invalid_grant"
+    assert (await exchange(issuer, code, client_id=CLIENT_ID))[0] == 401
+    assert (await exchange(issuer, code))[0] == 200
+    assert (await exchange(issuer, code))[1]["error"] == "invalid_grant"
+
+
+async def test_a_code_expires(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (await press(page_of(issuer), user="bob"))["code"][0]
+    monkeypatch.setattr(grants, "CODE_SECONDS", -1)
+
+    assert (await exchange(issuer, code))[1]["error"] == "invalid_grant"
+
+
+async def test_a_refresh_token_is_no_code_and_no_access_token(issuer: Issuer) -> None:
+    code = (await press(page_of(issuer), user="bob"))["code"][0]
+    refresh = (await exchange(issuer, code))[1]["refresh_token"]
+
+    assert (await exchange(issuer, refresh))[1]["error"] == "invalid_grant"
+    with pytest.raises(jwt.DecodeError):
+        claims_of({"access_token": refresh})
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge": "short"}, "invalid_request"),
+        ({"scope": ""}, "invalid_scope"),
+        ({"scope": "chat:réad"}, "invalid_request"),
+    ],
+)
+async def test_a_wrong_request_is_the_programs_to_explain(issuer: Issuer, changed: dict[str, str], error: str) -> None:
+    back = await press(page_of(issuer, **changed), user="bob")
+
+    assert (back["error"], back["state"]) == ([error], ["s&1"])
+    assert back["error_description"]
+
+
+@pytest.mark.parametrize(
+    ("form", "error"),
+    [({"cancel": "yes"}, "access_denied"), ({"user": ""}, "invalid_request"), ({}, "invalid_request")],
+)
+async def test_a_person_can_cancel_and_must_name_a_user(issuer: Issuer, form: dict[str, str], error: str) -> None:
+    assert (await press(page_of(issuer), **form))["error"] == [error]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("redirect_uri", "https://evil.example/"),
+        ("redirect_uri", "http://localhost.evil.example/"),
+        ("redirect_uri", "javascript:1"),
+        ("client_id", "people-guessed"),
+        ("client_id", CLIENT_ID),
+    ],
+)
+async def test_nobody_else_gets_a_code(issuer: Issuer, field: str, value: str) -> None:
+    """Another user of the machine finds the port, but not the client id."""
+    changed = {field: value}
+    async with aiohttp.ClientSession() as session:
+        async with session.post(page_of(issuer, **changed), data={"user": "bob"}, allow_redirects=False) as answer:
+            assert answer.status == 400
+        async with session.post(page_of(issuer), headers={"Origin": "https://evil.example"}) as answer:
+            assert answer.status == 403
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "error"),
+    [
+        ({"grant_type": "client_credentials", "client_id": CLIENT_ID, "scope": "ops"}, 401, "invalid_client"),
+        ({"grant_type": "password"}, 400, "unsupported_grant_type"),
+        ({"code": "c"}, 400, "unsupported_grant_type"),
+        ({"grant_type": "refresh_token", "refresh_token": "r"}, 401, "invalid_client"),
+    ],
+)
+async def test_a_refused_form_gets_an_error_of_oauth(
+    issuer: Issuer, form: dict[str, str], status: int, error: str
+) -> None:
+    assert (await ask(issuer, **form))[0] == status
+    assert (await ask(issuer, **form))[1]["error"] == error
+
+
+@pytest.mark.parametrize("header", ["Basic", "Basic %%", "Basic /w==", "Bearer x"])
+async def test_a_wrong_authorization_header_is_an_invalid_client(issuer: Issuer, header: str) -> None:
+    form = {"grant_type": "client_credentials", "scope": "ops"}
+    status, answer = await ask(issuer, {"Authorization": header}, **form)
+
+    assert (status, answer["error"]) == (401, "invalid_client")
+
+
+async def test_the_discovery_document_names_the_grants(issuer: Issuer) -> None:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"{issuer.url}/.well-known/openid-configuration") as answer,
+    ):
+        found = await answer.json()
+
+    assert found["authorization_endpoint"] == f"{issuer.url}/authorize"
+    assert found["token_endpoint"] == f"{issuer.url}/token"
+    assert found["grant_types_supported"] == ["authorization_code", "client_credentials", "refresh_token"]
+    assert found["code_challenge_methods_supported"] == ["S256"]
