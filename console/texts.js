@@ -111,7 +111,97 @@ export const texts = {
 };
 
 /** The view #/rooms. */
-export const roomsTexts = {};
+export const roomsTexts = {
+  conversations: "Conversations",
+  invitations: "Invitations",
+  none: "You are in no room yet.",
+  openLobby: "Open #lobby",
+  incomplete: "These are the newest 2,000 rooms; older ones are not listed.",
+  unread: (n, many) => (many ? "99 or more unread messages" : `${n} unread ${n === 1 ? "message" : "messages"}`),
+  you: (text) => `You: ${text}`,
+  noMessages: "No messages yet.",
+  choose: "No conversation is open",
+  chooseHelp: "Choose one from the list, or start one with +.",
+
+  start: "New conversation",
+  kinds: { open: "Open room", members: "Members only", person: "Direct message" },
+  kindsHelp: {
+    open: "Everyone can read, write and join. If it exists, you join it.",
+    members: "Only its members read and write. You invite them.",
+    person: "A room of you and one other user.",
+  },
+  roomId: "Name of the room",
+  userId: "Id of the user",
+  cancel: "Cancel",
+  go: "Open",
+  errors: { conflict: "Another room has this name.", forbidden: "You have no right to do this.", not_found: "There is no such room." },
+
+  back: "Back to the conversations",
+  join: "Join",
+  accept: "Accept",
+  decline: "Decline",
+  jump: "Jump to a date",
+  present: "Newest messages",
+  newBelow: (n) => `${count(n)} new ${n === 1 ? "message" : "messages"}`,
+  unreadSince: (n) => `${n > 99 ? "99+" : n} unread messages, read from there`,
+  line: "New",
+  beginning: "This is the beginning of the room.",
+  reading: "Reading older messages …",
+  messagesOf: (room) => `Messages of ${room}`,
+  messageTo: (room) => `Message to ${room}`,
+  send: "Send",
+  tooLong: (bytes, most) => `The text has ${count(bytes)} bytes of at most ${count(most)}.`,
+  offline: "No connection. What you send is kept, and sent when the connection is back; messages of the meantime are fetched.",
+  closed: (reason) => `You are signed out: ${reason}. Load the page again.`,
+  refused: "This room is for its members.",
+  refusedHelp: "One of its owners can invite you.",
+  acceptToRead: "Accept the invitation to read and write here.",
+  leftAt: (at) => (at === null ? "Only members write here." : `You left on ${at}. You read what was written while you were in the room.`),
+  notices: {
+    JOIN: (name) => `${name} joined`,
+    LEAVE: (name) => `${name} left`,
+  },
+  noticesByOther: {
+    JOIN: (name, by) => `${by} added ${name}`,
+    LEAVE: (name, by) => `${by} removed ${name}`,
+  },
+
+  tick: {
+    sending: () => "sending",
+    accepted: (name) => `accepted · ${lane(name)}`,
+    stored: (name) => (name === undefined ? "stored" : `stored · ${lane(name)}`),
+    failed: (reason) => `not sent: ${reason}`,
+  },
+  took: (ms) => `accepted after ${duration(ms)}`,
+  sendAgain: "Send again",
+  discard: "Discard",
+
+  members: "Members",
+  closeMembers: "Close the members",
+  roles: { owner: "owner", member: "member" },
+  interval: (from, to) => (to === null ? `since ${from}` : from === null ? `until ${to}` : `${from} – ${to}`),
+  intervalsSince: (at) => `Joins and leaves are known since ${at}, as far as messages are loaded.`,
+  readOn: "Read earlier ones",
+  noMembers: "Nobody has joined this room. Everyone can read and write.",
+  inviteUser: "Invite a user",
+  invite: "Invite",
+  invited: (user) => `${user} is invited.`,
+  added: (user) => `${user} is in the room.`,
+  invitedNow: "Invited",
+  invitedBy: (user) => `${user} invites you`,
+  invitedByAt: (user, at) => `by ${user}, ${at}`,
+  withdraw: "Withdraw",
+  withdrawName: (user) => `Withdraw the invitation of ${user}`,
+  remove: "Remove",
+  removeName: (user) => `Remove ${user}`,
+  leave: "Leave",
+  leaveForGood: "Leave for good",
+  leaveHelp: {
+    open: "You can join again at any time. “For good” also takes the room out of your list.",
+    members: "Only an owner can bring you back. “For good” also takes the room out of your list.",
+  },
+  stay: "Stay",
+};
 
 /** The view #/questions. */
 export const questionsTexts = {};

@@ -19,8 +19,8 @@ function note(messageId, now) {
   }
 }
 
-/** Follows the room from its newest page on; calls `add` with messages. */
-async function follow(client, room, add) {
+/** Follows the room from its newest page on; calls `add` with messages, until `signal` is aborted. */
+async function follow(client, room, add, signal) {
   let options = {};
   try {
     const page = await client.request("GET /rooms/{roomId}/messages", { roomId: room, limit: 30 });
@@ -31,7 +31,12 @@ async function follow(client, room, add) {
       throw error; // a room begins with its first message
     }
   }
-  for await (const message of client.follow(room, options)) {
+  if (signal.aborted) {
+    return;
+  }
+  const following = client.follow(room, options);
+  signal.addEventListener("abort", () => following.close());
+  for await (const message of following) {
     add([message], Date.now());
   }
 }
@@ -98,8 +103,13 @@ export function Pane({ client, user, room }) {
     changed();
   };
   useEffect(() => {
-    follow(client, room, add).catch((error) => setFailure(error.message));
-    return client.on("state", (now) => setState(now));
+    const leaving = new AbortController();
+    follow(client, room, add, leaving.signal).catch((error) => setFailure(error.message));
+    const stop = client.on("state", (now) => setState(now));
+    return () => {
+      leaving.abort();
+      stop();
+    };
   }, []);
   useEffect(() => {
     list.current.scrollTop = list.current.scrollHeight;

@@ -11,23 +11,42 @@ import pytest
 from tests.e2e.conftest import ROOT, RunningStage
 from tests.e2e.test_typescript_client import CHROMIUM, node
 
-FILE = ROOT / "console" / "tests" / "console.test.mjs"
+TESTS = ROOT / "console" / "tests"
+WHOLE = bool(os.environ.get("CONSOLE"))
+
+
+def tried(stage: RunningStage, folder: Path, *names: str, seconds: int = 280) -> list[str]:
+    """What files of tests print in lines that begin with ``console:``."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is missing, so the console was not tried. Install it: apt-get install chromium")
+    printed = node(
+        stage,
+        "--test",
+        "--test-force-exit",
+        "--test-concurrency=1",
+        f"--test-timeout={1000 * seconds}",
+        *(TESTS / name for name in names),
+        folder=folder,
+        seconds=seconds,
+        CHROMIUM=CHROMIUM,
+    )
+    found = re.findall(r"^#? ?(console: .*)$", printed, re.M)
+    print("\n".join(found))
+    return found
 
 
 @pytest.mark.timeout(300)
 def test_the_console_shows_what_is_kept_and_two_users_talk(platform: RunningStage, typescript_client: Path) -> None:
-    if CHROMIUM is None:
-        pytest.skip("Chromium is missing, so the console was not tried. Install it: apt-get install chromium")
-    printed = node(
-        platform,
-        "--test",
-        "--test-force-exit",
-        "--test-timeout=200000",
-        FILE,
-        folder=typescript_client,
-        CHROMIUM=CHROMIUM,
-    )
+    assert len(tried(platform, typescript_client, "console.test.mjs")) == (2 if WHOLE else 1)
 
-    found = re.findall(r"^console: .*$", printed, re.M)
-    print("\n".join(found))
-    assert len(found) == (2 if os.environ.get("CONSOLE") else 1), printed
+
+@pytest.mark.timeout(300)
+def test_two_users_talk_in_rooms_of_the_console(platform: RunningStage, typescript_client: Path) -> None:
+    tried(platform, typescript_client, "rooms.test.mjs")
+
+
+@pytest.mark.timeout(620)
+def test_the_console_scrolls_a_long_room_to_its_first_message(platform: RunningStage, typescript_client: Path) -> None:
+    found = tried(platform, typescript_client, "rooms-history.test.mjs", seconds=600 if WHOLE else 280)
+
+    assert len(found) == (2 if WHOLE else 1)

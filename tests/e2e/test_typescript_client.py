@@ -17,11 +17,11 @@ from tests.e2e.conftest import RunningStage
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-def node(stage: RunningStage, *arguments: str | Path, folder: Path, **more: str) -> str:
+def node(stage: RunningStage, *arguments: str | Path, folder: Path, seconds: int = 280, **more: str) -> str:
     """What Node prints; the test fails with it if Node does."""
     environ = {**os.environ, "STAGE": str(stage.state_dir / "stage.json"), **more}
     run = subprocess.run(
-        [node_program(), *arguments], cwd=folder, env=environ, capture_output=True, text=True, timeout=280
+        [node_program(), *arguments], cwd=folder, env=environ, capture_output=True, text=True, timeout=seconds
     )
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout

@@ -1,0 +1,84 @@
+// A row of a room: a message with its sender and its tick, or a notice of a join or leave.
+import { html } from "../htm.js";
+import { roomsTexts as texts } from "../texts.js";
+import { clock, dayName, moment, sameDay } from "./format.js";
+
+const TOGETHER = 300_000; // milliseconds between messages of one sender that have one heading
+const COLORS = 8;
+const MARKS = { sending: "○", accepted: "✓", stored: "✓✓" };
+
+/** A letter on a color, another one for each user. */
+export function Avatar({ id, name }) {
+  const sum = [...id].reduce((hash, letter) => (hash * 31 + letter.codePointAt(0)) >>> 0, 7);
+  return html`<span class=${`avatar color-${sum % COLORS}`} aria-hidden="true">${[...name][0]?.toLocaleUpperCase()}</span>`;
+}
+
+function isTogether(row, before) {
+  return before !== undefined && before.item.messageType === "TEXT" && before.item.userId === row.item.userId
+    && Date.parse(row.item.timestamp) - Date.parse(before.item.timestamp) < TOGETHER;
+}
+
+function Tick({ row, room }) {
+  const { tick = { state: "stored" } } = row;
+  const { state, lane } = tick;
+  if (state === "failed") {
+    return html`
+      <span class="tick failed" role="alert">
+        <span aria-hidden="true">✕</span> ${texts.tick.failed(tick.error.message)}
+        <button type="button" onClick=${() => room.sending.again(row)}>${texts.sendAgain}</button>
+        <button type="button" onClick=${() => room.sending.discard(row)}>${texts.discard}</button>
+      </span>
+    `;
+  }
+  const took = tick.acceptedAt === undefined ? undefined : texts.took(tick.acceptedAt - tick.sentAt);
+  // Of messages that this page did not send, the lane is not known: the mark is enough.
+  const isPlain = state === "stored" && lane === undefined;
+  return html`
+    <span class=${`tick ${state} ${isPlain ? "plain" : (lane ?? "")}`} title=${took}>
+      <span aria-hidden="true">${MARKS[state]}</span> <span class=${isPlain ? "hidden" : ""}>${texts.tick[state](lane)}</span>
+    </span>
+  `;
+}
+
+/** Who did what, for a JOIN or LEAVE: its user did it, and `memberId` is the member. */
+function notice({ messageType, userId, username, memberId, memberName }) {
+  const isOwn = memberId === undefined || memberId === userId;
+  return isOwn
+    ? texts.notices[messageType](username)
+    : texts.noticesByOther[messageType](memberName ?? memberId, username);
+}
+
+function Message({ row, before, room }) {
+  const { item } = row;
+  const isOwn = item.userId === room.user;
+  const heads = !isTogether(row, before);
+  return html`
+    <div class=${`message ${heads ? "heads" : ""} ${isOwn ? "own" : ""}`}>
+      ${heads
+        ? html`<${Avatar} id=${item.userId} name=${item.username} />`
+        : html`<time class="aside" dateTime=${item.timestamp}>${clock(item.timestamp)}</time>`}
+      <div>
+        ${heads
+          ? html`<p class="who"><bdi>${item.username}</bdi> <time dateTime=${item.timestamp} title=${moment(item.timestamp)}>${clock(item.timestamp)}</time></p>`
+          : html`<p class="hidden">${item.username}</p>`}
+        <p class="text" dir="auto">${item.message}</p>
+      </div>
+      ${isOwn && html`<${Tick} row=${row} room=${room} />`}
+    </div>
+  `;
+}
+
+/** `before` is the row above, and `line` says that the line of unread messages is between them. */
+export function Row({ row, before, line, room }) {
+  const { item } = row;
+  const isNewDay = before === undefined || !sameDay(Date.parse(before.item.timestamp), Date.parse(item.timestamp));
+  return html`
+    <li>
+      ${isNewDay && html`<p class="day"><time dateTime=${item.timestamp}>${dayName(item.timestamp)}</time></p>`}
+      ${line && html`<p class="line"><span>${texts.line}</span></p>`}
+      ${item.messageType === "TEXT"
+        ? html`<${Message} row=${row} before=${isNewDay || line ? undefined : before} room=${room} />`
+        : html`<p class="notice"><span dir="auto">${notice(item)}</span> <time dateTime=${item.timestamp}>${clock(item.timestamp)}</time></p>`}
+    </li>
+  `;
+}

@@ -1,0 +1,195 @@
+// The open room: its head, its messages, and the field for a new one.
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../htm.js";
+import { roomsTexts as texts } from "../texts.js";
+import { Empty, Failure, Loading } from "../ui.js";
+import { dayAndTime } from "./format.js";
+import { Sign } from "./list.js";
+import { Members } from "./members.js";
+import { Row } from "./message.js";
+import { Scroll } from "./scroll.js";
+
+const LARGEST = 4_096; // bytes of a text
+/** What is not sent yet, by user and room. */
+const drafts = new Map();
+const bytesOf = (text) => new TextEncoder().encode(text).length;
+
+/** A day of the reader, such as 2026-11-26, from which the room is read. */
+function Jump({ room, close }) {
+  const submit = (event) => {
+    event.preventDefault();
+    room.jump(new Date(`${new FormData(event.currentTarget).get("day")}T00:00:00`).toISOString());
+    close();
+  };
+  return html`
+    <form class="jump" onSubmit=${submit}>
+      <label>${texts.jump} <input name="day" type="date" required autofocus ref=${(field) => field?.focus()} /></label>
+      <button class="primary">${texts.go}</button>
+    </form>
+  `;
+}
+
+function Head({ room, title, panel, show }) {
+  const { info } = room;
+  const join = () => room.change("PUT /rooms/{roomId}/members/{userId}", { userId: room.user });
+  const canJoin = info !== undefined && info.membership?.state !== "in" && (info.kind === "open" || info.invitation !== null);
+  return html`
+    <div class="bar head">
+      <a class="back" href="#/rooms" aria-label=${texts.back}>‹</a>
+      <${Sign} of=${info ?? { kind: "open" }} title=${title} />
+      <div class="title">
+        <h2><bdi>${title}</bdi></h2>
+        <p class="note" dir="auto">${info?.topic ?? texts.kinds[info?.form === "direct" ? "person" : (info?.kind ?? "open")]}</p>
+      </div>
+      ${canJoin && html`<button type="button" class="primary" onClick=${join}>${info.invitation ? texts.accept : texts.join}</button>`}
+      ${room.error === undefined && html`
+        <button type="button" class="quiet" aria-expanded=${panel === "jump"} aria-label=${texts.jump} title=${texts.jump} onClick=${() => show("jump")}>
+          <svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><rect x="2" y="3.5" width="12" height="10.5" rx="1.5" /><path d="M2 7h12M5 1.5v3M11 1.5v3" /></svg>
+        </button>
+        <button type="button" class="quiet" aria-expanded=${panel === "members"} onClick=${() => show("members")}>${texts.members}</button>
+      `}
+    </div>
+  `;
+}
+
+function Composer({ room, title }) {
+  const draft = `${room.user} ${room.roomId}`;
+  const [text, setText] = useState(drafts.get(draft) ?? "");
+  const field = useRef(null);
+  const bytes = bytesOf(text);
+  const write = (value) => {
+    setText(value);
+    drafts.set(draft, value);
+  };
+  useLayoutEffect(() => {
+    field.current.style.height = "auto";
+    field.current.style.height = `${field.current.scrollHeight + 2}px`;
+  }, [text]);
+  const submit = (event) => {
+    event.preventDefault();
+    if (text.trim() !== "" && bytes <= LARGEST) {
+      room.send(text.trim());
+      write("");
+    }
+    field.current.focus();
+  };
+  const pressed = (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      submit(event);
+    }
+  };
+  return html`
+    <form class="composer" onSubmit=${submit}>
+      <textarea ref=${field} rows="1" value=${text} dir="auto" aria-label=${texts.messageTo(title)} placeholder=${texts.messageTo(title)}
+        onInput=${(event) => write(event.currentTarget.value)} onKeyDown=${pressed}></textarea>
+      <button class="primary" disabled=${text.trim() === "" || bytes > LARGEST}>${texts.send}</button>
+      ${bytes > LARGEST && html`<p class="failure" role="alert">${texts.tooLong(bytes, LARGEST)}</p>`}
+    </form>
+  `;
+}
+
+/** Above the first message: the beginning of the room, or that older messages are read. */
+function Above({ room }) {
+  const { history, failure } = room;
+  const error = failure.older ?? failure.newer ?? failure.jump;
+  return html`
+    <div class="above">
+      ${error !== undefined && html`<${Failure} error=${error} again=${() => room.retry()} />`}
+      ${error === undefined && (history.hasStart
+        ? html`<p class="note">${history.stored.length === 0 ? texts.noMessages : texts.beginning}</p>`
+        : html`<p class="note" role="status">${texts.reading}</p>`)}
+    </div>
+  `;
+}
+
+function Foot({ room, title }) {
+  if (room.canWrite) {
+    return html`<${Composer} key=${room.roomId} room=${room} title=${title} />`;
+  }
+  return html`<p class="note foot">${texts.leftAt(room.membership && dayAndTime(room.membership.since))}</p>`;
+}
+
+function Messages({ room, title, boxRef }) {
+  const { history } = room;
+  const rows = history.rows();
+  const first = room.line === undefined ? undefined : history.firstUnread(room.line);
+  const [atEnd, setAtEnd] = useState(true);
+  const sees = (now) => {
+    setAtEnd(now);
+    room.sees(now);
+  };
+  const isLine = (index) => rows[index] === first && (index > 0 || history.hasStart);
+  const draw = (index) => html`
+    <${Row} key=${rows[index].id} row=${rows[index]} before=${rows[index - 1]} line=${isLine(index)} room=${room} />
+  `;
+  const parts = (index) => [rows[index].item, rows[index].tick, rows[index - 1]?.item, isLine(index)];
+  return html`
+    <div class="scroller">
+      ${room.hasOlderUnread && html`
+        <button type="button" class="float top" onClick=${() => room.jumpToLine()}>${texts.unreadSince(room.unread)} ↑</button>
+      `}
+      <${Scroll} rows=${rows} row=${draw} parts=${parts} target=${room.target} follows=${history.hasEnd} boxRef=${boxRef}
+        label=${texts.messagesOf(title)} above=${html`<${Above} room=${room} />`}
+        near=${(name) => room[name]()} sees=${sees} />
+      ${!(atEnd && history.hasEnd) && html`
+        <button type="button" class="float bottom" onClick=${() => room.present()}>
+          ${history.unseen > 0 ? texts.newBelow(history.unseen) : texts.present} ↓
+        </button>
+      `}
+    </div>
+  `;
+}
+
+function Refused({ room }) {
+  const { error, info } = room;
+  if (info?.invitation) {
+    return html`<${Empty} title=${texts.invitedBy(info.invitation.invitedBy)}>${texts.acceptToRead}<//>`;
+  }
+  return error.code === "forbidden"
+    ? html`<${Empty} title=${texts.refused}>${texts.refusedHelp}<//>`
+    : html`<${Failure} error=${error} again=${() => room.open()} />`;
+}
+
+export function OpenRoom({ room, title }) {
+  const [panel, setPanel] = useState();
+  const box = useRef(null);
+  useEffect(() => {
+    room.open();
+    const looked = () => room.looked();
+    document.addEventListener("visibilitychange", looked);
+    return () => {
+      document.removeEventListener("visibilitychange", looked);
+      room.close();
+    };
+  }, []);
+  const close = () => {
+    setPanel(undefined);
+    box.current?.focus();
+  };
+  const show = (name) => setPanel(panel === name ? undefined : name);
+  const pressed = (event) => {
+    if (event.key !== "Escape") {
+      return;
+    }
+    if (panel !== undefined) {
+      close();
+    } else {
+      document.querySelector(".conversation[tabindex='0']")?.focus();
+    }
+  };
+  const canRead = room.isLoaded && room.error === undefined;
+  return html`
+    <section class="open-room" aria-label=${title} onKeyDown=${pressed}>
+      <${Head} room=${room} title=${title} panel=${panel} show=${show} />
+      ${canRead && panel === "jump" && html`<${Jump} room=${room} close=${close} />`}
+      ${room.failure.change !== undefined && html`<p class="failure" role="alert">${texts.errors[room.failure.change.code] ?? room.failure.change.message}</p>`}
+      <div class="room-body">
+        <div class="talk">
+          ${!room.isLoaded && html`<${Loading} />`}
+          ${room.isLoaded && room.error !== undefined && html`<${Refused} room=${room} />`}
+          ${canRead && html`<${Messages} room=${room} title=${title} boxRef=${box} /><${Foot} room=${room} title=${title} />`}
+        </div>
+        ${canRead && panel === "members" && html`<${Members} room=${room} close=${close} />`}
+      </div>
+    </section>
+  `;
+}

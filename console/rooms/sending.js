@@ -1,0 +1,69 @@
+// One's own messages of a room: sent until each is accepted, and looked for until each is stored.
+//
+// They are kept in the tab until they are accepted: after a reload they are sent again, under their ids.
+
+const UNSEEN = 2_000; // milliseconds after which an accepted message that was not pushed is looked for
+
+const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+const name = (user) => `headrace.outbox.${user}`;
+const outbox = (user) => JSON.parse(sessionStorage.getItem(name(user)) ?? "[]");
+const save = (user, messages) => sessionStorage.setItem(name(user), JSON.stringify(messages));
+const forget = (user, id) => save(user, outbox(user).filter((each) => each.id !== id));
+
+export class Sending {
+  #watches = false;
+
+  /** `catchUp` reads what was stored since the last live message; `changed` is called when a tick has changed. */
+  constructor({ client, user, roomId, history, catchUp, changed }) {
+    Object.assign(this, { client, user, roomId, history, catchUp, changed });
+  }
+
+  /** Send what was not accepted when the page was left. */
+  restore() {
+    const kept = outbox(this.user).filter(({ roomId }) => roomId === this.roomId);
+    kept.forEach(({ id, text }) => this.again(this.history.send(id, text, this.user)));
+  }
+
+  send(text) {
+    const row = this.history.send(this.client.newId(), text, this.user);
+    save(this.user, [...outbox(this.user), { roomId: this.roomId, id: row.id, text }]);
+    return this.again(row);
+  }
+
+  /** Send a message, also one that was refused: under the same id it is the same message. */
+  async again(row) {
+    row.tick = { state: "sending", sentAt: Date.now() };
+    this.changed();
+    try {
+      const { lane } = await this.client.send(this.roomId, row.item.message, { id: row.id });
+      forget(this.user, row.id);
+      const state = row.tick.state === "stored" ? "stored" : "accepted";
+      row.tick = { ...row.tick, state, lane, acceptedAt: Date.now() };
+      this.#watch();
+    } catch (error) {
+      if (row.tick.state !== "stored") {
+        row.tick = { ...row.tick, state: "failed", error };
+      }
+    }
+    this.changed();
+  }
+
+  /** Take a message back that was not accepted. */
+  discard(row) {
+    this.history.discard(row);
+    forget(this.user, row.id);
+    this.changed();
+  }
+
+  /** While the broker is away, for example, accepted messages are not pushed. */
+  async #watch() {
+    if (this.#watches) {
+      return;
+    }
+    this.#watches = true;
+    for (await sleep(UNSEEN); this.history.waits; await sleep(UNSEEN)) {
+      await this.catchUp();
+    }
+    this.#watches = false;
+  }
+}
