@@ -6,6 +6,7 @@ apply. A comment before a block changes how it runs::
 
     <!-- terminal: bob -->        another terminal; a json block is typed into the program that runs there
     <!-- repeat: why -->          the block runs again until it prints what the page shows
+    <!-- start: why -->           later blocks of its kind run after its code
     <!-- file: path -->           the content of that file
     <!-- account: alice, bob -->  it needs an AWS account, and runs in these terminals
     <!-- local stage: alice -->   it needs the local stage, and runs in these terminals
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from localstage.services.install import node_program
 
-MARK = r"(?:^<!-- (?P<mark>terminal|repeat|file|account|local stage|not run): (?P<value>[^>]+) -->\n)?"
+MARK = r"(?:^<!-- (?P<mark>terminal|repeat|start|file|account|local stage|not run): (?P<value>[^>]+) -->\n)?"
 FENCED = re.compile(MARK + r"^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
 VARYING = re.compile(r"…|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -91,6 +92,8 @@ class Player:
     account: bool = False
     seconds: float = 45.0
     terminals: dict[str, Terminal] = field(default_factory=dict)
+    started: dict[str, str] = field(default_factory=dict)
+    """The code that all later blocks of a kind go on from."""
     compare: Callable[[str], None] | None = None
     """Compares a block with the output of the one before it."""
 
@@ -121,6 +124,9 @@ class Player:
             assert value != FIRST, f"later blocks would be typed into the program that runs there:\n{code}"
             self.play_elsewhere(kind, code, self.terminal(value))
         elif kind in PROGRAMS:
+            code = self.started.get(kind, "") + code
+            if mark == "start":
+                self.started[kind] = code
             self.run(FIRST, PROGRAMS[kind].format(code), repeated=mark == "repeat")
         else:
             assert kind in ("text", "json"), f"say why this block is not run:\n{code}"

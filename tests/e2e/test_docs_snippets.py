@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,24 @@ BEFORE = {"operate.md": discard_all, "redrive-dead-letters.md": discard_all}
 """What a page takes for granted: no dead letters of other tests."""
 
 
+def strict_reader(folder: Path) -> dict[str, str]:
+    """The variables of a reader who has the command line, and whose curl fails when a request is refused."""
+    (folder / ".curlrc").write_text("fail-with-body\n")
+    command = folder / "bin" / "headrace"
+    command.parent.mkdir()
+    command.write_text(f"#!{sys.executable}\nfrom headrace_client.cli import main\n\nmain()\n")
+    command.chmod(0o755)
+    return {"CURL_HOME": str(folder), "PATH": f"{command.parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_code_block_of_a_page_prints_the_output_that_it_shows(
     page: Path, platform: RunningStage, typescript_client: Path, tmp_path: Path
 ) -> None:
     BEFORE.get(page.name, lambda _: None)(platform)
+    environ = dict(platform.environ)
+    if page.name == "use-the-api.md":
+        environ |= strict_reader(tmp_path)
 
-    Player(ROOT, dict(platform.environ), tmp_path).play_page(page.read_text())
+    Player(ROOT, environ, tmp_path).play_page(page.read_text())

@@ -45,7 +45,7 @@ LINES = {
     "localstage": 11_157,
     "loadtest": 7_625,
     "bench": 4_050,
-    "tools": 3_161,
+    "tools": 3_285,
     "faults": 2_620,
     "rehearsal": 2_035,
     "ops": 1_652,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tools.api_reference.asyncapi import asyncapi
 from tools.api_reference.openapi import openapi
-from tools.api_reference.pages import http_page, scopes_page, websocket_page
+from tools.api_reference.pages import clients_page, http_page, scopes_page, websocket_page
 from tools.api_reference.routes import ROOT
 
 FOLDER = ROOT / "docs" / "reference"
@@ -23,6 +23,7 @@ def generated() -> dict[Path, str]:
         FOLDER / "http-api.md": http_page(http),
         FOLDER / "websocket-api.md": websocket_page(websocket),
         FOLDER / "scopes.md": scopes_page(http, websocket),
+        FOLDER / "clients.md": clients_page(http, websocket),
     }
 
 

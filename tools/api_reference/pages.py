@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader
 
 from tools.api_reference.access import INVALID, accepted, matrix
+from tools.api_reference.clients import NO_COMMAND, frames, rows
 from tools.api_reference.openapi import GATEWAYS_OWN
 from tools.api_reference.scopes import SCOPES
 from tools.api_reference.texts import text
@@ -183,3 +184,9 @@ def scopes_page(http: Node, websocket: Node) -> str:
     """The page of scopes: what each allows, which routes and actions accept it, and what each token gets."""
     tables = matrix(accepted(http, websocket))
     return rendered("scopes", text=text("scopes"), scopes=SCOPES, invalid=INVALID, matrix=tables)
+
+
+def clients_page(http: Node, websocket: Node) -> str:
+    """The page of clients: which method and which command has each operation."""
+    said = text("clients")
+    return rendered("clients", text=said, http=http, websocket=websocket, rows=rows, frames=frames, without=NO_COMMAND)

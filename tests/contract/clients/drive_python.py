@@ -1,0 +1,53 @@
+"""Makes every request and sends every frame with the Python client."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from headrace_client import AsyncHeadrace, Rooms, SendSettings, over_websocket
+from tests.worlds.described_stage import DescribedStage
+from tools.python_client.operations import snake
+
+FAST = SendSettings(first_pause=0.01, tries=1)
+
+
+async def ask_everything(stage: DescribedStage, names: dict[str, str]) -> dict[str, Any]:
+    """The answer to each operation, which is made with the method of its name."""
+    answers = {}
+    async with AsyncHeadrace(stage.http_url, "t", FAST) as client:
+        for key, operation in stage.operations.items():
+            arguments = {snake(name): value for name, value in stage.arguments(operation).items()}
+            answers[key] = await getattr(client, snake(names[key]))(**arguments)
+        (sent,) = await client.send([{"roomId": "kitchen", "message": "hello"}])
+        assert sent.lane == "main"
+    return answers
+
+
+async def send_every_frame(stage: DescribedStage, *, resumes: bool) -> dict[str, list[Any]]:
+    """What reaches the program; ``resumes`` says whether the stage knows ``resume``, channels of users and signals."""
+    got: dict[str, list[Any]] = {"messages": [], "changes": [], "signals": []}
+    async with Rooms(stage.ws_url, "t", signal=got["signals"].append) as rooms:
+        await rooms.follow("kitchen")
+        position = str(rooms.rooms["kitchen"].position)
+        async for message in rooms:
+            got["messages"].append(message)
+            break
+        await rooms.send("kitchen", "hello")
+        assert await rooms.check({"kitchen": position}) in ({"kitchen": True}, {"kitchen": False})
+        if resumes:
+            await rooms.follow("kitchen", since=position)
+            await rooms.signal("kitchen", "typing")
+            await rooms.follow_user("alice", got["changes"].append)
+        await rooms.unfollow("kitchen")
+        for action in ("history", "ping"):
+            await rooms.connection.request(action, **({"roomId": "kitchen"} if action == "history" else {}))
+        async with asyncio.timeout(20):
+            while resumes and not (len(got["changes"]) > 1 and got["signals"]):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            while "authenticate" not in stage.asked:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    events: list[Any] = [{"roomId": "kitchen", "message": text} for text in ("one", "two")]
+    async with over_websocket(stage.ws_url, "t") as sender:
+        assert [each.lane for each in await sender.send(events)] == ["main", "main"]
+    return got

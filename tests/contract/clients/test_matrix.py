@@ -1,0 +1,116 @@
+"""Every operation has a method in both clients, and a command or a reason why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import headrace_client
+from headrace_client import AsyncHeadrace, Headrace
+from headrace_client.cli.commands import cli
+from localstage.services.install import node_program
+from localstage.services.typescript_client import ensure_typescript_client
+from tests.worlds.described_stage import running
+from tools.api_reference.clients import COMMANDS, FRAMES, NO_COMMAND
+from tools.python_client.operations import snake
+
+ROOT = Path(__file__).parents[3]
+REFERENCE = ROOT / "docs" / "reference"
+HTTP, WEBSOCKET = (json.loads((REFERENCE / f"{name}.json").read_text()) for name in ("openapi", "asyncapi"))
+OPERATIONS = {
+    f"{method.upper()} {path}": each["operationId"]
+    for path, methods in HTTP["paths"].items()
+    for method, each in methods.items()
+}
+LINES = {
+    "ads stats": "spring-sale",
+    "discard": "--confirm 1",
+    "history": "kitchen",
+    "parked": "--return main",
+    "send": "kitchen hello",
+    "ski skiers": "7 2025 34",
+    "ski vertical": "1201 --resort 7",
+}
+"""The arguments of commands that need some."""
+
+
+def test_every_operation_has_a_python_method_and_a_command_or_a_reason() -> None:
+    commands = Counter(each for asked in (*COMMANDS.values(), *NO_COMMAND.values()) for each in asked.split())
+
+    assert commands == Counter(OPERATIONS.values())
+    for name in OPERATIONS.values():
+        assert callable(getattr(AsyncHeadrace, snake(name)))
+        assert callable(getattr(Headrace, snake(name)))
+
+
+def test_every_frame_has_a_method_in_both_clients() -> None:
+    on_connections = {
+        name for name, each in WEBSOCKET["operations"].items() if each["channel"]["$ref"] == "#/channels/connection"
+    }
+    source = (ROOT / "clients" / "typescript" / "src" / "headrace.ts").read_text()
+
+    assert FRAMES.keys() == on_connections
+    for frame in FRAMES.values():
+        found: Any = headrace_client.connection if frame.python.startswith("Connection") else headrace_client
+        for name in frame.python.split("."):
+            found = getattr(found, name)
+        method = frame.typescript.partition("(")[0]
+        assert re.search(rf"^(export class |  (async )?){method}\b", source, re.M), method
+
+
+def test_every_operation_and_no_other_is_one_of_the_typescript_client(tmp_path: Path) -> None:
+    client = asyncio.run(ensure_typescript_client(ROOT / ".local", ROOT))
+    page = (REFERENCE / "clients.md").read_text()
+    lists = [key for key, name in OPERATIONS.items() if f"`{snake(name)}`, `items`" in page]
+    actions = [name for name, each in WEBSOCKET["operations"].items() if "reply" in each]
+    types = {"Operation": [*OPERATIONS], "Listing": lists, "Action": actions}
+    code = f'import type {{ {", ".join(types)} }} from "{client}/dist/index.js";\n' + "".join(
+        f"const all{name} = {json.dumps(keys)} as const satisfies readonly {name}[];\n"
+        f"export const other{name}: Exclude<{name}, (typeof all{name})[number]>[] = [] satisfies never[];\n"
+        f"export const none{name}: never[] = other{name};\n"
+        for name, keys in types.items()
+    )
+    (tmp_path / "matrix.ts").write_text(code)
+    tsc = [node_program(), client / "node_modules/typescript/bin/tsc", "--noEmit", "--strict"]
+    found = subprocess.run(
+        [*tsc, "--target", "es2022", "--module", "es2022", "--moduleResolution", "bundler", tmp_path / "matrix.ts"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert found.stdout == ""
+    assert len(lists) > 5
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_a_command_asks_the_operations_that_the_table_names(command: str) -> None:
+    async with running(REFERENCE) as stage:
+        for key, answer in {"GET /parked": {"parked": 2}, "POST /parked/return": {"returned": 2, "left": 0}}.items():
+            examples = stage.operations[key]["responses"]["200"]["content"]["application/json"]["examples"]
+            examples["ok"]["value"] = answer
+        environ = {"HEADRACE": stage.http_url, "WS": stage.ws_url, "TOKEN": "t"}
+        line = [*command.split(), *LINES.get(command, "").split()]
+        result = await asyncio.to_thread(CliRunner().invoke, cli, line, env=environ)
+
+    assert result.exit_code == 0, result.output
+    assert {OPERATIONS[key] for key in stage.asked} == {*COMMANDS[command].split()}
+    assert (stage.wrong, stage.unknown) == ([], set())
+
+
+async def test_tail_follows_with_the_frames_that_the_table_names() -> None:
+    async with running(REFERENCE) as stage:
+        environ = {"HEADRACE": stage.http_url, "WS": stage.ws_url, "TOKEN": "t"}
+        result = await asyncio.to_thread(CliRunner().invoke, cli, ["tail", "kitchen", "--count", "1"], env=environ)
+
+    assert "dinner is ready" in result.output
+    assert {"subscribe", "history"} <= set(stage.asked)
+    assert (stage.wrong, stage.unknown) == ([], set())

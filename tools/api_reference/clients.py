@@ -1,0 +1,116 @@
+"""Which method of each client, and which command, has an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from tools.python_client.operations import snake
+
+Node = Mapping[str, Any]
+COMMANDS = {
+    "ads stats": "getAdStats",
+    "ads top": "listTopAds",
+    "dead-letters": "listDeadLetters",
+    "discard": "discardDeadLetters",
+    "history": "listMessages",
+    "parked": "countParkedMessages returnParkedMessages",
+    "redrive": "redriveDeadLetters",
+    "send": "sendMessage",
+    "ski skiers": "countSkiers",
+    "ski vertical": "getVertical",
+    "status": "getStatus",
+    "window": "getWindow",
+}
+"""The operations of the HTTP API that each command asks."""
+NO_COMMAND = {
+    "Users do these in an app": (
+        "listInvitations listBlockedUsers unblockUser blockUser createRoom getRoom changeRoom openDirectRoom "
+        "inviteMember removeMember listMembers listInvitedUsers markRead listUserMessages listConversations "
+        "listUserClicks closeOwnConnections"
+    ),
+    "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks",
+    "A part of what `window` or `ads stats` shows, or its source": "countActiveUsers getSeries listAdClicks",
+    "The SkiDataAPI's own questions, for its clients": (
+        "getDayVertical listSkiedDays getSkierDay countSkiersByDay countLiftRides countRidesByHour countRides "
+        "listResorts listSeasons getStatistics"
+    ),
+    "Load balancers and monitors ask this, with curl": "getHealth",
+    "A rare step, which [a how-to](../how-to/access-and-secrets.md#end-a-users-connections) shows with curl": (
+        "listConnections closeConnections"
+    ),
+}
+"""Why operations have no command."""
+SENDERS = {"sendMessage": "send", "sendMessages": "send"}
+"""What both clients call for these, to send until each message is accepted."""
+
+
+class Frame(NamedTuple):
+    """What has an action, or a frame that is pushed."""
+
+    python: str
+    typescript: str
+    command: str = ""
+
+
+FRAMES = {
+    "sendMessage": Frame("Rooms.send", 'frame("sendMessage")'),
+    "sendBatch": Frame("over_websocket", "send"),
+    "sendSignal": Frame("Rooms.signal", "signal"),
+    "subscribe": Frame("Rooms.follow", "follow", "tail"),
+    "check": Frame("Rooms.check", "check"),
+    "resume": Frame("Rooms.follow", "follow", "tail"),
+    "unsubscribe": Frame("Rooms.unfollow", "follow"),
+    "history": Frame("Rooms.follow", 'frame("history")', "tail"),
+    "ping": Frame("Connection.request", 'frame("ping")'),
+    "authenticate": Frame("Rooms", "Headrace", "tail"),
+    "pushMessages": Frame("Rooms.follow", "follow", "tail"),
+    "pushChanges": Frame("Rooms.follow_user", "followUser"),
+    "pushSignal": Frame("Rooms", 'on("signal")'),
+}
+
+
+class Row(NamedTuple):
+    """One operation in the table."""
+
+    name: str
+    python: str
+    typescript: str
+    command: str
+
+
+def rows(http: Node, tag: str) -> Iterator[Row]:
+    """The operations of the HTTP API with a tag."""
+    commands = {each: name for name, asked in COMMANDS.items() for each in asked.split()}
+    for path, methods in http["paths"].items():
+        for method, each in methods.items():
+            name = each["operationId"]
+            if tag in each["tags"]:
+                more = [SENDERS[name]] if name in SENDERS else ["items"] * _is_list(http, each)
+                yield Row(
+                    f"`{method.upper()} {path}`",
+                    _listed(snake(name), *more),
+                    _listed("request", *more),
+                    f"`headrace {commands[name]}`" if name in commands else "",
+                )
+
+
+def frames(websocket: Node) -> Iterator[Row]:
+    """The frames of the WebSocket API."""
+    for name, each in websocket["operations"].items():
+        if each["channel"]["$ref"] == "#/channels/connection":
+            has = FRAMES[name]
+            sent = f"`{name}`" if "reply" in each else f"`{each['messages'][0]['$ref'].rpartition('/')[2]}`, pushed"
+            command = f"`headrace {has.command}`" if has.command else ""
+            yield Row(sent, f"`{has.python}`", f"`{has.typescript}`", command)
+
+
+def _listed(*names: str) -> str:
+    return ", ".join(f"`{each}`" for each in names)
+
+
+def _is_list(http: Node, operation: Node) -> bool:
+    """Whether the answer is a page with a cursor to the next one."""
+    schema = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    named = http["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], schema)
+    return "items" in named.get("properties", {}) and "next" in named["properties"]
