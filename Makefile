@@ -7,7 +7,6 @@ PY := .venv/bin/python
 count = @case "$$$(1)" in *[!0-9]*|0*) echo "headrace: $(1): '$$$(1)' is not a whole number from 1" >&2; exit 2;; esac
 # Tests in two processes; those of one file share their broker or stage.
 IN_TWO := $(PY) -m pytest -q -n 2 --dist loadfile
-STAGE := $(PY) -m localstage
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
 REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
 DEMO_chat = loadtest.demo $(REPLAY_ARGS)
@@ -15,9 +14,17 @@ DEMO_ski = loadtest.load --shape rides $(if $(RIDES),--messages "$$RIDES")
 DEMO_ads = loadtest.load --shape clicks $(if $(SECONDS),--seconds '$(SECONDS)')
 SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--run "$$RUN") $(if $(ARGS),-- $(ARGS))
 
+# A variable that the target does not take is refused: `make cost STAGE=prod` would print the prices of dev. The help of
+# a target has its variables; those of ELSEWHERE name another stage, also from the environment.
+ELSEWHERE := HTTP_URL WS_URL TOKEN TOKENS OPS_TOKEN TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET
+GIVEN := $(if $(filter 0,$(MAKELEVEL)),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
+TAKEN := $(if $(GIVEN),$(foreach goal,$(MAKECMDGOALS),$(shell sed -n 's/^$(goal):.*[\#][\#]//p' $(firstword $(MAKEFILE_LIST)) | grep -o '[A-Z_]*=' | tr -d =)))
+$(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))),\
+  $(error make $(MAKECMDGOALS) takes no $(name); it takes $(or $(TAKEN),no variable)))
+
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID HTTP_URL WS_URL TOKEN FRIEND_TOKEN OPS_TOKEN STACK SAM_FLAGS SHAPE SCALE TOKENS TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES CONSOLE OPEN WRITERS RECONNECTS
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES CONSOLE OPEN WRITERS RECONNECTS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start duration
@@ -46,28 +53,28 @@ demo: setup ## start a stage, send events, read them back, and check them   [MES
 	@$(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(error STREAM is chat, ski or ads))
 
 up: setup ## start the stage without events, and print its log   [ARGS='--http-port 9000']
-	@$(STAGE) up $(ARGS)
+	@$(PY) -m localstage up $(ARGS)
 
 token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write ops'] [ARGS='--ttl 60']
-	@$(STAGE) token --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES") $(ARGS)
+	@$(PY) -m localstage token --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES") $(ARGS)
 
 env: setup ## print the addresses and a token: eval "$(make -s env)" sets HEADRACE, WS and TOKEN   [USER_ID=alice] [SCOPES='chat:write ops']
-	@$(STAGE) env --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES")
+	@$(PY) -m localstage env --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES")
 
 status: setup ## print the state and the addresses of the stage
-	@$(STAGE) status
+	@$(PY) -m localstage status
 
 logs: setup ## follow the log of one function   [FUNCTION=ReceiveFrame]
-	@$(STAGE) logs "$${FUNCTION:-ReceiveFrame}"
+	@$(PY) -m localstage logs "$${FUNCTION:-ReceiveFrame}"
 
 rows: setup ## print the newest rows of a table with one partition key   [TABLE=ChatMessagesTable] [KEY=lobby]
-	@$(STAGE) rows "$${TABLE:-ChatMessagesTable}" "$${KEY:-lobby}"
+	@$(PY) -m localstage rows "$${TABLE:-ChatMessagesTable}" "$${KEY:-lobby}"
 
 kill: setup ## kill a service of the stage, and start it again later   [SERVICE=RabbitMQ] [SECONDS=20]
-	@$(STAGE) kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'
+	@$(PY) -m localstage kill "$${SERVICE:-RabbitMQ}" --seconds '$(or $(SECONDS),20)'
 
 reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
-	@$(STAGE) reset $(if $(YES),--yes)
+	@$(PY) -m localstage reset $(if $(YES),--yes)
 
 setup: ## make .venv from the lock files (every other target does this first)
 	@localstage/setup.sh

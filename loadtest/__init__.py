@@ -22,5 +22,16 @@ Imports: ``localstage.client`` ← ``client`` ← ``measured`` ← ``checker`` �
 
 import sys
 from pathlib import Path
+from types import TracebackType
 
+
+def _without_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Say in a line that Ctrl-C came during the imports, which take seconds on a busy machine."""
+    if issubclass(kind, KeyboardInterrupt):
+        print("\nheadrace: interrupted", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = _without_traceback
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clients" / "python"))  # headrace_client

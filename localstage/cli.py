@@ -167,8 +167,11 @@ def rows(state_dir: Path, table: str, key: str, limit: int) -> None:
     from localstage.rows import newest_rows, to_json
 
     with _errors_as_messages(), _ignore_closed_pipe():
-        for row in newest_rows(StateFile(state_dir).variables(), table, key, limit):
+        found = newest_rows(StateFile(state_dir).variables(), table, key, limit)
+        for row in found:
             click.echo(to_json(row))
+        if not found:
+            click.echo(f"headrace: {table} has no row with the key {key!r}", err=True)
 
 
 @cli.command()

@@ -42,8 +42,8 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_683,
-    "localstage": 11_157,
-    "loadtest": 7_625,
+    "localstage": 11_160,
+    "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_285,
     "faults": 2_620,

@@ -1,5 +1,6 @@
-"""`make help` prints a list that a person can read: at most 45 targets, at most 100 columns wide."""
+"""`make help` prints a list that a person can read, and a target takes the variables that it lists."""
 
+import os
 import re
 import subprocess
 
@@ -24,3 +25,13 @@ def test_make_help_lists_at_most_45_targets_in_lines_of_at_most_100_columns() ->
 
     assert len(re.findall(r"^  [a-z0-9-]+ ", printed, re.M)) <= 45
     assert [line for line in printed.splitlines() if len(line) > 100] == []
+
+
+def test_a_variable_that_a_target_does_not_take_is_refused_with_those_it_takes() -> None:
+    environ = {**os.environ, "MAKELEVEL": "0"}
+    command = ["make", "-n", "kill", "SERVICE=RabbitMQ", "STAGE=x"]
+    refused = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+    given = subprocess.run([*command[:-1], "SECONDS=5"], cwd=ROOT, env=environ, capture_output=True, text=True)
+
+    assert "make kill takes no STAGE; it takes SERVICE SECONDS." in refused.stderr
+    assert (refused.returncode, given.returncode) == (2, 0)

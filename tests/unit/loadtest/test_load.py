@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 
 import pytest
 
 from loadtest.client.target import Target
 from loadtest.load import locust_command
 from loadtest.shapes.options import add_options
+from tests.unit.template_stack import ROOT
 
 
 def options(*arguments: str) -> argparse.Namespace:
@@ -36,3 +39,11 @@ def test_tokens_of_another_stage_are_not_used_on_the_local_one(monkeypatch: pyte
 
     assert "TOKEN" not in environment
     assert Target.find(target.http_url, target.websocket_url, environment) == target
+
+
+def test_ctrl_c_during_the_imports_is_one_sentence() -> None:
+    code = "import loadtest; raise KeyboardInterrupt"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+    assert ended.stderr == "\nheadrace: interrupted\n"
+    assert ended.returncode != 0
