@@ -163,9 +163,9 @@ def short_name(action: str, resource: dict[str, Any]) -> str:
     return name_of(resource).partition("/")[0].removesuffix("Table").removesuffix("Secret")
 
 
-def test_the_threat_model_says_which_rights_each_door_has(template_stack: TemplateStack) -> None:
+def test_the_page_behind_the_threat_model_has_the_rights_of_each_function(template_stack: TemplateStack) -> None:
     """The rights are those that the test above compares with the endpoints."""
-    text = (ROOT / "docs" / "explanation" / "threat-model.md").read_text()
+    text = (ROOT / "docs" / "explanation" / "threat-model-tests.md").read_text()
     written = [line for line in text.splitlines() if line.startswith("| `")]
 
     assert written == doors(template_stack)
