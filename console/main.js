@@ -15,9 +15,18 @@ const VIEWS = {
 };
 const USERS = ["alice", "bob", "carol", "dave"];
 
+/** A part of the address; as it is, if it is not encoded as it should be. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** The parts of the address: #/rooms/a%20b is ["rooms", "a b"]. */
 function route() {
-  const parts = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const parts = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   return parts[0] in VIEWS ? parts : [""];
 }
 

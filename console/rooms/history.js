@@ -1,5 +1,7 @@
 // The loaded part of a room's history, in order, and one's own messages that are not stored yet. It asks for nothing.
 
+const RECENT = 2_000;
+
 const byKey = (a, b) => (a.item.key < b.item.key ? -1 : a.item.key > b.item.key ? 1 : 0);
 
 /** Whether a message is behind a read mark: a message key, a time, or null where nothing was read. */
@@ -23,7 +25,8 @@ export class History {
   /** How many messages came behind the loaded part while the newest ones are not loaded. */
   unseen = 0;
   #keys = new Set();
-  #aside = new Map();
+  /** The newest live messages: a page that was asked for before they were stored does not have them. */
+  #recent = new Map();
 
   constructor(user) {
     this.user = user;
@@ -36,65 +39,43 @@ export class History {
 
   /** Forget what is loaded, and begin with this page; without `page`, the room has no message yet. */
   begin(page, isNewest) {
-    const live = [...this.#aside.values()];
     this.stored = [];
     this.#keys.clear();
-    this.#aside.clear();
     this.unseen = 0;
     this.older = page?.next ?? null;
     this.newer = isNewest ? null : (page?.previous ?? null);
-    this.hasStart = this.older === null;
-    this.hasEnd = this.newer === null;
-    this.#add(page?.items ?? []);
-    live.forEach((item) => this.message(item));
+    this.#take(page?.items ?? []);
   }
 
   /** A page behind `older`. */
   addOlder(page) {
     this.older = page.hasMore ? page.next : null;
-    this.hasStart = this.older === null;
-    this.#add(page.items);
+    this.#take(page.items);
   }
 
-  /** A page behind `newer`. What came live while it was read is not in it. */
+  /** A page behind `newer`. */
   addNewer(page) {
     this.newer = page.hasMore ? page.previous : null;
-    this.#add(page.items);
-    if (this.newer === null) {
-      this.hasEnd = true;
-      this.unseen = 0;
-      this.#add([...this.#aside.values()]);
-      this.#aside.clear();
-    }
+    this.#take(page.items);
   }
 
-  /** The next page of newer messages has all that came until now. */
-  readsNewer() {
-    this.#aside.clear();
-  }
-
-  /** A message that came live. Returns whether it is shown now. */
+  /** A message that came live. */
   message(item) {
-    const { key } = item;
-    if (this.#keys.has(key) || this.#aside.has(key)) {
-      return false;
+    if (this.keep(item) && !this.#place(item)) {
+      this.unseen += item.key > (this.stored.at(-1)?.item.key ?? "") ? 1 : 0;
     }
-    const last = this.stored.at(-1)?.item.key ?? "";
-    if (!this.hasEnd && key > last) {
-      this.#aside.set(key, item);
-      this.unseen += 1;
-      return false;
-    }
-    if (!this.hasStart && key < (this.stored[0]?.item.key ?? "")) {
-      return false; // it is in an older page
-    }
-    this.#add([item]);
-    return true;
   }
 
-  /** Keep a live message until the first page is there. */
+  /** Keep a live message until the first page is there. Returns whether it is new. */
   keep(item) {
-    this.#aside.set(item.key, item);
+    if (this.#keys.has(item.key) || this.#recent.has(item.key)) {
+      return false;
+    }
+    this.#recent.set(item.key, item);
+    if (this.#recent.size > RECENT) {
+      this.#recent.delete(this.#recent.keys().next().value);
+    }
+    return true;
   }
 
   /** Show one's own message that is being sent. */
@@ -126,6 +107,25 @@ export class History {
   /** The first row of a time or later; else the last one. */
   rowOfTime(timestamp) {
     return this.stored.find(({ item }) => item.timestamp >= timestamp) ?? this.stored.at(-1);
+  }
+
+  #take(items) {
+    this.hasStart = this.older === null;
+    this.hasEnd = this.newer === null;
+    this.#add(items);
+    this.#recent.forEach((item) => this.#place(item));
+    this.unseen = this.hasEnd ? 0 : this.unseen;
+  }
+
+  /** Show a message if it belongs to the loaded part; else it is in a page that is not loaded. */
+  #place(item) {
+    const isBehind = !this.hasEnd && item.key > (this.stored.at(-1)?.item.key ?? "");
+    const isBefore = !this.hasStart && item.key < (this.stored[0]?.item.key ?? "");
+    if (isBehind || isBefore) {
+      return false;
+    }
+    this.#add([item]);
+    return true;
   }
 
   #add(items) {

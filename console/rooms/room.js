@@ -155,7 +155,6 @@ export class Room {
 
   newer() {
     return this.#readPage("newer", async () => {
-      this.history.readsNewer();
       const page = await this.#ask(MESSAGES, { after: this.history.newer, limit: PAGE });
       return () => this.history.addNewer(page);
     });

@@ -4,6 +4,8 @@ import { test } from "node:test";
 
 import { clientOf, mark, numbers, open, roomHash, sleep, where } from "./rooms.mjs";
 
+const LARGEST = 60_000; // bytes, compressed
+
 test("two browsers talk, markup stays text, and ticks say stored", async () => {
   const roomId = `talk-${mark()}`;
   const alice = await open("alice", roomHash(roomId));
@@ -179,4 +181,27 @@ test("an expired token signs in again, and the view stays", async () => {
   assert.deepEqual(alice.errors, []);
   await alice.close();
   bob.close();
+});
+
+test("the rooms load less than 60 kB", async () => {
+  const sizes = new Map();
+  const alice = await open("alice", "#/rooms", {}, async (page) => {
+    page.on("requestfinished", async (request) => {
+      const { pathname } = new URL(request.url());
+      if (/^\/($|headrace-client|console\/.*\.(js|css|svg)$)/.test(pathname)) {
+        sizes.set(pathname, (await request.sizes()).responseBodySize);
+      }
+    });
+  });
+  const bytes = () => [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  await alice.page.getByRole("button", { name: "New conversation" }).waitFor();
+  await alice.page.waitForLoadState("networkidle");
+  const ofRooms = bytes();
+  for (const view of ["#/", "#/questions", "#/dead-letters"]) {
+    await alice.page.evaluate((hash) => { location.hash = hash; }, view);
+    await sleep(1_000);
+  }
+  console.log(`console: rooms load ${ofRooms} bytes of at most ${LARGEST}; with the other views, ${sizes.size} files have ${bytes()}`);
+  assert.ok(ofRooms > 20_000 && ofRooms <= LARGEST, `${ofRooms} bytes`);
+  await alice.close();
 });

@@ -42,7 +42,7 @@ def test_the_console_shows_what_is_kept_and_two_users_talk(platform: RunningStag
 
 @pytest.mark.timeout(300)
 def test_two_users_talk_in_rooms_of_the_console(platform: RunningStage, typescript_client: Path) -> None:
-    tried(platform, typescript_client, "rooms.test.mjs")
+    assert len(tried(platform, typescript_client, "history.test.mjs", "rooms.test.mjs")) == 1
 
 
 @pytest.mark.timeout(620)
