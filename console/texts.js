@@ -151,6 +151,7 @@ export const roomsTexts = {
   messageTo: (room) => `Message to ${room}`,
   send: "Send",
   tooLong: (bytes, most) => `The text has ${count(bytes)} bytes of at most ${count(most)}.`,
+  connecting: "Connecting …",
   offline: "No connection. What you send is kept, and sent when the connection is back; messages of the meantime are fetched.",
   closed: (reason) => `You are signed out: ${reason}. Load the page again.`,
   refused: "This room is for its members.",

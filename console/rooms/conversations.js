@@ -1,4 +1,5 @@
 // The user's conversations and invitations: read from the lists, and kept up to date by live messages and changes.
+import { roomsTexts as texts } from "../texts.js";
 import { Feeds } from "./feeds.js";
 import { isAfter } from "./history.js";
 
@@ -75,7 +76,7 @@ export class Conversations {
 
   /** What a conversation is called: its name, the other user of a direct room, or its id. */
   title({ roomId, name, form }) {
-    return name ?? (form === "direct" ? this.#others.get(roomId) : undefined) ?? roomId;
+    return name ?? (form === "direct" ? (this.#others.get(roomId) ?? texts.kinds.person) : roomId);
   }
 
   /** Read the lists soon; changes that come together are read once. */

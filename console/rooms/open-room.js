@@ -22,7 +22,7 @@ function Jump({ room, close }) {
   };
   return html`
     <form class="jump" onSubmit=${submit}>
-      <label>${texts.jump} <input name="day" type="date" required autofocus ref=${(field) => field?.focus()} /></label>
+      <label>${texts.jump} <input name="day" type="date" required ref=${(field) => field?.focus()} /></label>
       <button class="primary">${texts.go}</button>
     </form>
   `;
@@ -64,6 +64,12 @@ function Composer({ room, title }) {
     field.current.style.height = "auto";
     field.current.style.height = `${field.current.scrollHeight + 2}px`;
   }, [text]);
+  useEffect(() => {
+    // Who opened the room in the list goes on here; Esc leads back.
+    if (document.activeElement?.matches(".conversation[aria-current]") && matchMedia("(pointer: fine)").matches) {
+      field.current.focus();
+    }
+  }, []);
   const submit = (event) => {
     event.preventDefault();
     if (text.trim() !== "" && bytes <= LARGEST) {

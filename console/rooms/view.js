@@ -46,7 +46,7 @@ function useRooms(session) {
   return rooms;
 }
 
-/** Says that there is no connection, if that lasts; and for how long there is none. */
+/** Says that there is no connection, if that lasts. */
 function Connection({ client }) {
   const [state, setState] = useState({ is: client.state });
   const [isLong, setIsLong] = useState(false);
@@ -59,7 +59,8 @@ function Connection({ client }) {
     const timer = setTimeout(() => setIsLong(true), SHORT);
     return () => clearTimeout(timer);
   }, [state.is]);
-  const text = state.is === "closed" ? texts.closed(state.reason?.message) : texts.offline;
+  const waits = client.opens > 0 ? texts.offline : texts.connecting;
+  const text = state.is === "closed" ? texts.closed(state.reason?.message) : waits;
   return html`<div class="offline" role="status">${isLong && html`<p>${text}</p>`}</div>`;
 }
 

@@ -79,7 +79,8 @@ test("unread messages are counted live, begin at a line, and are read at the end
   await reader.page.keyboard.press("Enter");
   await reader.message("first").getByText("New", { exact: true }).waitFor();
   await reader.conversation(other).getByText("unread").waitFor({ state: "detached" });
-  await reader.page.getByRole("textbox", { name: /^Message to/ }).focus();
+  const field = reader.page.getByRole("textbox", { name: /^Message to/ });
+  assert.ok(await field.evaluate((each) => each === document.activeElement), "one can type at once");
   await reader.page.keyboard.press("Escape");
   assert.ok((await reader.page.evaluate(() => document.activeElement.textContent)).includes(other));
   const again = await open(user, roomHash(other));
