@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -113,17 +114,51 @@ def test_an_unavailable_cache_is_tried_every_five_seconds_and_counted(
     assert capsys.readouterr().out.replace(" ", "").count('"CacheUnavailable":[1.0]') == 1
 
 
-class Pointing:
-    """A client whose node answers with a redirect to another node."""
+def test_a_connection_that_the_cache_has_closed_is_replaced(redis_node: RedisNode) -> None:
+    redis_node.start()
+    cache = RedisCache.of(redis_node.settings)
+    cache.set_many({"a": (b"1", 60)})
 
-    def pipeline(self, transaction: bool) -> Pointing:
+    connect(redis_node.settings, 1.0).client_kill_filter(_type="normal", skipme=True)
+
+    assert cache.get_many(["a"]) == [b"1"]
+
+
+def test_after_a_refused_command_answers_belong_to_their_commands(redis_node: RedisNode) -> None:
+    redis_node.start()
+    now = [0.0]
+    cache = RedisCache(lambda: connect(redis_node.settings, 1.0), monotonic=lambda: now[0])
+    with pytest.raises(CacheUnavailable):
+        cache.run([("SET", "a", "1"), ("INCRBY", "a", "no number"), ("GET", "a")])
+    now[0] = COOLDOWN_SECONDS
+
+    assert cache.run([("SET", "b", "ключ"), ("GET", "b")])[1] == "ключ".encode()
+
+
+class Pointing:
+    """A client, and its pool with one connection, whose node answers with a redirect to another node."""
+
+    @property
+    def connection_pool(self) -> Pointing:
         return self
 
-    def execute_command(self, *_command: object) -> None:
+    def make_connection(self) -> Pointing:
+        return self
+
+    def connect(self) -> None:
         pass
 
-    def execute(self) -> list[Any]:
+    def can_read(self) -> bool:
+        return False
+
+    def send_packed_command(self, _command: Sequence[bytes]) -> None:
+        pass
+
+    def read_response(self) -> object:
         raise MovedError("1 127.0.0.1:1")
+
+    def disconnect(self) -> None:
+        pass
 
 
 def test_a_cluster_client_takes_over_where_the_endpoint_points_to_other_nodes(redis_node: RedisNode) -> None:
