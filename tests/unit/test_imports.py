@@ -41,15 +41,9 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-<<<<<<< HEAD
-    "layers": 20_683,
+    "layers": 20_770,
     "localstage": 11_160,
     "loadtest": 7_636,
-=======
-    "layers": 20_749,
-    "localstage": 11_157,
-    "loadtest": 7_625,
->>>>>>> 5a8edb9c (Send hot calls of DynamoDB and the cache without the shells of their libraries)
     "bench": 4_050,
     "tools": 3_285,
     "faults": 2_620,

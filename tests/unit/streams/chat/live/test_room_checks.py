@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ from headrace.api import responses
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core.errors import StoreUnavailable
 from headrace.live.connections import Subscription
+from headrace.live.shares import Shares
 from headrace.runtime.settings import RateSettings
+from headrace.storage.ports import Command
 from headrace.streams.chat.live.check_frames import ROOMS_PER_FRAME
 from headrace.streams.chat.messages.positions import position
 from tests.worlds.frame_stage import Stage
@@ -70,6 +74,39 @@ def test_a_check_asks_once_which_of_its_rooms_the_connection_follows(
 
     stage.request("check", rooms=dict.fromkeys(("kitchen", "hall"), position(CLOCK.now())))
 
+    assert asked == ["c-1"]
+
+
+class Counts:
+    """The counts of the cache of each key; ``EXPIRE`` changes nothing."""
+
+    def __init__(self) -> None:
+        self.counts = Counter[str]()
+
+    def run(self, commands: Sequence[Command]) -> list[Any]:
+        for name, key, *_ in commands:
+            self.counts[key] += name == "INCR"
+        return [self.counts[key] for _, key, *_ in commands]
+
+
+def test_a_resume_of_a_new_connection_reads_no_index(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, rooms_of, counts = list[str](), stage.connections.rooms_of, Counts()
+
+    def counted(connection_id: str) -> set[str]:
+        asked.append(connection_id)
+        return rooms_of(connection_id)
+
+    stage.frames = stage.environment(stage.world.access, shares=Shares(counts))
+    monkeypatch.setattr(stage.connections, "rooms_of", counted)
+    rooms = dict.fromkeys(("kitchen", "hall"), position(CLOCK.now()))
+
+    stage.request("resume", rooms=rooms)
+    assert (asked, stage.listening("hall")) == ([], [Subscription("c-1", "alice")])
+    counts.counts.clear()  # as a cache that lost its data
+    subscribed = stage.listening("hall")
+    stage.request("resume", rooms=rooms)
+    assert (asked, stage.listening("hall")) == ([], subscribed)
+    stage.request("resume", rooms=rooms)
     assert asked == ["c-1"]
 
 
