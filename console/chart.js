@@ -4,10 +4,10 @@ import { count, texts } from "./texts.js";
 
 const WIDTH = 600;
 
-/** The smallest of 1, 2, 5, 10, 20, 50 … that is not below `value`. */
+/** The smallest of 1, 2, 3, 4, 5, 6, 8, 10, 20, 30 … that is not below `value`. */
 function round(value) {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= value);
+  return [1, 2, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((each) => each >= value);
 }
 
 /**
@@ -36,7 +36,8 @@ export function Chart({ title, times, lines, bars = false, height = 120, show = 
         <b>${title}</b>
         ${lines.map(
           ({ name, values, tone = "accent" }) => html`
-            <span class=${`key tone-${tone}`}>${name} <b>${values[chosen] === undefined ? "–" : show(values[chosen])}</b></span>
+            <span class=${`key tone-${tone}`}>${name}
+              ${(!bars || under !== undefined) && html` <b>${values[chosen] === undefined ? "–" : show(values[chosen])}</b>`}</span>
           `,
         )}
       </figcaption>

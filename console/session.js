@@ -2,6 +2,8 @@
 
 const SECRET = "headrace.secret";
 const USER = "headrace.user";
+/** Milliseconds: a redrive works for 15 s, and API Gateway ends a request after 30. */
+const OPERATORS_TIMEOUT = 30_000;
 
 /** The secret behind # of the address. It stays in this tab, and leaves the address. */
 export function secret() {
@@ -59,7 +61,8 @@ class Session {
     const key = [user, ...scopes].join(" ");
     if (!this.#clients.has(key)) {
       const { httpUrl, wsUrl } = this.config;
-      this.#clients.set(key, new this.Headrace({ httpUrl, wsUrl, token: tokensOf(user, scopes) }));
+      const settings = scopes.includes("ops") ? { answerTimeout: OPERATORS_TIMEOUT } : {};
+      this.#clients.set(key, new this.Headrace({ httpUrl, wsUrl, token: tokensOf(user, scopes), settings }));
     }
     return this.#clients.get(key);
   }

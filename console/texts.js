@@ -7,6 +7,13 @@ const time = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", s
 export const count = (value) => number.format(value);
 export const clock = (milliseconds) => time.format(milliseconds);
 
+const moment = new Intl.DateTimeFormat([], {
+  day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false,
+});
+
+/** The day and the time, to the second, of an ISO-8601 time. */
+export const at = (time) => moment.format(Date.parse(time));
+
 /** A duration, such as "23 ms" or "2.1 s". */
 export function duration(milliseconds) {
   if (milliseconds < 1_000) {
@@ -205,7 +212,215 @@ export const roomsTexts = {
 };
 
 /** The view #/questions. */
-export const questionsTexts = {};
+export const questionsTexts = {
+  needsScope: "Questions need the scope analytics:read.",
+  needsScopeHelp: "Sign in as a user who has it.",
+  questions: "Questions",
+  names: { messages: "Messages", resort: "A resort’s day", ads: "Ads" },
+
+  window: "Window",
+  lasts: { 300: "Last 5 minutes", 3600: "Last hour", 86400: "Last day" },
+  between: "Between two times",
+  from: "From",
+  until: "Until",
+  show: "Show",
+  zone: (name) => `Times are those of your zone, ${name}. From is in the window, until is not.`,
+  wrongWindow: "From must be earlier than until.",
+  slots: "How a window is cut into points",
+  slotsText:
+    "Points begin at whole minutes, hours or days of UTC. Up to 3 hours, a point is a minute; up to 7 days, an hour; else a " +
+    "day. The first and the last point are cut to the window.",
+  tailText:
+    "An answer adds up closed slots of ten seconds, a minute, ten minutes, an hour or a day. The last 12 to 22 seconds are " +
+    "in no closed slot yet: they are counted anew each time.",
+  filter: "Filter",
+  room: "Room",
+  user: "User",
+  all: "all",
+  apply: "Apply",
+  clear: "Clear",
+
+  counting: "Counting …",
+  asking: "Asking …",
+  askAgain: "Ask again",
+  unavailable: (reason) => `${reason}. What was counted is kept, so the next try goes on from there.`,
+  counted: (from, to) => `${from} to ${to}.`,
+  asOf: (asOf, missing) =>
+    asOf === missing
+      ? `Everything that was stored by ${asOf} is counted; what was stored later may be missing.`
+      : `As of ${asOf}; what was stored after ${missing} may be missing.`,
+  exact: "exact",
+  within: (share) => `an estimate, with a standard error of ${(share * 100).toFixed(1)} %`,
+  tooLow: (n) => `estimates, each too low by at most ${count(n)}`,
+  rate: (value) => `${value < 10 ? value.toFixed(2) : count(Math.round(value))}/s`,
+  activeRate: (rate) => `over the whole window; ${rate} from the first to the last`,
+  activeUntil: (last) => `the last one ${last}`,
+  figures: {
+    messages: "messages", users: "unique users", rate: "messages a second", active: "first message", clicks: "clicks",
+    skiers: "unique skiers", rides: "rides", vertical: "vertical", resorts: "resorts", dayVertical: "vertical of the day",
+    skierRides: "rides of the day", seasonVertical: "vertical of the season",
+  },
+  columns: {
+    userId: "user", roomId: "room", adId: "ad", adType: "type", messages: "messages", uniqueUsers: "unique users", clicks: "clicks",
+    from: "from", liftID: "lift", rides: "rides", vertical: "vertical", hour: "hour",
+  },
+  steps: { 60: "minute", 3600: "hour", 86400: "day" },
+  series: {
+    messages: (step) => `Messages per ${step}`,
+    uniqueUsers: (step) => `Unique users per ${step}`,
+    clicks: (step) => `Clicks per ${step}`,
+  },
+  stepNote: {
+    60: "A point is a minute. The first and the last are cut to the window.",
+    3600: "A point is an hour of UTC. The first and the last are cut to the window.",
+    86400: "A point is a day of UTC; its time is where it begins in your zone. The first and the last are cut to the window.",
+  },
+  asTable: "The same as a table",
+  seriesCaption: (step) => `By ${step}`,
+
+  messagesTitle: "Messages of a window",
+  noMessages: "No messages in this window.",
+  nothingBetween: (from, to) => `Nothing has a time from ${from} to ${to}. Choose another window.`,
+  topUsers: "Users with the most messages",
+  topRooms: "Rooms with the most messages",
+
+  adsTitle: "Clicks on ads",
+  adTitle: (id) => `Clicks on ${id}`,
+  ad: "Ad",
+  allAds: "All ads",
+  noClicks: "No clicks in this window.",
+  unknownAd: (id) => `Nobody has clicked on an ad “${id}” yet.`,
+  topAds: (n) => `The ${n} ads with the most clicks`,
+  types: "Clicks by type",
+
+  resortTitle: "A resort’s day",
+  noResorts: "No resort has a season yet.",
+  noResortsHelp: "Add one with POST /resorts/{resortID}/seasons, or play rides with make demo STREAM=ski.",
+  resort: "Resort",
+  season: "Season",
+  day: "Day of the season",
+  allResorts: "all resorts",
+  resortNumber: (id) => `resort ${id}`,
+  dayTitle: (resort, season, day) => `Season ${season}, day ${day}, ${resort}`,
+  chooseDay: "Choose a season and a day.",
+  noSeason: (season) => `The season ${season} is not known here.`,
+  noRides: "No rides on this day.",
+  noRidesHelp: "Choose another day.",
+  ridesWithin: "Every ride that was stored 20 seconds ago is counted; later ones may be missing.",
+  ridesBetween: "Rides were stored between the questions: ask again.",
+  missingResorts: (ids) => `Not counted, because it took too long: resorts ${ids}. Ask again: what was counted stays counted.`,
+  liftsLeft: (n) => `${n} lifts with high numbers were not asked for.`,
+  skiersPerResort: "skiers are counted per resort: choose one",
+  skiersAt: (time) => `exact, as of ${time}`,
+  verticalWords: "10 × the number of the lift for each ride",
+  verticalPart: "of the lifts below, 10 × the number of the lift for each ride",
+  perHour: "Rides per hour of the day",
+  hours: "Rides per hour",
+  lifts: "Rides and vertical per lift",
+  hour: (n) => `${n}:00`,
+  skierTitle: "One skier on this day",
+  skier: "Skier",
+  unknownSkier: (id) => `Skier ${id} has no ride in this season.`,
+  liftsOf: (lifts) => (lifts.length === 0 ? "none here" : `lifts ${lifts.slice(0, 20).join(", ")}${lifts.length > 20 ? " …" : ""}`),
+  daysSkied: (n) => `${n} ${n === 1 ? "day" : "days"} skied`,
+};
 
 /** The view #/dead-letters. */
-export const deadLettersTexts = {};
+export const deadLettersTexts = {
+  needsScope: "The dead lane is for operators: it needs the scope ops.",
+  needsScopeHelp: "Sign in as a user with that scope. On AWS, the how-to “Access and secrets” says how operators sign in.",
+  title: "Letters in the dead lane",
+  scanning: "Reading the dead lane: up to 4 seconds …",
+  reading: "Reading …",
+  readAgain: "Read again",
+  held: (held, count_) =>
+    held === count_
+      ? `The queue holds ${count(held)}.`
+      : `The queue holds about ${count(held)}, by a count that can be seconds old. What someone else reads now is not shown.`,
+  heldUnknown: "How many the queue holds is not known.",
+  none: "The dead lane is empty.",
+  noneHelp: "A record that could not be stored after five tries comes here.",
+  counts: "Letters by day and reason",
+  countsNote: "Days are those of UTC, of the first failure. A number filters the list.",
+  cell: (n, reason, day) => `${count(n)} ${reason ?? "letters"}${day === undefined ? "" : ` on ${day}`}`,
+  day: "Day",
+  sum: "all",
+  filter: "Filter",
+  any: "any",
+  stream: "Stream",
+  reason: "Reason",
+  clear: "Clear",
+  noneMatches: "No letter matches the filter.",
+  listed: (shown, n) => (shown === n ? `${count(n)} ${n === 1 ? "letter" : "letters"}` : `${count(shown)} of ${count(n)} letters`),
+  notComplete: (scanned) => `Not the whole queue was read: ${count(scanned)} letters. There can be more.`,
+  events: "Events",
+  columns: {
+    day: "day", firstFailed: "first failed", reason: "reason", stream: "stream", events: "events", tries: "tries", message: "why",
+    time: "time", operator: "operator", action: "what", filter: "which", result: "how many",
+  },
+
+  letter: (reason) => `A letter: ${reason}`,
+  thisLetter: "this letter",
+  close: "Close",
+  gone: "This letter is not here.",
+  goneHelp: "It was redriven or discarded, or someone reads it now. A letter that dies again gets a new id.",
+  storableHelp: (recorded) =>
+    recorded === "not_allowed"
+      ? "But its sender was not in the room: a redrive does not store it."
+      : "The cause is gone: redrive it.",
+  reasonHelp: "As examined now. As long as this stays, a redrive brings it back.",
+  letterId: "Letter",
+  correlationId: "Request",
+  trace: "make trace ID=… follows it",
+  historyTitle: "History",
+  history: {
+    accepted: (lane) => `accepted, in the ${lane} lane`,
+    failed: (reason) => `failed for the first time${reason === undefined ? "" : `: ${reason}`}`,
+    redriven: "redriven by an operator",
+    lastSent: "entered the retry lane for the last time",
+    tries: (tries, received) => `${count(tries)} tries to store it; received ${count(received)} times from the queue`,
+  },
+  body: "Body",
+  bodyNote: "It can have what people wrote. Reading it is logged with your name.",
+  showBody: (characters) => `Show the body, ${characters} characters`,
+  encoded: (encoding) => `Not text: it is encoded as ${encoding}.`,
+
+  selection: ({ stream, reason, day }) => {
+    const parts = [reason && `reason ${reason}`, stream && `stream ${stream}`, day && `first failed on ${day}`].filter(Boolean);
+    return parts.length === 0 ? "all letters" : `letters with ${parts.join(", ")}`;
+  },
+  dryRun: "Count first",
+  counted: (n) => (n === 0 ? "No letter matches." : `${count(n)} ${n === 1 ? "letter matches" : "letters match"}:`),
+  ofReason: (n, reason) => `${count(n)} ${reason}`,
+  redrive: "Redrive",
+  redriveNote: (what) => `Sends ${what} to the retry lane again. An event that is stored already stays as it is.`,
+  rate: "a second",
+  redriveNow: (n) => `Redrive ${count(n)}`,
+  progress: "Letters that were moved",
+  stop: "Stop",
+  stopping: "It stops after this slice, within 15 seconds.",
+  stopped: "Stopped. What was moved stays moved.",
+  goOn: "Go on",
+  moved: (n, of, failed) => `${count(n)} of ${count(of)} moved${failed > 0 ? `; ${count(failed)} could not be moved and stay` : ""}.`,
+  outcome: ({ moved, back, reasons, isWhole, waiting, isOver }) => {
+    const named = back === 0 ? "None came back" : `${count(back)} came back: ${reasons.join(", ")}`;
+    const returned = isWhole ? named : `${named}, as far as the list shows`;
+    const stored = isWhole ? `: ${count(Math.max(0, moved - back))} of ${count(moved)} stored` : "";
+    return isOver
+      ? `${returned}. The retry lane is empty${stored}.`
+      : `${returned}. The retry lane still holds ${waiting === undefined ? "an unknown number" : count(waiting)}.`;
+  },
+  discard: "Discard",
+  discardNote: (what) => `Deletes ${what} for good. Their events are lost.`,
+  typeCount: "Type their number to confirm",
+  discardNow: "Discard",
+  discarded: (n, failed) => `${count(n)} discarded${failed > 0 ? `; ${count(failed)} could not be deleted` : ""}.`,
+
+  audit: "What operators did",
+  auditCaption: (n) => `The newest ${n === 1 ? "action" : `${count(n)} actions`}`,
+  auditLocal: "From the logs of this stage’s functions: redrives, discards, returns, closed connections, and bodies that were read.",
+  auditAws: "Each action is a line in the functions’ logs. Ask CloudWatch Logs Insights for it, for manage_dead_letters and return_parked:",
+  auditQuery: 'fields @timestamp, operator, message, filter.reason, moved, discarded, returned | filter kind = "audit"',
+  noActions: "Nothing yet.",
+  all: "all",
+};

@@ -1,24 +1,29 @@
 """The console: ``/`` in a browser, its files, and what only a page of the local stage can ask for.
 
 The files of ``console/`` are served as they are, compressed. ``/console/config.json`` names the APIs. With the stage's
-secret, ``/console/token`` gives tokens, and ``/console/counts`` sums the metrics in the logs of the functions.
+secret, ``/console/token`` gives tokens, ``/console/counts`` sums the metrics in the logs of the functions, and
+``/console/audit`` lists what operators did, from the same logs.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-from localstage.client.function_logs import Metric, NewLines, metrics
+from localstage.client.function_logs import Metric, NewLines, audited, metrics
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import FILE_TYPES, file_response, json_response, made_file_response
 from localstage.services.install import ensure_node_packages
 
 COUNTED = ("Accepted", "Stored", "Dead", "Redriven", "HandedOver", "LivePushed")
 """Metrics that are summed, by their dimensions."""
+
+ACTIONS = 200
+"""How many actions of operators are listed."""
 
 _LIBRARY = "htm.js"
 _POLICY = (
@@ -86,12 +91,18 @@ class ConsolePages:
             return await self._issuer.answer_token(request)
         if name == "counts":
             return self._issuer.refusal(request) or json_response(200, self._counts.take())
+        if name == "audit":
+            return self._issuer.refusal(request) or json_response(200, {"items": await self._audited()})
         if name == _LIBRARY:
             packages = ensure_node_packages(self._state_dir, self._folder, "console", "the console's library")
             return await made_file_response(packages, "htm/preact/standalone.module.js")
         own = (path for path in self._folder.rglob("*") if path.suffix in FILE_TYPES)
         files = {path.relative_to(self._folder).as_posix(): path for path in own}
         return file_response(files[name]) if name in files else None
+
+    async def _audited(self) -> list[dict[str, Any]]:
+        # In a thread, because the logs can be large.
+        return await asyncio.to_thread(audited, self._state_dir / "logs", ACTIONS)
 
     def _page(self) -> web.Response:
         response = web.Response(text=(self._folder / "index.html").read_text(), content_type="text/html")

@@ -1,6 +1,7 @@
-"""Reads the logs of the local stage's functions: new lines, and the metrics and durations in them.
+"""Reads the logs of the local stage's functions: new lines, and the metrics, durations and audit lines in them.
 
-A metric line (EMF) names its dimensions. A REPORT line has the duration of an invocation.
+A metric line (EMF) names its dimensions. A REPORT line has the duration of an invocation. An audit line says what an
+operator did.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+_AUDIT = b'"kind":"audit"'
+_OF_EVERY_LINE = ("level", "location", "service", "kind", "correlation_id", "xray_trace_id", "timestamp")
 _REPORT = re.compile(r"REPORT RequestId: \S+\tDuration: ([0-9.]+) ms")
 
 
@@ -72,3 +77,24 @@ def duration(text: str) -> float | None:
     """The milliseconds of a REPORT line; None of another line."""
     report = _REPORT.match(text)
     return float(report[1]) if report else None
+
+
+def audited(folder: Path, limit: int) -> list[dict[str, Any]]:
+    """What operators did, newest first: at most ``limit`` audit lines of all logs, also of rotated ones.
+
+    Each has its ``time``, the ``operator``, the action as ``message``, and the fields of its action.
+    """
+    found = []
+    for path in folder.glob("*.log*"):
+        with path.open("rb") as file:
+            found += [_action(line) for line in file if _AUDIT in line]
+    return sorted(filter(None, found), key=lambda each: each["time"], reverse=True)[:limit]
+
+
+def _action(line: bytes) -> dict[str, Any] | None:
+    try:
+        content = json.loads(line)
+        at = datetime.strptime(content["timestamp"], "%Y-%m-%d %H:%M:%S,%f%z")
+        return {"time": at.isoformat(), **{name: content[name] for name in content if name not in _OF_EVERY_LINE}}
+    except (ValueError, KeyError, TypeError):
+        return None  # a line that was cut, or of another program

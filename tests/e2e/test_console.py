@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.clients import Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage
+from tests.e2e.test_dead_letters import SECONDS, Queues, discard_all, good, letters
 from tests.e2e.test_typescript_client import CHROMIUM, node
 
 TESTS = ROOT / "console" / "tests"
 WHOLE = bool(os.environ.get("CONSOLE"))
+STORABLE = 40
+"""Letters that one slice of a redrive at the lowest rate does not move all."""
 
 
-def tried(stage: RunningStage, folder: Path, *names: str, seconds: int = 280) -> list[str]:
+def tried(stage: RunningStage, folder: Path, *names: str, seconds: int = 280, **more: str) -> list[str]:
     """What files of tests print in lines that begin with ``console:``."""
     if CHROMIUM is None:
         pytest.skip("Chromium is missing, so the console was not tried. Install it: apt-get install chromium")
@@ -29,6 +34,7 @@ def tried(stage: RunningStage, folder: Path, *names: str, seconds: int = 280) ->
         folder=folder,
         seconds=seconds,
         CHROMIUM=CHROMIUM,
+        **more,
     )
     found = re.findall(r"^#? ?(console: .*)$", printed, re.M)
     print("\n".join(found))
@@ -50,3 +56,24 @@ def test_the_console_scrolls_a_long_room_to_its_first_message(platform: RunningS
     found = tried(platform, typescript_client, "rooms-history.test.mjs", seconds=600 if WHOLE else 280)
 
     assert len(found) == (2 if WHOLE else 1)
+
+
+@pytest.mark.timeout(300)
+def test_the_console_answers_questions_as_the_api_does(platform: RunningStage, typescript_client: Path) -> None:
+    tried(platform, typescript_client, "questions.test.mjs")
+
+
+@pytest.mark.timeout(300)
+def test_operators_redrive_and_discard_dead_letters_in_the_console(
+    platform: RunningStage, typescript_client: Path
+) -> None:
+    discard_all(platform)
+    queues, room, text = Queues(platform), unique("room"), "<img src=x onerror='window.hacked = 1'>"
+    queues.send(queues.retry, f'{{"v": 1, "{text}')
+    for number in range(STORABLE):
+        queues.send(queues.dead, good(room, f"m-{number}").decode())
+    operator = Client(platform, None, "ops")
+    until(lambda: letters(operator)["count"], lambda count: count == STORABLE + 1, SECONDS)
+
+    given = json.dumps({"text": text, "room": room, "storable": STORABLE})
+    tried(platform, typescript_client, "dead-letters.test.mjs", LETTERS=given)

@@ -42,7 +42,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 20_770,
-    "localstage": 11_160,
+    "localstage": 11_197,
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_285,

@@ -107,6 +107,7 @@ async def issuer(tmp_path: Path) -> AsyncIterator[Issuer]:
         "keys",
         "token",
         "console",
+        "audit",
     ]
 )
 def server(request: pytest.FixtureRequest, emulators: Emulators, status: StatusServer, issuer: Issuer) -> Server:
@@ -120,6 +121,7 @@ def server(request: pytest.FixtureRequest, emulators: Emulators, status: StatusS
         "reference": Server("GET", f"{status.url}openapi.json"),
         "kill": Server("POST", status.kill_url, b'{"service": "Redis", "seconds": 1}'),
         "console": Server("GET", status.kill_url.replace("/kill", "/console/counts")),
+        "audit": Server("GET", status.kill_url.replace("/kill", "/console/audit")),
         "keys": Server("GET", f"{issuer.url}/.well-known/jwks.json"),
         "token": Server("POST", issuer.token_url, b'{"user": "alice", "scopes": []}'),
     }

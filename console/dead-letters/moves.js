@@ -1,0 +1,132 @@
+// Moves letters back, or deletes them: both count first.
+import { html, useEffect, useRef, useState } from "../htm.js";
+import { count, deadLettersTexts as texts } from "../texts.js";
+import { Failure } from "../ui.js";
+import { watch } from "./watch.js";
+
+const RATE = 100;
+
+/** Runs one async function at a time: `[busy, error, run]`. */
+function useRun() {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState();
+  const run = async (work) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await work();
+    } catch (failed) {
+      setError(failed);
+    }
+    setBusy(false);
+  };
+  return [busy, error, run];
+}
+
+const Found = ({ counted }) => html`
+  <p>${texts.counted(counted.count)} ${Object.entries(counted.reasons).map(([reason, n]) => texts.ofReason(n, reason)).join(", ")}
+    ${!counted.complete && html` <span class="note">${texts.notComplete(counted.scanned)}</span>`}</p>
+`;
+
+/** `what` says in words which letters `filter` selects; `changed` is called when letters were moved. */
+export function Redrive({ letters, filter, what, changed }) {
+  const [counted, setCounted] = useState();
+  const [rate, setRate] = useState(RATE);
+  const [state, setState] = useState(); // the last answer of a redrive
+  const [outcome, setOutcome] = useState();
+  const [isStopping, setStopping] = useState(false);
+  const [busy, error, run] = useRun();
+  const isWanted = useRef(true);
+  useEffect(() => () => { isWanted.current = false; }, []);
+  const dryRun = () => run(async () => {
+    setState(undefined);
+    setOutcome(undefined);
+    setCounted(undefined);
+    setCounted(await letters.dryRun("redrive", filter));
+  });
+  const go = (continuation) => run(async () => {
+    isWanted.current = true;
+    setStopping(false);
+    let now = await letters.redrive(filter, Number(rate), continuation);
+    setState(now);
+    while (!now.done && isWanted.current) {
+      now = await letters.redrive(filter, Number(rate), now.continuation);
+      setState(now);
+    }
+    changed();
+    if (now.done && now.moved > 0) {
+      await watch(letters, now, () => isWanted.current, setOutcome);
+      changed();
+    }
+  });
+  const stop = () => {
+    isWanted.current = false;
+    setStopping(true);
+  };
+  const isMoving = busy && counted !== undefined && outcome === undefined && !state?.done;
+  return html`
+    <fieldset class="move">
+      <legend>${texts.redrive}</legend>
+      <p class="note">${texts.redriveNote(what)}</p>
+      <div class="row">
+        <button type="button" disabled=${busy} onClick=${dryRun}>${texts.dryRun}</button>
+        ${counted !== undefined && counted.count > 0 && state === undefined && !busy && html`
+          <label class="rate-of"><span>${texts.rate}</span><input type="number" min="1" max="500" value=${rate}
+            onInput=${(event) => setRate(event.currentTarget.value)} /></label>
+          <button type="button" class="strong" onClick=${() => go()}>${texts.redriveNow(counted.count)}</button>
+        `}
+        ${isMoving && html`<button type="button" disabled=${isStopping} onClick=${stop}>${texts.stop}</button>`}
+        ${!busy && state !== undefined && !state.done && html`<button type="button" onClick=${() => go(state.continuation)}>${texts.goOn}</button>`}
+      </div>
+      <div role="status">
+        ${counted !== undefined && state === undefined && html`<${Found} counted=${counted} />`}
+        ${isMoving && html`<progress max=${Math.max(1, counted.count)} value=${state?.moved} aria-label=${texts.progress} />`}
+        ${state !== undefined && html`<p>${texts.moved(state.moved, counted?.count ?? state.moved, state.failed)}</p>`}
+        ${isStopping && (busy || state?.done === false) && html`<p class="note">${busy ? texts.stopping : texts.stopped}</p>`}
+        ${outcome !== undefined && html`<p class=${outcome.isOver ? "" : "note"}>${texts.outcome(outcome)}</p>`}
+      </div>
+      ${error !== undefined && html`<${Failure} error=${error} />`}
+    </fieldset>
+  `;
+}
+
+export function Discard({ letters, filter, what, changed }) {
+  const [counted, setCounted] = useState();
+  const [typed, setTyped] = useState("");
+  const [done, setDone] = useState();
+  const [busy, error, run] = useRun();
+  const dryRun = () => run(async () => {
+    setDone(undefined);
+    setTyped("");
+    setCounted(undefined);
+    setCounted(await letters.dryRun("discard", filter));
+  });
+  const discard = (event) => {
+    event.preventDefault();
+    // The server compares: the number can have changed since the dry run.
+    run(async () => {
+      setDone(await letters.discard(filter, Number(typed)));
+      setCounted(undefined);
+      changed();
+    });
+  };
+  return html`
+    <fieldset class="move">
+      <legend>${texts.discard}</legend>
+      <p class="note">${texts.discardNote(what)}</p>
+      <div class="row"><button type="button" disabled=${busy} onClick=${dryRun}>${texts.dryRun}</button></div>
+      <div role="status">
+        ${counted !== undefined && html`<${Found} counted=${counted} />`}
+        ${done !== undefined && html`<p>${texts.discarded(done.discarded, done.failed)}</p>`}
+      </div>
+      ${counted !== undefined && counted.count > 0 && html`
+        <form class="row" onSubmit=${discard}>
+          <label><span>${texts.typeCount}</span>
+            <input required inputmode="numeric" pattern="[0-9]+" autocomplete="off" value=${typed} onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
+          <button class="danger" disabled=${busy}>${texts.discardNow}</button>
+        </form>
+      `}
+      ${error !== undefined && html`<${Failure} error=${error} />`}
+    </fieldset>
+  `;
+}
