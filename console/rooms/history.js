@@ -34,7 +34,7 @@ export class History {
 
   /** All rows, oldest first. Messages that are not stored are shown at the end of the room only. */
   rows() {
-    return this.hasEnd ? [...this.stored, ...this.pending] : this.stored;
+    return this.hasEnd && this.pending.length > 0 ? [...this.stored, ...this.pending] : this.stored;
   }
 
   /** Forget what is loaded, and begin with this page; without `page`, the room has no message yet. */

@@ -2,14 +2,14 @@
 // rows are added, or turn out to be higher than was thought.
 import { html, useEffect, useLayoutEffect, useReducer, useRef } from "../htm.js";
 
-const BEYOND = 1_000; // pixels that are drawn above and below the screen
-const SPARE = 400; // of them, what is left when more are drawn
+const BEYOND = 600; // pixels that are drawn above and below the screen
+const SPARE = 200; // of them, what is left when more are drawn
 const NEAR = 2_000; // pixels from an end of the list at which its next page is read
 const AT_END = 24; // pixels from the end that count as the end
 
-/** Where each row begins; at the end, how high all are. */
-function offsetsOf(rows, guess) {
-  const offsets = new Float64Array(rows.length + 1);
+/** Where each row begins; at the end, how high all are. `former` is used again if it has the length. */
+function offsetsOf(rows, guess, former) {
+  const offsets = former?.length === rows.length + 1 ? former : new Float64Array(rows.length + 1);
   rows.forEach((row, index) => {
     offsets[index + 1] = offsets[index] + (row.height ?? guess);
   });
@@ -39,6 +39,7 @@ class Place {
   height = 600;
   width = 0;
   target;
+  offsets;
   /** What is drawn, by the ids of rows. */
   drawn = new Map();
 
@@ -93,7 +94,7 @@ export function Scroll({ rows, row, parts, target, above, follows, label, near, 
   if (target !== here.target) {
     here.go(target, rows);
   }
-  let offsets = offsetsOf(rows, here.guess);
+  const offsets = (here.offsets = offsetsOf(rows, here.guess, here.offsets));
   here.cover(rows, offsets);
   const [start, end] = here.range;
   const drawn = new Map();
@@ -155,7 +156,9 @@ export function Scroll({ rows, row, parts, target, above, follows, label, near, 
         isChanged = true;
       }
     }
-    offsets = isChanged ? offsetsOf(rows, here.guess) : offsets;
+    if (isChanged) {
+      offsetsOf(rows, here.guess, offsets);
+    }
     settle();
     if (!here.covers(rows, offsets)) {
       redraw();
