@@ -1,13 +1,12 @@
 // Builds dist/: index.js, the same minified as index.min.js with its source map, and index.d.ts with the types.
 //
 // The types of requests, answers and frames come from the API descriptions: those in docs/reference, or in the folder
-// that is given. Prints the size of index.min.js and the time of its import. Fails when the types are wrong, or when the
-// file is larger than LARGEST.
+// that is given. Fails when the types are wrong, or when index.min.js is larger than LARGEST.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
@@ -66,9 +65,6 @@ await build({ ...options, outfile: minified, minify: true, sourcemap: true });
 const text = readFileSync(minified);
 const compressed = gzipSync(text, { level: 9 }).length;
 console.log(`headrace-client: ${text.length} bytes, compressed ${compressed} of at most ${LARGEST}`);
-const timed = "const begin = performance.now(); await import(process.argv[1]); console.log(performance.now() - begin);";
-const took = execFileSync(process.execPath, ["--input-type=module", "--eval", timed, pathToFileURL(minified).href]);
-console.log(`headrace-client: imported in ${Number(took).toFixed(1)} ms`);
 if (compressed > LARGEST) {
   throw new Error("the bundle is too large");
 }

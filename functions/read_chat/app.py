@@ -1,4 +1,4 @@
-"""Messages of a room, messages of a user, and a user's rooms with unread counts."""
+"""Messages of a room, earlier texts of a message, messages of a user, and a user's rooms with unread counts."""
 
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
@@ -7,6 +7,8 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import reading
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
+from headrace.streams.chat.changes.routes import MessagePath
+from headrace.streams.chat.changes.versions import Versions, list_versions
 from headrace.streams.chat.messages.conversations import (
     ConversationPage,
     ConversationsQuery,
@@ -23,6 +25,9 @@ PAGE = (InvalidCursor, NotFound)
 ROUTES = {
     "GET /rooms/{roomId}/messages": Route(
         read_room, READ, RoomPath, query=RoomPageRequest, answer=RoomMessagePage, errors=PAGE
+    ),
+    "GET /rooms/{roomId}/messages/{key}/versions": Route(
+        list_versions, READ, MessagePath, answer=Versions, errors=(NotFound,)
     ),
     "GET /users/{userId}/messages": Route(
         read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE

@@ -1,15 +1,35 @@
-"""POST routes that accept events: one event, or a batch with one result for each event."""
+"""Routes that accept events: one event, a batch with one result for each event, or the change of a message."""
 
+from headrace.api.rates.rate_limiter import EVENTS
+from headrace.api.router import Route
 from headrace.bootstrap.acceptor import http_acceptor
 from headrace.bootstrap.api import http_api
-from headrace.core.errors import NotFound
+from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
+from headrace.core.errors import Conflict, InvalidEvent, NotFound, RetryLaneUnavailable
 from headrace.delivery.http_routes import batch, single
 from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.changes.routes import (
+    AcceptedChange,
+    DeletionBody,
+    EditBody,
+    MessagePath,
+    delete_message,
+    edit_message,
+)
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI
 
+WRITE = (CHAT_WRITE, EVENTS_WRITE)
+CHANGE_ERRORS = (InvalidEvent, NotFound, Conflict, RetryLaneUnavailable)
+
 ROUTES = {
     "POST /rooms/{roomId}/messages": single(CHAT, "roomId", errors=(NotFound,)),
+    "PATCH /rooms/{roomId}/messages/{key}": Route(
+        edit_message, WRITE, MessagePath, None, EditBody, AcceptedChange, CHANGE_ERRORS, 202, limit=EVENTS
+    ),
+    "DELETE /rooms/{roomId}/messages/{key}": Route(
+        delete_message, WRITE, MessagePath, None, DeletionBody, AcceptedChange, CHANGE_ERRORS, 202, limit=EVENTS
+    ),
     "POST /messages/batch": batch(CHAT, errors=(NotFound,)),
     "POST /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}": single(
         SKI, "resortID", "seasonID", "dayID", "skierID", status=201, errors=(NotFound,)

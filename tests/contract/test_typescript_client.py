@@ -28,11 +28,11 @@ def node(*arguments: str | Path, folder: Path) -> str:
     return run.stdout
 
 
-def test_the_build_says_its_size_and_how_long_an_import_takes(client: Path) -> None:
-    said = (client / "build" / "log").read_text()
+def test_the_build_says_its_size(client: Path) -> None:
+    found = re.search(r"compressed (\d+) of at most 10000", (client / "build" / "log").read_text())
 
-    assert re.search(r"compressed \d+ of at most 10000\n.*imported in [\d.]+ ms", said)
-    print(said)
+    assert found is not None
+    print(found[0])
 
 
 def test_the_types_are_those_of_the_descriptions(client: Path) -> None:

@@ -27,7 +27,7 @@ def strict_reader(folder: Path) -> dict[str, str]:
     return {"CURL_HOME": str(folder), "PATH": f"{command.parent}:{os.environ['PATH']}"}
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_code_block_of_a_page_prints_the_output_that_it_shows(
     page: Path, platform: RunningStage, typescript_client: Path, tmp_path: Path
@@ -37,4 +37,4 @@ def test_every_code_block_of_a_page_prints_the_output_that_it_shows(
     if page.name == "use-the-api.md":
         environ |= strict_reader(tmp_path)
 
-    Player(ROOT, environ, tmp_path, seconds=120).play_page(page.read_text())
+    Player(ROOT, environ, tmp_path).play_page(page.read_text())

@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from localstage.services.install import node_program
-from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
-from tests.pages import FENCED
+from tests.e2e.conftest import RunningStage
 
-PAGE = ROOT / "docs" / "how-to" / "use-the-api.md"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -37,7 +32,7 @@ def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(
     platform: RunningStage, typescript_client: Path
 ) -> None:
     """100 clients reconnect at once; ``make e2e RECONNECTS=1000`` is the full form."""
-    limit = 90_000 + 120 * int(os.environ.get("RECONNECTS") or 0)
+    limit = 40_000 + 120 * int(os.environ.get("RECONNECTS") or 0)
     printed = node(
         platform,
         "--test",
@@ -49,43 +44,7 @@ def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(
 
     found = re.findall(r"^.*missing 0, repeated 0; .*$", printed, re.M)
     print("\n".join(found))
-    assert len(found) == 7
-
-
-@pytest.fixture
-def own_stage() -> Iterator[RunningStage]:
-    """A stage for one test, which starts it again."""
-    stage = fresh_stage("deployed", ROOT / "template.yaml")
-    try:
-        yield stage.wait_ready()
-    finally:
-        stage.stop(signal.SIGKILL)
-
-
-@pytest.mark.timeout(500)
-def test_no_message_is_missed_or_repeated_when_the_stage_starts_anew(
-    own_stage: RunningStage, typescript_client: Path
-) -> None:
-    ports = [str(urlsplit(own_stage.where[name]).port) for name in ("http_url", "websocket_url")]
-    environ = {**os.environ, "STAGE": str(own_stage.state_dir / "stage.json")}
-    command = [node_program(), "tests/stage/restart.mjs"]
-    with subprocess.Popen(
-        command, cwd=typescript_client, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as program:
-        assert program.stdout is not None
-        assert program.stdout.readline() == "10 messages arrived\n"
-        own_stage.stop(signal.SIGKILL)
-        again = RunningStage(
-            own_stage.state_dir, ROOT / "template.yaml", "--http-port", ports[0], "--websocket-port", ports[1]
-        ).wait_ready()
-        try:
-            printed, _ = program.communicate(timeout=200)
-        finally:
-            again.stop(signal.SIGKILL)
-
-    found = re.search(r"^a stage that starts anew: .*missing 0, repeated 0; .*$", printed, re.M)
-    assert found, printed
-    print(found[0])
+    assert len(found) == 6
 
 
 def test_a_page_in_chromium_uses_the_built_module(platform: RunningStage, typescript_client: Path) -> None:
@@ -96,18 +55,18 @@ def test_a_page_in_chromium_uses_the_built_module(platform: RunningStage, typesc
         platform,
         "--test",
         "--test-force-exit",
-        "--test-timeout=90000",
+        "--test-timeout=40000",
         file,
         folder=typescript_client,
         CHROMIUM=CHROMIUM,
     )
 
-    found = re.findall(r"^Chromium.*missing 0, repeated 0$", printed, re.M)
-    print("\n".join(found))
-    assert len(found) == 2, printed
+    found = re.search(r"^Chromium .*missing 0, repeated 0$", printed, re.M)
+    assert found, printed
+    print(found[0])
 
 
-def test_the_quick_start_runs_and_compiles_where_only_the_package_is_installed(
+def test_the_quick_start_of_the_readme_runs_where_only_the_package_is_installed(
     platform: RunningStage, typescript_client: Path, tmp_path: Path
 ) -> None:
     readme = (typescript_client / "README.md").read_text()
@@ -121,7 +80,7 @@ def test_the_quick_start_runs_and_compiles_where_only_the_package_is_installed(
     assert package.name in readme
     project = tmp_path / "project"
     project.mkdir()
-    (project / "package.json").write_text('{"type": "module"}')
+    (project / "package.json").write_text("{}")
     node(platform, npm, "install", package, folder=project, **offline)
     shell = platform.command("env", "--user", "alice").stdout
     variables = dict(re.findall(r"^export (\w+)=(.*)$", shell, re.M))
@@ -129,20 +88,6 @@ def test_the_quick_start_runs_and_compiles_where_only_the_package_is_installed(
 
     assert [path.name for path in (project / "node_modules").glob("[!.]*")] == ["headrace-client"]
     assert node(platform, "start.mjs", folder=project, **variables) == expected
-
-    for number, snippet in enumerate([code, *snippets_of_the_page()]):
-        (project / f"snippet{number}.ts").write_text(snippet)
-    (project / "node.d.ts").write_text("declare const process: { env: Record<string, string | undefined> };")
-    options = ("--strict", "--noEmit", "--module", "nodenext", "--target", "es2022")
-    tsc = typescript_client / "node_modules" / "typescript" / "bin" / "tsc"
-    node(platform, tsc, *options, "node.d.ts", *sorted(project.glob("snippet*.ts")), folder=project)
-
-
-def snippets_of_the_page() -> list[str]:
-    """The examples in TypeScript of the page that shows each task, as programs."""
-    first, *others = [found["code"] for found in FENCED.finditer(PAGE.read_text()) if found["kind"] == "js"]
-    assert len(others) > 15
-    return [first + each for each in others]
 
 
 def test_the_stage_serves_the_module_to_its_pages(platform: RunningStage, typescript_client: Path) -> None:

@@ -7,6 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.streams.chat.change import CHANGE_KEY, MARKER, partition
+from headrace.streams.chat.change import Change as MessageChange
+from headrace.streams.chat.messages.positions import STORED_AT
 from headrace.streams.chat.rooms.channels import Changed
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, too_many
 from headrace.streams.chat.rooms.memberships import (
@@ -238,3 +242,55 @@ class SilentChannels:
 
     def publish(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
         pass
+
+
+class MemoryChanges:
+    """Changes of messages in memory, for tests, in the ``rows`` of their table. ``down``: every call fails."""
+
+    def __init__(self, rows: dict[tuple[object, ...], Item]) -> None:
+        self.rows = rows
+        self.down = False
+
+    def message(self, room_id: str, key: str) -> Item | None:
+        self._call()
+        return self.rows.get((room_id, key))
+
+    def changes_of(self, room_id: str, key: str) -> list[Item]:
+        self._call()
+        place = partition(room_id)
+        found = [row for row in self.rows.values() if row["roomId"] == place and row["timestampSk"] != MARKER]
+        return [row for row in found if row["timestampSk"].startswith(f"{key}#")]
+
+    def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
+        self._call()
+        return {room_id for room_id in room_ids if (partition(room_id), MARKER) in self.rows}
+
+    def mark_changed(self, room_id: str) -> None:
+        self._call()
+        place = partition(room_id), MARKER
+        self.rows[place] = {"roomId": place[0], "timestampSk": MARKER}
+
+    def apply(self, room_id: str, key: str, change: MessageChange, stored_at: str) -> Item | None:
+        self._call()
+        row = self.rows.get((room_id, key))
+        if row is None or row.get(CHANGE_KEY, "") >= change.key:
+            return None
+        row = dict(row)
+        change.apply_to(row)
+        self.rows[room_id, key] = row | {STORED_AT: stored_at}
+        return self.rows[room_id, key]
+
+    def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
+        self._call()
+        if (room_id, key) in self.rows:
+            self.rows[room_id, key] = self.rows[room_id, key] | {STORED_AT: stored_at}
+
+    def forget_text(self, change: Item) -> None:
+        self._call()
+        place = change["roomId"], change["timestampSk"]
+        if self.rows.get(place, {}).get("change") == "edit":
+            self.rows[place] = {name: value for name, value in self.rows[place].items() if name != "message"}
+
+    def _call(self) -> None:
+        if self.down:
+            raise StoreUnavailable("the table is unavailable")

@@ -41,15 +41,15 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 20_770,
+    "layers": 21_627,
     "localstage": 11_197,
     "loadtest": 7_636,
     "bench": 4_050,
-    "tools": 3_285,
+    "tools": 3_290,
     "faults": 2_620,
     "rehearsal": 2_035,
     "ops": 1_652,
-    "clients": 2_495,
+    "clients": 2_503,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

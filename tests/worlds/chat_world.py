@@ -25,6 +25,7 @@ from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import CHAT
+from tests.fakes.chat import MemoryChanges
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
@@ -57,7 +58,10 @@ class ChatWorld(RoomWorld):
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log)
         self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
         walks = Walks(MemoryCache(self.clock))
-        self.chat = ChatReading(self.history, self.memberships, self.rooms, reader, cursors, TABLE.table, walks)
+        self.changes = MemoryChanges(self.write_path.store.tables[TABLE.table])
+        self.chat = ChatReading(
+            self.history, self.memberships, self.rooms, reader, cursors, TABLE.table, walks, self.changes
+        )
 
     def send(self, user: str, room: str, message_id: str, **more: Any) -> int:
         """Status of a message of a user, which is stored and pushed at once if it is accepted."""

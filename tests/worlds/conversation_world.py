@@ -57,7 +57,7 @@ class ConversationWorld:
             unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused
         )
         self.chat = ChatReading(
-            unused, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache)
+            unused, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache), unused
         )
 
     def room(self, room_id: str, kind: RoomKind = "members") -> None:

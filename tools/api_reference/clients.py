@@ -27,7 +27,7 @@ NO_COMMAND = {
     "Users do these in an app": (
         "listInvitations listBlockedUsers unblockUser blockUser createRoom getRoom changeRoom openDirectRoom "
         "inviteMember removeMember listMembers listInvitedUsers markRead listUserMessages listConversations "
-        "listUserClicks closeOwnConnections"
+        "listUserClicks closeOwnConnections editMessage deleteMessage listVersions"
     ),
     "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks",
     "A part of what `window` or `ads stats` shows, or its source": "countActiveUsers getSeries listAdClicks",
@@ -56,6 +56,8 @@ class Frame(NamedTuple):
 FRAMES = {
     "sendMessage": Frame("Rooms.send", 'frame("sendMessage")'),
     "sendBatch": Frame("over_websocket", "send"),
+    "editMessage": Frame("Connection.request", 'frame("editMessage")'),
+    "deleteMessage": Frame("Connection.request", 'frame("deleteMessage")'),
     "sendSignal": Frame("Rooms.signal", "signal"),
     "subscribe": Frame("Rooms.follow", "follow", "tail"),
     "check": Frame("Rooms.check", "check"),

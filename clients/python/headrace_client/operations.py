@@ -163,6 +163,11 @@ class Operations:
         return Request("POST", f"/rooms/{_segment(room_id)}/messages", body=body)
 
     @operation
+    def list_versions(self, room_id: str | int, key: str | int) -> Request[types.Versions]:
+        """List the texts of a message, oldest first."""
+        return Request("GET", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/versions")
+
+    @operation
     def list_user_messages(
         self,
         user_id: str | int,
@@ -203,6 +208,18 @@ class Operations:
         return Request(
             "GET", f"/users/{_segment(user_id)}/rooms", query={"limit": limit, "before": before, "cursor": cursor}
         )
+
+    @operation
+    def edit_message(self, room_id: str | int, key: str | int, body: types.EditBody) -> Request[types.AcceptedChange]:
+        """Edit a text message."""
+        return Request("PATCH", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}", body=body)
+
+    @operation
+    def delete_message(
+        self, room_id: str | int, key: str | int, body: types.DeletionBody | None = None
+    ) -> Request[types.AcceptedChange]:
+        """Delete a text message."""
+        return Request("DELETE", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}", body=body or {})
 
     @operation
     def send_messages(self, body: types.MessageBatch) -> Request[types.MessageResults]:

@@ -31,8 +31,8 @@ class Room:
         self._deliver = deliver
         self.position = since
         """All messages that were stored before this position are delivered; ``None`` before the first subscription."""
-        self._seen: dict[str, int] = {}
-        """When each delivered message came, by its key: a time of the server in microseconds."""
+        self._seen: dict[str, tuple[int, str]] = {}
+        """When each delivered message came, a time of the server in microseconds, and its version; by its key."""
         self._server_time = 0
         self._links: dict[str, str] = {}
         """The positions of frames that do not follow the position yet, by the tag of the frame that they follow."""
@@ -61,7 +61,7 @@ class Room:
         try:
             # Earlier messages are not delivered, but must be known: later answers may repeat some of them.
             for message in await self._newest():
-                self._seen[str(message["key"])] = self._server_time
+                self._seen[str(message["key"])] = self._server_time, _version_of(message)
             self._move(await self._subscribe())
         finally:
             self.end()
@@ -153,12 +153,13 @@ class Room:
 
     def _deliver_new(self, messages: Iterable[Message]) -> None:
         for message in messages:
-            key = str(message["key"])
-            if key not in self._seen:
-                self._seen[key] = self._server_time
+            key, version = str(message["key"]), _version_of(message)
+            if key not in self._seen or self._seen[key][1] < version:
+                self._seen.pop(key, None)  # the oldest stays the first
+                self._seen[key] = self._server_time, version
                 self._deliver(message)
         oldest = _time_of(str(self.position)) - REMEMBERED_SECONDS * 1_000_000
-        while self._seen and self._seen[first := next(iter(self._seen))] < oldest:
+        while self._seen and self._seen[first := next(iter(self._seen))][0] < oldest:
             del self._seen[first]
 
     async def _fetch(self, since: str, before: str | None = None) -> tuple[list[Message], str]:
@@ -193,3 +194,10 @@ def _time_of(position: str) -> int:
 def _tag_of(position: str) -> str:
     """The tag of the newest frame at a position; "" if it is unknown."""
     return position.partition("-")[2]
+
+
+def _version_of(message: Message) -> str:
+    """Orders what a message shows: its first text, its edits, its deletion."""
+    if "deletedAt" in message:
+        return f"2{message['deletedAt']}"
+    return f"1{message['editedAt']}" if "editedAt" in message else ""

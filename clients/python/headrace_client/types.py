@@ -10,6 +10,16 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+class AcceptedChange(TypedDict):
+    """An accepted edit or deletion. It will be stored from either `lane`, and then be applied to its message."""
+
+    roomId: str
+    key: Key
+    changeId: str
+    timestamp: str
+    lane: Lane
+
+
 class AcceptedClick(TypedDict):
     """An accepted event; in both lanes it will be stored."""
 
@@ -271,7 +281,7 @@ class ClickResults(TypedDict):
     results: list[ClickResult]
 
 
-ClientFrame: TypeAlias = "SendMessageFrame | SendBatchFrame | SendSignalFrame | SubscribeFrame | CheckFrame | ResumeFrame | UnsubscribeFrame | HistoryFrame | PingFrame | AuthenticateFrame"
+ClientFrame: TypeAlias = "SendMessageFrame | SendBatchFrame | EditMessageFrame | DeleteMessageFrame | SendSignalFrame | SubscribeFrame | CheckFrame | ResumeFrame | UnsubscribeFrame | HistoryFrame | PingFrame | AuthenticateFrame"
 """A frame that a client sends."""
 
 
@@ -293,8 +303,8 @@ class Conversation(TypedDict):
     """A room that the user is or was in.
 
     `activityAt` is exact to the second. `lastMessage` is the newest message that the user may read. `unread`
-    counts the texts of others in the user's membership intervals after `readTo`, or since the user first joined;
-    it is exact up to 100, and with `unreadCapped` there may be more.
+    counts the texts of others in the user's membership intervals after `readTo`, or since the user first joined,
+    without those that were deleted; it is exact up to 100, and with `unreadCapped` there may be more.
     """
 
     roomId: str
@@ -384,6 +394,39 @@ class DeadLetterList(TypedDict):
     items: list[DeadLetterBody]
 
 
+class DeleteMessageFrame(TypedDict):
+    """Delete a text message of one's own, or of a members room that one owns."""
+
+    action: Literal["deleteMessage"]
+    requestId: NotRequired[RequestId]
+    changeId: NotRequired[str | None]
+    timestamp: NotRequired[str | int | None]
+    userId: NotRequired[str | None]
+    roomId: str
+    key: Key
+
+
+class Deleted(TypedDict):
+    """The answer to a frame that deletes."""
+
+    roomId: str
+    key: Key
+    changeId: str
+    timestamp: str
+    lane: Lane
+    requestId: NotRequired[RequestId]
+    correlationId: str
+    type: Literal["deleted"]
+
+
+class DeletionBody(TypedDict):
+    """How a deletion names itself, so that sending it again changes nothing."""
+
+    changeId: NotRequired[str | None]
+    timestamp: NotRequired[str | int | None]
+    userId: NotRequired[str | None]
+
+
 DiscardBody = TypedDict(
     "DiscardBody",
     {
@@ -419,6 +462,41 @@ class DryRun(TypedDict):
     complete: bool
     reasons: dict[str, int]
     dryRun: bool
+
+
+class EditBody(TypedDict):
+    """A new text for a message."""
+
+    changeId: NotRequired[str | None]
+    timestamp: NotRequired[str | int | None]
+    userId: NotRequired[str | None]
+    message: str
+
+
+class EditMessageFrame(TypedDict):
+    """Edit a text message of one's own."""
+
+    action: Literal["editMessage"]
+    requestId: NotRequired[RequestId]
+    changeId: NotRequired[str | None]
+    timestamp: NotRequired[str | int | None]
+    userId: NotRequired[str | None]
+    roomId: str
+    key: Key
+    message: str
+
+
+class Edited(TypedDict):
+    """The answer to a frame that edits."""
+
+    roomId: str
+    key: Key
+    changeId: str
+    timestamp: str
+    lane: Lane
+    requestId: NotRequired[RequestId]
+    correlationId: str
+    type: Literal["edited"]
 
 
 class Error(TypedDict):
@@ -733,7 +811,8 @@ class MessageBody(TypedDict):
 class MessageItem(TypedDict):
     """A stored message; `key` is its place in the room.
 
-    The user of a JOIN or LEAVE is the one who did it; `memberId` is the member who joined or left.
+    The user of a JOIN or LEAVE is the one who did it; `memberId` is the member who joined or left. An edited
+    message has its newest text and `editedAt`; a deleted one has no text, and `deletedAt` and `deletedBy`.
     """
 
     key: Key
@@ -746,6 +825,9 @@ class MessageItem(TypedDict):
     messageType: MessageType
     memberId: NotRequired[str]
     memberName: NotRequired[str]
+    editedAt: NotRequired[str]
+    deletedAt: NotRequired[str]
+    deletedBy: NotRequired[str]
 
 
 class MessagePage(TypedDict):
@@ -1236,7 +1318,7 @@ class SeriesAnswer(TypedDict):
     points: list[Point]
 
 
-ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | SignalSent | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | Signal"
+ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | SignalSent | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | Signal"
 """A frame that a client gets: an answer, an error, or what is pushed."""
 
 
@@ -1439,6 +1521,19 @@ class UserResumption(TypedDict):
     missed: bool
     hasMore: bool
     position: Position
+
+
+class Version(TypedDict):
+    """A text that a message has or had since `timestamp`."""
+
+    message: str
+    timestamp: str
+
+
+class Versions(TypedDict):
+    """The texts of a message, oldest first; none of a deleted one."""
+
+    items: list[Version]
 
 
 Window = TypedDict(

@@ -37,8 +37,8 @@ export const restAfter = (error: HeadraceError): Promise<void> =>
 export class Room {
   /** Where `resume` names it. */
   readonly place: "rooms" | "users" = "rooms";
-  /** When each delivered message came, by its key: a time of the server. */
-  #seen = new Map<string, number>();
+  /** When each delivered message came, a time of the server, and its version, by its key. */
+  #seen = new Map<string, [number, string]>();
   #serverTime = 0;
   /** Positions of frames that do not follow the position yet, by the tag of the frame that they follow. */
   #links = new Map<string, string>();
@@ -59,7 +59,7 @@ export class Room {
   ) {
     this.#told = position;
     for (const key of known) {
-      this.#seen.set(key, position === undefined ? 0 : timeOf(position));
+      this.#seen.set(key, [position === undefined ? 0 : timeOf(position), ""]);
     }
   }
 
@@ -89,8 +89,8 @@ export class Room {
     this.#buffered = [];
     try {
       // Earlier messages are not delivered, but must be known: later answers can repeat some of them.
-      for (const { key } of await this.newest()) {
-        this.#seen.set(key, this.#serverTime);
+      for (const message of await this.newest()) {
+        this.#seen.set(message.key, [this.#serverTime, versionOf(message)]);
       }
       const { position } = await this.ask("subscribe", this.named);
       this.subscribed();
@@ -218,13 +218,17 @@ export class Room {
 
   #deliver(messages: Iterable<Item>): void {
     for (const message of messages) {
-      if (!this.#seen.has(message.key)) {
-        this.#seen.set(message.key, this.#serverTime);
+      const { key } = message;
+      const version = versionOf(message);
+      const known = this.#seen.get(key);
+      if (known === undefined || known[1] < version) {
+        this.#seen.delete(key); // the oldest stays the first
+        this.#seen.set(key, [this.#serverTime, version]);
         this.receiver.message(message);
       }
     }
     const oldest = timeOf(this.position as string) - REMEMBERED;
-    for (const [key, came] of this.#seen) {
+    for (const [key, [came]] of this.#seen) {
       if (came >= oldest) {
         break;
       }
@@ -263,6 +267,12 @@ export class Room {
 function inOrder(one: Item, other: Item): number {
   const [a, b] = [one, other].map(({ timestamp, key }) => timestamp + key) as [string, string];
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Orders what a message shows: its first text, its edits, its deletion. A change has one version. */
+function versionOf(item: Item): string {
+  const { deletedAt, editedAt } = item as Partial<Message>;
+  return deletedAt ? `2${deletedAt}` : editedAt ? `1${editedAt}` : "";
 }
 
 /** The server's time of a position, in microseconds. */

@@ -12,11 +12,13 @@ from headrace.core.caller import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gate
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
-from headrace.runtime.settings import AddressSettings, BrokerSettings, ResortSettings, RoomGateSettings
+from headrace.runtime.settings import AddressSettings, BrokerSettings, ResortSettings, RoomGateSettings, table_settings
 from headrace.streams.ads.addresses import AddressHasher
+from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights, ChatGate
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.resorts import SeasonGate
 
@@ -31,22 +33,41 @@ def frame_sending() -> Sending:
     from headrace.streams.chat.live.frames import Sending
 
     gate = room_gate()
-    return Sending(acceptor({"chat": gate}, rate_limiter()), gate, publisher().live_publisher())
+    sending = acceptor({"chat": ChatGate(gate, change_gate)}, rate_limiter())
+    return Sending(sending, gate, publisher().live_publisher())
 
 
 @functools.cache
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
     hasher = AddressHasher(secrets(), AddressSettings.read().address_secret_arn)
-    return acceptor({"chat": room_gate(), "ski": SeasonGate(resorts)}, rate_limiter(), hasher.hashed)
+    return acceptor(
+        {"chat": ChatGate(room_gate(), change_gate), "ski": SeasonGate(resorts)}, rate_limiter(), hasher.hashed
+    )
+
+
+@functools.cache
+def change_gate() -> ChangeGate:
+    """Decides who may edit or delete a message."""
+    # Imported here: only environments that get a change need it.
+    from headrace.streams.chat.changes.dynamodb import DynamoChanges
+
+    store = DynamoChanges(impatient("dynamodb"), table_settings(CHAT).table)
+    return ChangeGate(ChangeRights(store, *rooms_and_memberships()))
 
 
 def room_gate() -> RoomGate:
     """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
+    by_first_message = RoomGateSettings.read().rooms_by_first_message
+    return RoomGate(*rooms_and_memberships(), by_first_message=by_first_message)
+
+
+@functools.cache
+def rooms_and_memberships() -> tuple[CachedRooms, DynamoMemberships]:
+    """The rooms, with those that were read before kept in memory, and the memberships."""
     settings, dynamodb = RoomGateSettings.read(), impatient("dynamodb")
     rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))
-    memberships = DynamoMemberships(dynamodb, settings.memberships_table)
-    return RoomGate(rooms, memberships, by_first_message=settings.rooms_by_first_message)
+    return rooms, DynamoMemberships(dynamodb, settings.memberships_table)
 
 
 @functools.cache

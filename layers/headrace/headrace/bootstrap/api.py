@@ -13,7 +13,10 @@ from typing import Any
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
 from headrace.bootstrap.shared import clock, rate_limiter, request_times, scope_prefix
 
-ACTIONS = "sendMessage, sendBatch, sendSignal, subscribe, check, resume, unsubscribe, history, ping, authenticate"
+ACTIONS = (
+    "sendMessage, sendBatch, editMessage, deleteMessage, sendSignal, subscribe, check, resume, unsubscribe, history, "
+    "ping, authenticate"
+)
 """All actions of the WebSocket API."""
 
 

@@ -71,6 +71,7 @@ def history() -> History:
 def reading() -> ChatReading:
     """History and conversations."""
     from headrace.storage.dynamodb.readers import DynamoReader
+    from headrace.streams.chat.changes.dynamodb import DynamoChanges
     from headrace.streams.chat.messages.history import AT_ONCE, ChatReading
     from headrace.streams.chat.messages.walks import Walks
     from headrace.streams.chat.stream import CHAT
@@ -84,6 +85,7 @@ def reading() -> ChatReading:
         cursors(),
         table_settings(CHAT).table,
         Walks(cache()),
+        DynamoChanges(dynamodb(), table_settings(CHAT).table),
         rate_limiter(),
     )
 

@@ -23,6 +23,9 @@ from headrace.runtime.settings import (
 )
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore, Store, Table
+from headrace.streams.chat.changes.dynamodb import DynamoChanges
+from headrace.streams.chat.changes.gate import ChangeRights
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, MessagesOnly
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook
 from headrace.streams.chat.messages.redis import RedisRoomLog
@@ -50,7 +53,9 @@ def persister() -> Persister:
     guarded = GuardedStore(store, BreakerRule(on_state=breaker_status().seen))
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     log, by_first_message = RedisRoomLog(cache()), room_settings.rooms_by_first_message
-    check = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)
+    changes = DynamoChanges(dynamodb(), tables[CHAT.name].table)
+    messages = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)
+    check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), changes)
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     return Persister(
         guarded,
@@ -60,9 +65,9 @@ def persister() -> Persister:
         settings.retry_first_pause_seconds,
         # The activity hook is the last: its failures are retried, and live copies must not wait for that.
         after=(
-            StreamHooks({"chat": lambda: live_hook(log, guarded), "ski": ride_hook}),
-            LateEvents(cache(), clock(), SETTLE_SECONDS),
-            StreamHooks({"chat": lambda: ActivityHook(activity, rooms, clock())}),
+            StreamHooks({"chat": lambda: ChangeHook(changes, live_hook(log, guarded), clock()), "ski": ride_hook}),
+            MessagesOnly(LateEvents(cache(), clock(), SETTLE_SECONDS)),
+            StreamHooks({"chat": lambda: MessagesOnly(ActivityHook(activity, rooms, clock()))}),
         ),
         before={"chat": check},
     )

@@ -125,6 +125,8 @@ class RouteLimit:
 
 
 READS = RouteLimit("reads")
+EVENTS = RouteLimit("events")
+"""The limit of a request that is one event, on a route without a stream."""
 SIGNALS = RouteLimit("signals")
 CHANGES = RouteLimit("changes")
 MEMBERS = RouteLimit("changes", of_others="members")

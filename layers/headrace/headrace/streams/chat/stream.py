@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired, Protocol
 
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.core import keys, times
@@ -24,7 +24,6 @@ from headrace.core.fields import (
     StoredId,
     Text,
     Time,
-    accepts,
     incoming,
     named,
     stamped,
@@ -32,8 +31,9 @@ from headrace.core.fields import (
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
 from headrace.runtime.observability import Meter
+from headrace.streams.chat import change as changes
+from headrace.streams.chat.text import TEXT_FORM, MessageText
 
-TEXT_BYTES = 4096
 TEXT = "TEXT"
 UNCHECKED = "uncheckedAt"
 """Attribute of a message whose sender's right could not be checked when it was accepted; it holds that time."""
@@ -56,20 +56,11 @@ _TYPES = "one of TEXT, JOIN, LEAVE"
 _CLIENTS_TYPES = "TEXT; JOIN and LEAVE come from joining and leaving, or with the scope events:write"
 
 
-def _bounded(value: str) -> str:
-    if len(value) * 4 > TEXT_BYTES and len(value.encode()) > TEXT_BYTES:
-        raise PydanticCustomError("too_long", "is longer than 4096 bytes")
-    return value
-
-
-MessageText = Annotated[Text, AfterValidator(_bounded), accepts(maxLength=TEXT_BYTES)]
-
-
 class IncomingMessage(IncomingModel):
     """A message as a client sends it."""
 
     room_id: Id = Field(description=keys.ID_FORM)
-    message: MessageText = Field(description="a text of at most 4096 bytes in UTF-8")
+    message: MessageText = Field(description=TEXT_FORM)
     message_id: Id | None = Field(default=None, description=keys.ID_FORM)
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
     message_type: MessageType = Field(default="TEXT", description=_CLIENTS_TYPES)
@@ -136,7 +127,9 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped message. It is kept for ``table.retention_days``, or without limit if that is 0."""
+    """The row of a stamped message, or of its change. It is kept for ``table.retention_days``; 0 is without limit."""
+    if changes.CHANGE in event:
+        return changes.item(event, accepted_at, table)
     message = _stamped(event)
     row: Item = {
         "roomId": message.room_id,
@@ -170,7 +163,8 @@ def set_time(row: Item, timestamp: str) -> None:
 class MessageItem(TypedDict):
     """A stored message; ``key`` is its place in the room.
 
-    The user of a JOIN or LEAVE is the one who did it; ``memberId`` is the member who joined or left.
+    The user of a JOIN or LEAVE is the one who did it; ``memberId`` is the member who joined or left. An edited message
+    has its newest text and ``editedAt``; a deleted one has no text, and ``deletedAt`` and ``deletedBy``.
     """
 
     key: Key
@@ -183,6 +177,9 @@ class MessageItem(TypedDict):
     messageType: MessageType
     memberId: NotRequired[str]
     memberName: NotRequired[str]
+    editedAt: NotRequired[CanonicalTime]
+    deletedAt: NotRequired[CanonicalTime]
+    deletedBy: NotRequired[str]
 
 
 class MessagePage(TypedDict):
@@ -232,6 +229,10 @@ CHAT = Stream(
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
 )
+
+
+CHANGES = replace(CHAT, id_field=changes.ID_FIELD, incoming=changes.IncomingChange, accept=changes.accept)
+"""How clients send edits and deletions. They take the queues of chat, and its table has their rows."""
 
 
 class Acceptor(Protocol):

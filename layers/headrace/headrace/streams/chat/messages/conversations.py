@@ -40,7 +40,7 @@ UNREAD_LIMIT = 100
 LAST_BUDGET = ReadBudget(reads=8, rows=1000)
 UNREAD_BUDGET = ReadBudget(reads=4, rows=1000)
 """Reads that the count of a room may spend on messages that do not count. After them, ``unreadCapped`` is true."""
-_COUNTED = ("timestampSk", "userId", "messageType", "expiresAt")
+_COUNTED = ("timestampSk", "userId", "messageType", "deletedAt", "expiresAt")
 
 
 class ConversationsQuery(ListRequest):
@@ -54,8 +54,8 @@ class Conversation(TypedDict):
     """A room that the user is or was in.
 
     ``activityAt`` is exact to the second. ``lastMessage`` is the newest message that the user may read. ``unread``
-    counts the texts of others in the user's membership intervals after ``readTo``, or since the user first joined; it
-    is exact up to 100, and with ``unreadCapped`` there may be more.
+    counts the texts of others in the user's membership intervals after ``readTo``, or since the user first joined,
+    without those that were deleted; it is exact up to 100, and with ``unreadCapped`` there may be more.
     """
 
     roomId: str
@@ -194,7 +194,7 @@ def _unread(chat: ChatReading, view: RoomView, now: int) -> tuple[int, bool]:
     queries = ranges(_rows(chat, view, _COUNTED), spans_of(view.intervals, None, None), place, False)
 
     def counts(row: Mapping[str, Any]) -> bool:
-        return bool(row["userId"] != user_id and row["messageType"] == TEXT)
+        return bool(row["userId"] != user_id and row["messageType"] == TEXT and "deletedAt" not in row)
 
     found = read_page(chat.reader, queries, UNREAD_LIMIT, now, UNREAD_BUDGET, counts)
     return len(found.items), found.more is not None

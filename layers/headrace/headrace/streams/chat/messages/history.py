@@ -26,6 +26,7 @@ from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.json import encode
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
+from headrace.streams.chat.change import ChangeStore
 from headrace.streams.chat.messages import positions
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
 from headrace.streams.chat.messages.walks import Walks
@@ -89,6 +90,7 @@ class ChatReading:
     cursors: CursorSigner
     table: str
     walks: Walks
+    changes: ChangeStore
     limiter: RateLimiter | None = None
     parallel: Parallel = field(default_factory=lambda: Parallel(AT_ONCE, "conversations"))
 

@@ -66,16 +66,19 @@ class LiveHook:
         """Rooms that had no subscribers at their last messages. Their next ones are appended without their items."""
 
     def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        is_logged = False
-        try:
-            is_logged = self._publish(items)
-        except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
-            report_unexpected(error)
-        if is_logged:
+        if self.push(items):
             return [None] * len(items)
         marked = mark_unlogged(items, self._clock.now())
         outcomes = dict(zip(map(id, marked), self._store(marked), strict=True))
         return [outcomes.get(id(item)) for item in items]
+
+    def push(self, items: Sequence[Item]) -> bool:
+        """Append messages and publish live copies of them; returns whether they are in the logs. Never raises."""
+        try:
+            return self._publish(items)
+        except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
+            report_unexpected(error)
+        return False
 
     def _publish(self, items: Sequence[Item]) -> bool:
         """Append and publish; returns whether the messages are in the logs."""

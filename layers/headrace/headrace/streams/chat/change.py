@@ -1,0 +1,243 @@
+"""The event of an edit or a deletion, its row, and the change that results from all changes of a message.
+
+    {"roomId": "kitchen", "key": "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak", "change": "edit", "message": "Hello"}
+
+The rows of a room's changes are in a partition of their own, ordered by message. A message can be stored before its
+changes or after them, and again later. So the changes are never lost with a row: they are folded each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from headrace.core import keys, times
+from headrace.core.caller import SenderContext, choose_time, choose_user
+from headrace.core.errors import FieldError, InvalidEvent
+from headrace.core.fields import (
+    CanonicalTime,
+    EventModel,
+    Id,
+    IncomingModel,
+    Key,
+    SenderTag,
+    StoredId,
+    Text,
+    Time,
+    incoming,
+    stamped,
+)
+from headrace.core.items import Item, expires_at
+from headrace.core.stream import TableSettings, ValidatedEvent
+from headrace.streams.chat.text import TEXT_FORM, MessageText
+
+ID_FIELD = "changeId"
+CHANGE = "change"
+"""Attribute that only rows of changes have."""
+CHANGE_KEY = "changeKey"
+"""Attribute of a message that was changed: the place of the change that it shows. A later change has a higher one."""
+FIRST_TEXT = "firstText"
+EDIT: Literal["edit"] = "edit"
+DELETE: Literal["delete"] = "delete"
+Kind = Literal["edit", "delete"]
+AUTHOR: Literal["author"] = "author"
+OWNER: Literal["owner"] = "owner"
+By = Literal["author", "owner"]
+_PARTITION = "#changes#"
+MARKER = "#"
+"""The sort key of the row that says that a room has changes. It comes before all others."""
+_ORDER = {EDIT: "1", DELETE: "2"}
+"""A deletion follows every edit, whatever their times are."""
+
+
+def _message_key(value: str) -> str:
+    try:
+        return exact_key(value)
+    except ValueError:
+        raise PydanticCustomError("invalid_key", "is not the key of a message") from None
+
+
+def exact_key(value: str) -> str:
+    """The key of a message in its stored form.
+
+    Raises:
+        ValueError: not the key of an item.
+    """
+    parts = keys.parse_message_key(value)
+    if parts.sender_tag is None:
+        raise ValueError("has no sender tag")
+    return keys.timestamp_sk(parts.timestamp, parts.message_id, parts.sender_tag)
+
+
+KEY_FORM = "the key of a message"
+MessageKey = Annotated[Key, AfterValidator(_message_key)]
+
+
+class IncomingChange(IncomingModel):
+    """A change of a message as routes and frames pass it on."""
+
+    room_id: Id = Field(description=keys.ID_FORM)
+    key: MessageKey = Field(description=KEY_FORM)
+    change: Kind = Field(description="edit or delete")
+    message: MessageText | None = Field(default=None, description=TEXT_FORM)
+    change_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
+    user_id: Id | None = Field(default=None, description=keys.ID_FORM)
+
+
+class StampedChange(EventModel):
+    """A change in an envelope. ``by`` says whether the sender is the author, or was allowed as an owner."""
+
+    room_id: StoredId = Field(description=keys.STORED_ID_FORM)
+    key: MessageKey = Field(description=KEY_FORM)
+    change: Kind = Field(description="edit or delete")
+    message: Text | None = Field(default=None, description="a text")
+    change_id: StoredId = Field(description=keys.STORED_ID_FORM)
+    timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
+    changed_by: StoredId = Field(description=keys.STORED_ID_FORM)
+    by: By = Field(default=AUTHOR, description="author or owner")
+    sender: SenderTag = Field(description="12 characters of base32")
+    unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
+
+
+_incoming = incoming(IncomingChange)
+_stamped = stamped(StampedChange)
+
+
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
+    """A client's change, validated and stamped. Sent again under its id and time, it is the same change."""
+    change = _incoming(raw)
+    if (change.message is None) == (change.change == EDIT):
+        text = "is missing" if change.message is None else "is not a field of a deletion"
+        raise InvalidEvent(details=[FieldError("message", text, None, TEXT_FORM)])
+    timestamp = choose_time(sender, ID_FIELD, change.change_id, change.timestamp)
+    change_id = change.change_id or times.new_message_id(sender.now)
+    user_id, _ = choose_user(sender, change.user_id, None)
+    receipt = {"roomId": change.room_id, "key": change.key, ID_FIELD: change_id, "timestamp": timestamp}
+    event = {
+        **receipt,
+        CHANGE: change.change,
+        "changedBy": user_id,
+        "sender": keys.content_tag(sender.subject, user_id, change_id, change.change, change.message or ""),
+    }
+    if change.message is not None:
+        event["message"] = change.message
+    return ValidatedEvent(event, change_id, (change.room_id, _sort_key(event)), receipt)
+
+
+def _sort_key(event: Mapping[str, str]) -> str:
+    return f"{event['key']}#{event['timestamp']}#{event['sender']}"
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    """The row of a stamped change. It is kept at least as long as its message."""
+    change = _stamped(event)
+    place = {"key": change.key, "timestamp": change.timestamp, "sender": change.sender}
+    row: Item = {
+        "roomId": partition(change.room_id),
+        "timestampSk": _sort_key(place),
+        CHANGE: change.change,
+        ID_FIELD: change.change_id,
+        "timestamp": change.timestamp,
+        "changedBy": change.changed_by,
+        "by": change.by,
+    }
+    if change.message is not None:
+        row["message"] = change.message
+    if change.unchecked_at is not None:
+        row["uncheckedAt"] = change.unchecked_at
+    if table.retention_days:
+        latest = max(change.timestamp, keys.time_of(change.key))
+        row["expiresAt"] = expires_at(latest, accepted_at, table.retention_days)
+    return row
+
+
+def partition(room_id: str) -> str:
+    """The partition of a room's changes. No room id contains ``#``."""
+    return _PARTITION + room_id
+
+
+def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The room and the key of the message that a change's row is about."""
+    return row["roomId"].removeprefix(_PARTITION), "#".join(row["timestampSk"].split("#")[:3])
+
+
+def is_change(row: Mapping[str, Any]) -> bool:
+    """Whether a row of the table of messages is a change."""
+    return CHANGE in row
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a message shows after all its changes. ``key`` orders it among them."""
+
+    kind: Kind
+    key: str
+    at: str
+    by: str
+    text: str = ""
+
+    def apply_to(self, row: Item) -> None:
+        """Change the row of a message. Its first text stays beside the newest one, until it is deleted."""
+        if self.kind == DELETE:
+            for name in (FIRST_TEXT, "editedAt"):
+                row.pop(name, None)
+            row |= {"message": "", "deletedAt": self.at, "deletedBy": self.by}
+        else:
+            row.setdefault(FIRST_TEXT, row["message"])
+            row |= {"message": self.text, "editedAt": self.at}
+        row[CHANGE_KEY] = self.key
+
+
+def fold(author: str, rows: Iterable[Mapping[str, Any]]) -> Change | None:
+    """The change that counts among all of a message of ``author``: the last deletion, otherwise the last edit.
+
+    Changes of others count only if they were allowed as those of an owner. The order of ``rows`` does not matter.
+    """
+    found = [_change(row) for row in rows if counts(author, row)]
+    return max(found, key=lambda change: change.key, default=None)
+
+
+def counts(author: str, row: Mapping[str, Any]) -> bool:
+    """Whether a change of a message of ``author`` is one that its sender was allowed to make."""
+    return bool(row["by"] == OWNER or row["changedBy"] == author)
+
+
+def _change(row: Mapping[str, Any]) -> Change:
+    place = "#".join(row["timestampSk"].split("#")[3:])
+    # The text of an edit is gone after a deletion, which then counts.
+    return Change(
+        row[CHANGE], f"{_ORDER[row[CHANGE]]}#{place}", row["timestamp"], row["changedBy"], row.get("message", "")
+    )
+
+
+class ChangeStore(Protocol):
+    """The table of messages, as changes use it. Reads are consistent; every method may raise StoreUnavailable."""
+
+    def message(self, room_id: str, key: str) -> Item | None:
+        """The row of a message."""
+
+    def changes_of(self, room_id: str, key: str) -> Sequence[Item]:
+        """The rows of all changes of a message."""
+
+    def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
+        """Those of the rooms in which a message was changed."""
+
+    def mark_changed(self, room_id: str) -> None:
+        """Say that messages of a room were changed, before the first of them is."""
+
+    def apply(self, room_id: str, key: str, change: Change, stored_at: str) -> Item | None:
+        """Apply a change to a stored message that has no later one; the changed row, or ``None``.
+
+        ``stored_at`` is the canonical time at which the message is stored anew, for readers of positions.
+        """
+
+    def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
+        """Set the time at which readers of positions find a message."""
+
+    def forget_text(self, change: Item) -> None:
+        """Remove the text of an edit."""

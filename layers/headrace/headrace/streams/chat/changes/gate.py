@@ -1,0 +1,116 @@
+"""Who may change a message: its author, and the owners of a ``members`` room, who may delete it.
+
+It is checked when a change is accepted. If the tables are unavailable then, it is checked before the change is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headrace.core import keys, times
+from headrace.core.caller import AGE_LIMIT, EVENTS_WRITE, Caller
+from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, UserError, echo
+from headrace.core.stream import ValidatedEvent
+from headrace.runtime.observability import report
+from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, By, ChangeStore
+from headrace.streams.chat.messages.gate import RoomGate
+from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms, effective_role, no_room, not_in_room
+from headrace.streams.chat.stream import TEXT, UNCHECKED
+
+
+class ChangeRights:
+    """Reads what decides who may change a message. ``by`` may raise StoreUnavailable."""
+
+    def __init__(self, store: ChangeStore, rooms: Rooms, memberships: Memberships) -> None:
+        self._store = store
+        self._rooms = rooms
+        self._memberships = memberships
+
+    def by(self, change: Mapping[str, Any], now: int, *, is_trusted: bool = False) -> By:
+        """Whether the sender of a ``change`` (its event) is the author or an owner; ``now`` in microseconds.
+
+        A message that is not stored yet may be changed by its author: it can be in a lane. Whether the sender is its
+        author then shows when it is stored. An author who has left the room may delete, and no longer edit. A
+        ``is_trusted`` sender need not be in the room.
+
+        Raises:
+            NotFound, Forbidden, Conflict: the sender may not change it.
+        """
+        room_id, user_id = change["roomId"], change["changedBy"]
+        # Of direct rooms only the membership is read: others must not see whether they exist.
+        membership = self._memberships.get_many([(user_id, room_id)])[user_id, room_id]
+        is_hidden = keys.is_reserved_room(room_id) and not membership.intervals
+        room = None if is_hidden else self._rooms.get_many([room_id])[room_id]
+        if room is None:
+            raise not_in_room(room_id) if keys.is_reserved_room(room_id) else no_room(room_id)
+        is_closed = room.kind == MEMBERS and not is_trusted
+        if is_closed and not membership.intervals:
+            raise not_in_room(room_id)
+        is_edit = change[CHANGE] == EDIT
+        message = self._store.message(room_id, change["key"])
+        is_author = message is None or message["userId"] == user_id
+        may_delete_all = not is_edit and room.kind == MEMBERS and effective_role(room, membership) == OWNER
+        if is_author and is_edit and is_closed and not membership.is_open:
+            raise not_in_room(room_id)
+        if message is None:
+            if keys.time_of(change["key"]) < times.iso(now - AGE_LIMIT):
+                raise no_message(change["key"])
+            return OWNER if may_delete_all else AUTHOR
+        if message["messageType"] != TEXT:
+            raise _refused(change, "is the notice of a join or leave", "the key of a text")
+        if is_author:
+            if is_edit and "deletedAt" in message:
+                detail = FieldError("key", "is a deleted message", echo(change["key"]), "the key of another message")
+                raise Conflict("the message is deleted", details=[detail])
+            return AUTHOR
+        if may_delete_all:
+            return OWNER
+        whose = "the key of your own message" if is_edit else "the key of your own message, or a room that you own"
+        raise _refused(change, "is the message of another user", whose)
+
+
+class ChangeGate:
+    """Refuses changes that their sender may not make. Those that cannot be checked now are marked with UNCHECKED."""
+
+    def __init__(self, rights: ChangeRights) -> None:
+        self._rights = rights
+
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
+        """Why each change is refused, or ``None``, in order."""
+        return [self._admit(caller, each.event, now) for each in events]
+
+    def _admit(self, caller: Caller, change: dict[str, Any], now: int) -> UserError | None:
+        try:
+            change["by"] = self._rights.by(change, now, is_trusted=caller.has(EVENTS_WRITE))
+        except StoreUnavailable as error:
+            report(type(error).__name__, f"a change cannot be checked now: {error.message}")
+            change[UNCHECKED] = times.iso(now)
+        except UserError as error:
+            return error
+        return None
+
+
+class ChatGate:
+    """The gate of chat. A request has either messages or one change, for which ``changes`` builds a gate."""
+
+    def __init__(self, messages: RoomGate, changes: Callable[[], ChangeGate]) -> None:
+        self._messages = messages
+        self._changes = changes
+
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
+        """Why each event is refused, or ``None``, in order."""
+        gate = self._changes() if CHANGE in events[0].event else self._messages
+        return gate.admit(caller, events, now)
+
+
+def no_message(key: str) -> NotFound:
+    """The error for a message that does not exist."""
+    detail = FieldError("key", "is not the key of a message in this room", echo(key), "the `key` of an item")
+    return NotFound("there is no such message", details=[detail])
+
+
+def _refused(change: Mapping[str, Any], message: str, allowed: str) -> Forbidden:
+    detail = FieldError("key", message, echo(change["key"]), allowed)
+    return Forbidden("you may not change this message", details=[detail])

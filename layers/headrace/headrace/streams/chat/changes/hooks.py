@@ -1,0 +1,167 @@
+"""Hooks of changes: checked before they are stored, applied to their messages afterwards.
+
+A change is stored as a row of its own, and then applied to the row of its message, so that reading costs nothing more.
+A message that is stored again would lose its changes. So a message that is stored more than ``LATE`` after its own time
+gets them again: before it is stored, so that no reader sees the earlier text, and after it, because a change may have
+been stored between the two. Until then, a change is applied again by the retry lane, until it is ``SETTLED``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headrace.core import keys, times
+from headrace.core.collections import BoundedDict
+from headrace.core.errors import FollowUpUnavailable, PoisonRecord, StoreUnavailable, UserError
+from headrace.core.items import Item
+from headrace.core.stream import AfterStore, BeforeStore, Stream
+from headrace.core.times import Clock
+from headrace.runtime.observability import report
+from headrace.storage.ports import Failure
+from headrace.streams.chat.change import CHANGE, DELETE, ChangeStore, fold, is_change, message_of
+from headrace.streams.chat.changes.gate import ChangeRights
+from headrace.streams.chat.messages.hooks import LiveHook
+from headrace.streams.chat.messages.positions import LATE, STORED_AT, UNLOGGED
+from headrace.streams.chat.stream import UNCHECKED
+
+SETTLED = LATE + 10 * times.SECOND
+"""From so long after its own time, every write of a message applies its changes: ``LATE``, and 10 s for the write."""
+REMEMBERED = 10_000
+
+Reason = Failure | FollowUpUnavailable
+
+
+class MessagesOnly:
+    """Calls a hook with the messages, and not with their changes."""
+
+    def __init__(self, hook: AfterStore) -> None:
+        self._hook = hook
+
+    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
+        messages = [item for item in items if not is_change(item)]
+        if len(messages) == len(items):
+            return self._hook.after_store(stream, items)
+        outcomes = iter(self._hook.after_store(stream, messages) if messages else ())
+        return [None if is_change(item) else next(outcomes) for item in items]
+
+
+class ChangeCheck:
+    """Chat's hook before rows are stored. ``messages`` is the hook of messages."""
+
+    def __init__(self, messages: BeforeStore, rights: ChangeRights, store: ChangeStore) -> None:
+        self._messages = messages
+        self._rights = rights
+        self._store = store
+
+    def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
+        places = [index for index, item in enumerate(items) if not is_change(item)]
+        _, refused = self._messages.before_store([items[index] for index in places])
+        found: dict[int, Failure] = {places[index]: reason for index, reason in refused.items()}
+        found |= self._unchecked(items)
+        found |= self._with_changes({index: items[index] for index in places if index not in found})
+        return [item for index, item in enumerate(items) if index not in found], found
+
+    def _unchecked(self, items: Sequence[Item]) -> dict[int, Failure]:
+        """The changes that may not be stored, of those that could not be checked when they were accepted."""
+        refused: dict[int, Failure] = {}
+        for index, item in enumerate(items):
+            if is_change(item) and UNCHECKED in item:
+                at = times.micros_of(item[UNCHECKED])
+                room_id, key = message_of(item)
+                change = {"roomId": room_id, "key": key, CHANGE: item[CHANGE], "changedBy": item["changedBy"]}
+                try:
+                    item["by"] = self._rights.by(change, at)
+                    del item[UNCHECKED]
+                except StoreUnavailable as error:
+                    refused[index] = error
+                except UserError:
+                    refused[index] = PoisonRecord("not_allowed")
+        return refused
+
+    def _with_changes(self, messages: Mapping[int, Item]) -> dict[int, Failure]:
+        """Give late messages their changes. Those whose changes cannot be read are not stored yet."""
+        late = {index: item for index, item in messages.items() if STORED_AT in item}
+        refused: dict[int, Failure] = {}
+        try:
+            changed = self._store.changed_rooms({item["roomId"] for item in late.values()}) if late else set()
+            for item in late.values():
+                if item["roomId"] in changed:
+                    rows = self._store.changes_of(item["roomId"], item["timestampSk"])
+                    if (change := fold(item["userId"], rows)) is not None:
+                        change.apply_to(item)
+        except StoreUnavailable as error:
+            refused = dict.fromkeys(late, error)
+        return refused
+
+
+class ChangeHook:
+    """Chat's hook after rows are stored: applies changes, and publishes the changed messages as live ones.
+
+    ``live`` publishes messages.
+    """
+
+    def __init__(self, store: ChangeStore, live: LiveHook, clock: Clock) -> None:
+        self._store = store
+        self._live = live
+        self._clock = clock
+        self._marked: BoundedDict[str, None] = BoundedDict(REMEMBERED)
+        """Rooms that are known to be marked as changed."""
+
+    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
+        outcomes = list(MessagesOnly(self._live).after_store(stream, items))
+        late = {item["roomId"] for item in items if not is_change(item) and STORED_AT in item}
+        if not late and not any(map(is_change, items)):
+            return outcomes
+        try:
+            changed = self._store.changed_rooms(late) if late else set()
+        except StoreUnavailable as error:
+            failed = _not_applied(error)
+            return [
+                failed if outcome is None and (is_change(item) or STORED_AT in item) else outcome
+                for item, outcome in zip(items, outcomes, strict=True)
+            ]
+        rows: list[Item] = []
+        for index, item in enumerate(items):
+            if outcomes[index] is None and (is_change(item) or (STORED_AT in item and item["roomId"] in changed)):
+                outcomes[index] = self._apply(item, rows)
+        if rows and not self._live.push(rows):
+            self._find_again(rows)
+        return outcomes
+
+    def _find_again(self, rows: Sequence[Item]) -> None:
+        """Let the next check of each client find messages whose changes are in no log (``UNLOGGED``)."""
+        try:
+            for row in rows:
+                self._store.set_stored(row["roomId"], row["timestampSk"], times.iso(self._clock.now() + UNLOGGED))
+        except StoreUnavailable as error:
+            report("live copies", f"changes are stored, but clients may see them late: {error.message}")
+
+    def _apply(self, item: Item, rows: list[Item]) -> Reason | None:
+        """Apply what a message shows after all its changes; ``item`` is the message or one of them."""
+        room_id, key = message_of(item)
+        try:
+            if is_change(item) and room_id not in self._marked:
+                self._store.mark_changed(room_id)
+                self._marked[room_id] = None
+            message = self._store.message(room_id, key)
+            if message is not None:
+                changes = self._store.changes_of(room_id, key)
+                change = fold(message["userId"], changes)
+                if change is not None:
+                    row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
+                    if row is not None:
+                        rows.append(row)
+                    if change.kind == DELETE:
+                        for each in changes:
+                            if "message" in each:
+                                self._store.forget_text(each)
+        except StoreUnavailable as error:
+            return _not_applied(error)
+        if is_change(item) and self._clock.now() < times.micros_of(keys.time_of(key)) + SETTLED:
+            return FollowUpUnavailable("the change is applied again once its message is old enough")
+        return None
+
+
+def _not_applied(error: StoreUnavailable) -> FollowUpUnavailable:
+    report("changes", f"changes of messages are stored, but not applied yet: {error.message}")
+    return FollowUpUnavailable("the changes of a message could not be applied")

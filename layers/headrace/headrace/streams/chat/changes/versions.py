@@ -1,0 +1,49 @@
+"""The route of a message's earlier texts, for its author and the owners of its room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from headrace.api.router import Request
+from headrace.core.errors import FieldError, Forbidden, echo
+from headrace.core.fields import CanonicalTime
+from headrace.streams.chat.change import FIRST_TEXT, counts
+from headrace.streams.chat.changes.gate import no_message
+from headrace.streams.chat.changes.routes import MessagePath
+from headrace.streams.chat.messages.history import ChatReading
+from headrace.streams.chat.rooms.rooms import existing
+
+
+class Version(TypedDict):
+    """A text that a message has or had since ``timestamp``."""
+
+    message: str
+    timestamp: CanonicalTime
+
+
+class Versions(TypedDict):
+    """The texts of a message, oldest first; none of a deleted one."""
+
+    items: list[Version]
+
+
+def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) -> dict[str, Any]:
+    """List the texts of a message, oldest first. Its author may, and owners of the room."""
+    room_id, key, caller = request.path.room_id, request.path.key, request.caller
+    access = chat.history.access
+    scope = access.read_scope(caller, room_id)
+    message = chat.changes.message(room_id, key)
+    if message is None or not scope.covers(message["timestamp"]):
+        raise no_message(key)
+    author = message["userId"]
+    if author != caller.subject and not access.owns(caller, existing(chat.rooms.get(room_id), room_id)):
+        detail = FieldError("key", "is the message of another user", echo(key), "your own message, or a room you own")
+        raise Forbidden("only its author and owners read earlier texts", details=[detail])
+    if "deletedAt" in message:
+        return {"items": []}
+    edits = [row for row in chat.changes.changes_of(room_id, key) if counts(author, row) and "message" in row]
+    first = {"message": message.get(FIRST_TEXT, message["message"]), "timestamp": message["timestamp"]}
+    later = [{"message": row["message"], "timestamp": row["timestamp"]} for row in edits]
+    return {"items": [first, *sorted(later, key=lambda version: version["timestamp"])]}

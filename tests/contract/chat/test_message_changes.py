@@ -1,0 +1,160 @@
+"""One suite for every place where changes of messages are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.stream import TableSettings
+from headrace.core.times import iso
+from headrace.runtime.aws import client
+from headrace.storage.dynamodb.client import DynamoTable
+from headrace.streams.chat.change import Change, ChangeStore, fold, item
+from headrace.streams.chat.changes.dynamodb import DynamoChanges
+from tests.contract.emulators import sdk
+from tests.fakes.chat import MemoryChanges
+from tests.worlds.ports import free_port
+
+T = [iso(1_763_719_258_000_000 + number) for number in range(20)]
+KEY = f"{T[0]}#m-1#aaaaaaaaaaaa"
+MESSAGE = {"roomId": "kitchen", "timestampSk": KEY, "userId": "alice", "message": "helo", "timestamp": T[0]}
+TABLE = "ChangedMessages"
+
+Put = Any
+
+
+@pytest.fixture
+def table(dynalite: str) -> Iterator[None]:
+    dynamodb = sdk("dynamodb")
+    names = ("roomId", "timestampSk")
+    dynamodb.create_table(
+        TableName=TABLE,
+        KeySchema=[
+            {"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ("HASH", "RANGE"), strict=True)
+        ],
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    dynamodb.get_waiter("table_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
+    yield
+    dynamodb.delete_table(TableName=TABLE)
+    dynamodb.get_waiter("table_not_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
+    dynamodb.close()
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def place(request: pytest.FixtureRequest) -> tuple[ChangeStore, Put]:
+    if request.param == "memory":
+        rows: dict[tuple[object, ...], Item] = {}
+        return MemoryChanges(rows), lambda row: rows.update({(row["roomId"], row["timestampSk"]): row})
+    request.getfixturevalue("table")
+    dynamodb = client("dynamodb")
+    return DynamoChanges(dynamodb, TABLE), DynamoTable(dynamodb, TABLE, "messages").put
+
+
+def change(number: int, kind: str = "edit", key: str = KEY, room: str = "kitchen", **more: Any) -> Item:
+    event = {"roomId": room, "key": key, "change": kind, "changeId": f"c-{number}", "timestamp": T[number]}
+    event |= {"changedBy": "alice", "sender": "bbbbbbbbbbbb", **more}
+    return item(event | ({"message": f"text {number}"} if kind == "edit" else {}), 0, TableSettings(table=TABLE))
+
+
+def test_the_changes_of_a_message_are_those_under_its_key_in_its_room(place: tuple[ChangeStore, Put]) -> None:
+    store, put = place
+    mine = [change(3), change(2), change(4, "delete")]
+    other = f"{T[0]}#m-1#aaaaaaaaaaab"
+    for row in [
+        *mine,
+        change(5, key=other),
+        change(5, key=f"{T[0]}#m-11#aaaaaaaaaaaa"),
+        change(5, room="hall"),
+        MESSAGE,
+    ]:
+        put(row)
+
+    found = store.changes_of("kitchen", KEY)
+
+    assert sorted(found, key=lambda row: row["timestampSk"]) == sorted(mine, key=lambda row: row["timestampSk"])
+    assert store.message("kitchen", KEY) == MESSAGE
+    assert store.message("kitchen", other) is None
+
+
+def test_only_a_later_change_is_applied_and_the_first_text_stays(place: tuple[ChangeStore, Put]) -> None:
+    store, put = place
+    put(MESSAGE)
+    first, second = fold("alice", [change(2)]), fold("alice", [change(3), change(2)])
+    assert first is not None
+    assert second is not None
+
+    applied = store.apply("kitchen", KEY, second, T[9])
+
+    edited = {**MESSAGE, "message": "text 3", "editedAt": T[3], "firstText": "helo", "storedAt": T[9]}
+    assert applied == {**edited, "changeKey": second.key} == store.message("kitchen", KEY)
+    assert store.apply("kitchen", KEY, first, T[10]) is None
+    assert store.apply("kitchen", KEY, second, T[10]) is None
+    assert store.message("kitchen", KEY) == applied
+
+
+def test_a_deletion_removes_every_text(place: tuple[ChangeStore, Put]) -> None:
+    store, put = place
+    rows = [change(5), change(2, "delete")]
+    for row in [MESSAGE, *rows]:
+        put(row)
+    edit, deletion = fold("alice", rows[:1]), fold("alice", rows)
+    assert edit is not None
+    assert deletion is not None
+    store.apply("kitchen", KEY, edit, T[8])
+
+    assert store.apply("kitchen", KEY, deletion, T[9]) == {
+        **MESSAGE,
+        "message": "",
+        "deletedAt": T[2],
+        "deletedBy": "alice",
+        "changeKey": deletion.key,
+        "storedAt": T[9],
+    }
+    for row in rows:
+        store.forget_text(row)
+    assert not any("message" in row for row in store.changes_of("kitchen", KEY))
+    assert fold("alice", store.changes_of("kitchen", KEY)) == deletion
+
+
+def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore, Put]) -> None:
+    store, _ = place
+
+    assert store.apply("kitchen", KEY, Change("edit", "1#x", T[1], "alice", "text"), T[9]) is None
+    store.set_stored("kitchen", KEY, T[9])
+    store.forget_text(change(1))
+
+    assert store.message("kitchen", KEY) is None
+    assert store.changes_of("kitchen", KEY) == []
+
+
+def test_rooms_with_changes_are_known_by_their_mark(place: tuple[ChangeStore, Put]) -> None:
+    store, put = place
+    assert store.changed_rooms({"kitchen", "hall"}) == set()
+
+    for _ in range(2):
+        store.mark_changed("kitchen")
+
+    put(MESSAGE)
+    assert store.changed_rooms({"kitchen", "hall"}) == {"kitchen"}
+    store.set_stored("kitchen", KEY, T[9])
+    assert store.message("kitchen", KEY) == {**MESSAGE, "storedAt": T[9]}
+
+
+@pytest.mark.parametrize("is_memory", [True, False])
+def test_an_unavailable_table_is_a_store_that_is_unavailable(is_memory: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{free_port()}")
+    store: ChangeStore = DynamoChanges(client("dynamodb", attempts=1), TABLE)
+    if is_memory:
+        store = memory = MemoryChanges({})
+        memory.down = True
+    with pytest.raises(StoreUnavailable):
+        store.changes_of("kitchen", KEY)
+    with pytest.raises(StoreUnavailable):
+        store.apply("kitchen", KEY, Change("delete", "2#x", T[1], "alice"), T[9])

@@ -1,0 +1,120 @@
+"""P12: only authors edit, only authors and owners delete, and a right that cannot be read is checked before storing."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.core.errors import Conflict, Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
+from headrace.streams.chat.stream import CHANGES, UNCHECKED
+from tests.worlds.change_world import ChangeWorld
+from tests.worlds.senders import sender
+
+DAYS = 3 * 24 * 3600
+
+
+def test_an_author_edits_and_deletes_and_an_owner_only_deletes() -> None:
+    world = ChangeWorld()
+    of_bob, of_alice = world.message("bob", "hello"), world.message("alice", "dinner", number=2)
+    world.put(of_bob, of_alice)
+
+    for user, message, edit, delete in (
+        ("bob", of_bob, None, None),
+        ("alice", of_bob, Forbidden, None),
+        ("alice", of_alice, None, None),
+        ("bob", of_alice, Forbidden, Forbidden),
+        ("carol", of_bob, Forbidden, Forbidden),
+    ):
+        for text, expected in (("x", edit), (None, delete)):
+            error = world.admit(user, world.change(user, message, text))
+            assert (error and type(error)) == expected, (user, text)
+
+
+def test_nobody_owns_an_open_room() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello", "hall")
+    world.put(message)
+
+    assert world.admit("carol", world.change("bob", message)) is None  # the sender that a trusted caller names
+    assert isinstance(world.admit("alice", world.change("alice", message)), Forbidden)
+
+
+def test_who_has_left_a_room_deletes_and_no_longer_edits() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello")
+    world.put(message)
+    world.clock.advance(1)
+    world.ok("bob", "DELETE", "kitchen/members/bob")
+
+    assert isinstance(world.admit("bob", world.change("bob", message, "x")), Forbidden)
+    assert world.admit("bob", world.change("bob", message)) is None
+    assert world.admit("bob", world.change("bob", message, "x"), is_trusted=True) is None
+
+
+def test_what_cannot_be_changed_is_refused() -> None:
+    world = ChangeWorld()
+    joined = world.message("bob", "") | {"messageType": "JOIN", "memberId": "bob", "memberName": "Bob"}
+    old, deleted = world.message("bob", "old", number=2, age=DAYS), world.message("bob", "gone", number=3)
+    elsewhere = world.message("bob", "hello", "attic", number=4)
+    world.put(joined, deleted)
+    world.put(world.change("bob", deleted).event)
+
+    assert isinstance(world.admit("bob", world.change("bob", joined)), Forbidden)
+    assert isinstance(world.admit("bob", world.change("bob", old)), NotFound)
+    assert isinstance(world.admit("bob", world.change("bob", elsewhere)), NotFound)
+    assert isinstance(world.admit("bob", world.change("bob", deleted, "x")), Conflict)
+    assert world.admit("bob", world.change("bob", deleted)) is None
+
+
+def test_a_message_that_waits_in_a_lane_can_be_changed() -> None:
+    world = ChangeWorld()
+
+    assert world.admit("bob", world.change("bob", world.message("bob", "hello"), "x")) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"key": "2025-11-21T10:00:58.722861Z#m-1"},
+        {"key": "m-1"},
+        {"change": "edit"},
+        {"message": "a deletion has no text"},
+        {"change": "undo"},
+        {"userId": "alice"},
+        {"timestamp": "2025-11-21T11:00:58.722861Z"},
+    ],
+)
+def test_wrong_changes_are_refused_by_name(wrong: dict[str, str]) -> None:
+    raw = {"roomId": "kitchen", "key": ChangeWorld().key(ChangeWorld().message("bob", "hello")), "change": "delete"}
+
+    with pytest.raises(InvalidEvent) as refused:
+        CHANGES.accept(raw | wrong, sender("bob"))
+
+    assert refused.value.details[0].field in (*wrong, "message")
+
+
+def test_a_change_that_is_sent_again_is_one_row() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello")
+    first, again = (world.change("bob", message, "x", changeId="c-1") for _ in range(2))
+
+    assert first.key == again.key
+    assert first.key != world.change("bob", message, "y", changeId="c-1").key
+
+
+def test_a_right_that_cannot_be_read_is_checked_before_the_change_is_stored() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello")
+    world.put(message)
+    world.store.down = world.memberships.down = True
+    changes = [world.change(user, message, "x" if user == "bob" else None) for user in ("bob", "alice", "carol")]
+    assert [world.admit(each.event["changedBy"], each) for each in changes] == [None] * 3
+    assert all(UNCHECKED in each.event for each in changes)
+    (outcome, *_) = world.put(changes[0].event)
+    assert isinstance(outcome, StoreUnavailable)
+
+    world.store.down = world.memberships.down = False
+    world.clock.advance(60)
+    outcomes = world.put(*(each.event for each in changes))
+
+    assert [each.reason for each in outcomes if isinstance(each, PoisonRecord)] == ["not_allowed"]
+    assert world.row(message)["deletedBy"] == "alice"

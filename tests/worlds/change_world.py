@@ -1,0 +1,83 @@
+"""Messages and their changes on one stage in memory, with the hooks that store them, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from headrace.core.errors import UserError
+from headrace.core.items import Item
+from headrace.core.stream import ValidatedEvent
+from headrace.core.times import SECOND, iso
+from headrace.storage.ports import Table
+from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, Reason
+from headrace.streams.chat.stream import CHANGES, CHAT
+from tests.fakes.chat import MemoryChanges
+from tests.worlds.live_world import Live
+from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld, caller
+from tests.worlds.senders import TABLE, sender
+
+MESSAGES = Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key))
+
+
+class ChangeWorld(RoomWorld):
+    """Alice owns the members room ``kitchen``, in which bob is; ``hall`` is an open room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ok("alice", "PUT", "kitchen", GROUP)
+        self.bring("alice", "kitchen", "bob")
+        self.ok("alice", "PUT", "hall", OPEN)
+        self.store = MemoryChanges(self.write_path.store.tables[TABLE.table])
+        rights = ChangeRights(self.store, self.rooms, self.memberships)
+        self.changes = ChangeGate(rights)
+        self.changes_check = ChangeCheck(self.check, rights, self.store)
+        self.copies = Live()
+        self.copies.clock = self.clock
+        self.hook = ChangeHook(self.store, self.copies.hook, self.clock)
+
+    def message(self, user: str, text: str, room: str = "kitchen", number: int = 1, age: float = 0) -> dict[str, Any]:
+        """An event with a message, as it was accepted ``age`` seconds ago."""
+        raw = {"roomId": room, "messageId": f"m-{number}", "message": text}
+        raw["timestamp"] = iso(self.clock.now() - round(age * SECOND))
+        return CHAT.accept(raw, sender(user, trusted=True) if age else sender(user)).event
+
+    def key(self, message: dict[str, Any]) -> str:
+        key: str = CHAT.item(message, 0, TABLE)["timestampSk"]
+        return key
+
+    def change(self, user: str, message: dict[str, Any], text: str | None = None, **more: Any) -> ValidatedEvent:
+        """An event that edits or deletes ``message``; it is not checked."""
+        raw = {"roomId": message["roomId"], "key": self.key(message), "change": "edit" if text else "delete"}
+        raw |= {"timestamp": iso(self.clock.now()), **({"message": text} if text else {}), **more}
+        return CHANGES.accept(raw, sender(user, trusted=True))
+
+    def admit(self, user: str, change: ValidatedEvent, *, is_trusted: bool = False) -> UserError | None:
+        """Why the gate refuses a change, or ``None``."""
+        who = caller(user, *([TRUSTED] if is_trusted else []))
+        return self.changes.admit(who, [change], self.clock.now())[0]
+
+    def storing(self, events: Sequence[dict[str, Any]]) -> Iterator[Sequence[Reason | None]]:
+        """Store events in three steps, between which others can run; the last value is the outcome of each."""
+        items: list[Item] = [CHAT.item(dict(event), self.clock.now(), TABLE) for event in events]
+        allowed, refused = self.changes_check.before_store(items)
+        yield []
+        assert self.write_path.store.put_many(MESSAGES, [dict(row) for row in allowed]) == [None] * len(allowed)
+        yield []
+        outcomes = iter(self.hook.after_store(CHAT, allowed))
+        yield [refused[index] if index in refused else next(outcomes) for index in range(len(items))]
+
+    def put(self, *events: dict[str, Any]) -> Sequence[Reason | None]:
+        """Store events at once; the outcome of each."""
+        return list(self.storing(events))[-1]
+
+    def row(self, message: dict[str, Any]) -> Item:
+        found = self.store.message(message["roomId"], self.key(message))
+        assert found is not None
+        return found
+
+    def texts(self) -> list[str]:
+        """All texts that are stored anywhere."""
+        names = ("message", "firstText")
+        return [row[name] for row in self.write_path.rows() for name in names if row.get(name)]
