@@ -136,13 +136,11 @@ async def test_a_client_that_follows_a_room_gets_a_message_again_when_it_changes
     item = posted(alice, room, "helo")
     where = alice.stage.where
     async with Rooms(where["websocket_url"], lambda: alice.token) as rooms:
-        messages = rooms.follow(room)
-        first = asyncio.ensure_future(anext(messages))
-        await asyncio.sleep(1)
+        await rooms.follow(room)
         alice.http("PATCH", path(item), {"message": "hello"})
-        changed = await asyncio.wait_for(first, PATIENCE)
+        changed = await asyncio.wait_for(anext(aiter(rooms)), PATIENCE)
         alice.http("DELETE", path(item))
-        gone = await asyncio.wait_for(anext(messages), PATIENCE)
+        gone = await asyncio.wait_for(anext(aiter(rooms)), PATIENCE)
 
     assert (changed["key"], changed["message"]) == (item["key"], "hello")
     assert (gone["key"], gone["message"], gone["deletedBy"]) == (item["key"], "", alice.user)
