@@ -1,4 +1,5 @@
-// A chart over time, as an SVG: lines or bars, an axis, and the values under the pointer.
+// A chart over time, as an SVG: lines or bars, an axis, and the values under the pointer. uPlot would be 22 of the 60 kB
+// that the console may have.
 import { html, useState } from "./htm.js";
 import { count, texts } from "./texts.js";
 
@@ -42,7 +43,7 @@ export function Chart({ title, times, lines, bars = false, height = 120, show = 
         )}
       </figcaption>
       <div class="plot">
-        <svg viewBox=${`0 0 ${WIDTH} ${height}`} preserveAspectRatio="none" role="img"
+        <svg viewBox=${`0 0 ${WIDTH} ${height}`} height=${height} preserveAspectRatio="none" role="img"
           aria-label=${texts.chart(title, newest)} onPointerMove=${move} onPointerLeave=${() => setUnder(undefined)}>
           <path class="grid" d=${`M0 1H${WIDTH}M0 ${height / 2}H${WIDTH}M0 ${height - 1}H${WIDTH}`} />
           ${lines.map(({ name, values, tone = "accent" }) => {

@@ -50,20 +50,27 @@ export const texts = {
     "Since the start of the stage, from the metric lines of its functions. Lanes are approximate counts of " +
     "GET /status, at most 2 s old.",
   redelivered: (n) => ` ${count(n)} were delivered again, and changed no row.`,
+  strange: (n) => ` The dead lane holds ${count(n)} more, which no function accepted, such as poison.`,
 
-  rates: "Last 15 minutes",
-  ratesNote: "Per second, since this page was opened.",
-  rateNames: { accepted: "accepted", stored: "stored", pushed: "pushed" },
-  rate: (value) => `${value < 10 ? value.toFixed(1) : count(Math.round(value))}/s`,
-
-  lanes: "Lanes",
+  rate: (value) => `${value < 10 ? Number(value.toFixed(1)) : count(Math.round(value))}/s`,
+  lanes: "Lanes, last 15 minutes",
+  lanesNow: "Lanes",
+  lanesNote:
+    "Points are of 5 seconds, from the metric lines of the functions. What a lane holds is known since this page was " +
+    "opened, from GET /status.",
+  noCounts:
+    "How many events were accepted and stored is in CloudWatch: see the dashboard of the stack. This page reads only " +
+    "GET /status.",
   lane: "lane",
   laneState: "state",
-  laneHolds: "holds",
+  laneHolds: "in it",
+  laneRate: "rate",
+  laneDepth: "in it",
   laneAge: "age",
   laneNames: { main: "main", retry: "retry", dead: "dead", parked: "parked" },
-  stored: (age) => `stored within ${age}`,
-  holding: (age) => `for ${age}`,
+  laneIn: { main: "accepted", retry: "in", dead: "in" },
+  laneOut: { main: "stored", retry: "stored", dead: "redriven" },
+  laneWaits: { main: "longest until stored", retry: "longest wait", dead: "holding for", parked: "holding for" },
   state: {
     ok: "ok", degraded: "degraded", away: "away", empty: "empty", holding: "holding", unknown: "unknown", open: "open",
     missing: "missing",
@@ -90,6 +97,14 @@ export const texts = {
   rows: (n) => `${count(n)} stored`,
   waiting: (n) => `${count(n)} waiting`,
 
+  events: "Last events",
+  eventsNote: "A sample: the first event of each of the newest requests. Open one to see its way, as make trace prints it.",
+  noEvents: "No events yet.",
+  noEventsHelp: "Type a message below, or send traffic.",
+  noLogs: "This page has no logs on AWS.",
+  noLogsHelp: "CloudWatch Logs Insights finds an event by its id, in the log group of the functions.",
+  noSteps: "The logs have no step of this event any more.",
+
   room: (name) => `#${name}`,
   pane: (user) => `as ${user}`,
   connection: { idle: "connecting", connecting: "connecting", open: "live", closed: "closed" },
@@ -112,6 +127,8 @@ export const texts = {
   traffic: "Send traffic",
   trafficRuns: "Sending …",
   trafficDone: (n) => `${count(n)} messages sent to #traffic`,
+  poison: "Make a poison record",
+  poisoned: "A record that is not JSON is in the queue. It goes to the dead lane.",
   kill: "Kill RabbitMQ for 10 s",
   killed: "RabbitMQ is killed. Type messages: they take the retry lane.",
   back: "RabbitMQ starts again. The next message closes Bob’s gap.",

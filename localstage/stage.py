@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from localstage.console import ConsolePages
+from localstage.console.pages import ConsolePages
 from localstage.core.errors import PortTaken, StageError, TemplateError
 from localstage.core.model import StageModel
 from localstage.core.process import holder_of
@@ -108,7 +108,7 @@ class Stage:
         await self._begin("gateway", gateway.start, gateway.stop)
         served = (gateway.http_url, gateway.websocket_url)
         reference = ReferencePages(self._options.template, self._state_dir, *served)
-        console = ConsolePages(self._options.template, self._state_dir, issuer, *served)
+        console = ConsolePages(self._options.template, self._state_dir, issuer, endpoints, *served)
         status = StatusServer(self.services, pool, triggers, reference, console, issuer, self._sockets[2])
         await self._begin("status", status.start, status.stop)
         running = Running(

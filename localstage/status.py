@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rich.console import Console
 from rich.table import Table
 
-from localstage.console import ConsolePages
+from localstage.console.pages import ConsolePages
 from localstage.core.errors import NotRunning, ServiceError
 from localstage.gateway.issuer import Issuer
 from localstage.gateway.serving import Port, TcpListener, foreign_response, json_response, message_response

@@ -40,7 +40,7 @@ def trace(id_: str) -> None:
 
     ID is the x-request-id or correlationId of an answer, or the id of an event.
     """
-    from ops.trace import trace as steps_of
+    from localstage.client.trace import trace as steps_of
 
     logs = stage_file().parent / "logs"
     with errors_as_messages():

@@ -6,25 +6,28 @@ const KEPT = 200;
 const UNSEEN = 2_000; // milliseconds after which an accepted message that was not pushed is looked for
 
 /**
- * When messages were sent, accepted and stored, by their ids: shared by all panes of the page, which have one clock.
+ * When messages were sent, accepted, stored and seen by a user, by their ids: shared by all panes of the page, which
+ * have one clock.
  */
 export const sentTimes = new Map();
 
 const byKey = (a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
-function note(messageId, now) {
+/** The user sees the message. One that was sent before the pane was opened was seen at a time that nobody knows. */
+function note(messageId, user, opened) {
   const times = sentTimes.get(messageId);
-  if (times !== undefined) {
-    times.stored ??= now;
+  if (times !== undefined && times.sent >= opened) {
+    times.stored ??= Date.now();
+    times.seen[user] ??= Date.now();
   }
 }
 
-/** Follows the room from its newest page on; calls `add` with messages, until `signal` is aborted. */
-async function follow(client, room, add, signal) {
+/** Follows the room from its newest page on, until `signal`; calls `add` with messages. */
+async function follow(client, room, signal, add) {
   let options = {};
   try {
     const page = await client.request("GET /rooms/{roomId}/messages", { roomId: room, limit: 30 });
-    add(page.items, undefined);
+    add(page.items);
     options = { since: page.position, known: page.items.map(({ key }) => key) };
   } catch (error) {
     if (error.code !== "not_found") {
@@ -37,7 +40,7 @@ async function follow(client, room, add, signal) {
   const following = client.follow(room, options);
   signal.addEventListener("abort", () => following.close());
   for await (const message of following) {
-    add([message], Date.now());
+    add([message]);
   }
 }
 
@@ -51,7 +54,7 @@ async function look(client, room, messageId, add) {
     const { items } = await client.request("GET /rooms/{roomId}/messages", { roomId: room, limit: 30 });
     const found = items.filter((item) => item.messageId === messageId);
     if (found.length > 0) {
-      add(found, Date.now());
+      add(found);
     }
   }
 }
@@ -70,7 +73,7 @@ function tickOf(times) {
   return [`stored ${times.lane}`, "✓✓", texts.tick.stored(times.lane, accepted, times.stored - times.sent)];
 }
 
-function Message({ message, own, seenAt }) {
+function Message({ message, own, user }) {
   const times = sentTimes.get(message.messageId);
   const tick = own && times !== undefined ? tickOf(times) : undefined;
   return html`
@@ -78,37 +81,34 @@ function Message({ message, own, seenAt }) {
       <p class="meta"><b>${message.username}</b> <time>${clock(Date.parse(message.timestamp))}</time></p>
       <p class="text" dir="auto">${message.message}</p>
       ${tick !== undefined && html`<p class=${`tick ${tick[0]}`}><span aria-hidden="true">${tick[1]}</span> ${tick[2]}</p>`}
-      ${!own && times !== undefined && seenAt !== undefined && html`<p class="tick">${texts.seen(seenAt - times.sent)}</p>`}
+      ${!own && times?.seen[user] !== undefined && html`<p class="tick">${texts.seen(times.seen[user] - times.sent)}</p>`}
     </li>
   `;
 }
 
 export function Pane({ client, user, room }) {
   const messages = useRef(new Map());
-  const seen = useRef(new Map());
+  const opened = useRef(Date.now());
   const list = useRef(null);
   const [text, setText] = useState("");
   const [state, setState] = useState(client.state);
   const [failure, setFailure] = useState("");
   const [version, changed] = useReducer((n) => n + 1, 0);
 
-  const add = (items, now) => {
+  const add = (items) => {
     for (const item of items) {
       messages.current.set(item.messageId, item);
-      if (now !== undefined) {
-        seen.current.set(item.messageId, now);
-        note(item.messageId, now);
-      }
+      note(item.messageId, user, opened.current);
     }
     changed();
   };
   useEffect(() => {
-    const leaving = new AbortController();
-    follow(client, room, add, leaving.signal).catch((error) => setFailure(error.message));
-    const stop = client.on("state", (now) => setState(now));
+    const end = new AbortController();
+    follow(client, room, end.signal, add).catch((error) => setFailure(error.message));
+    const off = client.on("state", (now) => setState(now));
     return () => {
-      leaving.abort();
-      stop();
+      end.abort();
+      off();
     };
   }, []);
   useEffect(() => {
@@ -123,7 +123,7 @@ export function Pane({ client, user, room }) {
     }
     setText("");
     const messageId = client.newId();
-    const times = { sent: Date.now() };
+    const times = { sent: Date.now(), seen: {} };
     sentTimes.set(messageId, times);
     const timestamp = new Date().toISOString();
     messages.current.set(messageId, { messageId, message, username: user, userId: user, timestamp });
@@ -156,7 +156,7 @@ export function Pane({ client, user, room }) {
         ${shown.length === 0 && html`<li class="none">${texts.empty}</li>`}
         ${shown.map(
           (each) => html`<${Message} key=${each.messageId} message=${each} own=${each.userId === user}
-            seenAt=${seen.current.get(each.messageId)} />`,
+            user=${user} />`,
         )}
       </ol>
       ${failure !== "" && html`<p class="failure" role="alert">${failure}</p>`}

@@ -1,42 +1,44 @@
-// Reads counts and status every second, and keeps what was read for 15 minutes, also while another view is open.
+// Reads counts and status every second, also while another view is open.
 import { useEffect, useState } from "../htm.js";
 import { local } from "../session.js";
 import { Balance, depths, sumOf } from "./balance.js";
 
 const EVERY = 1_000;
-const KEPT = 900; // seconds
+const KEPT = 15 * 60 * 1_000; // milliseconds
 
 const METRICS = {
   accepted: ["Accepted"], stored: ["Stored"], pushed: ["LivePushed", "sent"], retry: ["Accepted", "retry"],
   storedRetry: ["Stored", "retry"],
 };
 
-function reader(operator) {
+function reader(session) {
+  const operator = session.as("operator", "ops");
   const balance = new Balance();
-  const history = [];
   const since = {};
+  const held = []; // of earlier readings: [time, depths, ages]
   let before;
-  let waitSeconds = 0;
   return async () => {
-    const [found, status] = await Promise.all([
-      local("/console/counts"), operator.request("GET /status", {}, { tries: 1 }),
+    const [counts, status] = await Promise.all([
+      session.isLocal ? local("/console/counts") : undefined, operator.request("GET /status", {}, { tries: 1 }),
     ]);
     const now = Date.now();
-    const sums = Object.fromEntries(Object.entries(METRICS).map(([name, metric]) => [name, sumOf(found, ...metric)]));
-    if (before !== undefined) {
-      const seconds = (now - before.now) / 1_000;
-      const rates = Object.entries(sums).map(([name, sum]) => [name, Math.max(0, sum - before.sums[name]) / seconds]);
-      history.push(Object.fromEntries(rates));
-      history.splice(0, history.length - KEPT);
-    }
-    before = { now, sums };
-    const held = depths(status);
-    for (const [name, number] of Object.entries(held)) {
+    const depth = depths(status);
+    const ages = {};
+    for (const [name, number] of Object.entries(depth)) {
       since[name] = number > 0 ? (since[name] ?? now) : undefined;
+      ages[name] = since[name] === undefined ? 0 : now - since[name];
     }
-    waitSeconds = found.waitSeconds || waitSeconds;
-    const rates = history.at(-1) ?? Object.fromEntries(Object.keys(METRICS).map((name) => [name, 0]));
-    return { now, status, held, since, waitSeconds, history, rates, balance: balance.take(found, status, now) };
+    held.push([now, depth, ages]);
+    held.splice(0, held.findIndex(([at]) => at > now - KEPT));
+    if (counts === undefined) {
+      return { now, status, held };
+    }
+    const sums = Object.fromEntries(Object.entries(METRICS).map(([name, metric]) => [name, sumOf(counts, ...metric)]));
+    const seconds = before === undefined ? 1 : (now - before.now) / 1_000;
+    const grown = Object.entries(sums).map(([name, sum]) => [name, Math.max(0, sum - (before?.sums ?? sums)[name])]);
+    before = { now, sums };
+    const rates = Object.fromEntries(grown.map(([name, number]) => [name, number / seconds]));
+    return { now, status, held, counts, rates, balance: balance.take(counts, status, now) };
   };
 }
 
@@ -44,19 +46,19 @@ const views = new Set();
 let last = {};
 let isRunning = false;
 
-/** `{ seen, failure }`: the last reading, and why the last one failed. */
+/** `{ seen, error }`: the last reading, and why the newest one failed. */
 export function useReading(session) {
   const [result, setResult] = useState(last);
   useEffect(() => {
     views.add(setResult);
     if (!isRunning) {
       isRunning = true;
-      const read = reader(session.as("operator", "ops"));
+      const read = reader(session);
       const look = async () => {
         try {
           last = { seen: await read() };
         } catch (error) {
-          last = { seen: last.seen, failure: error.message };
+          last = { seen: last.seen, error };
         }
         views.forEach((show) => show(last));
         setTimeout(look, EVERY);

@@ -1,4 +1,4 @@
-// Buttons of the local stage: traffic, and an outage of the broker.
+// Buttons of the local stage: traffic, an outage of the broker, and a record that can never be stored.
 import { html, useState } from "../htm.js";
 import { local } from "../session.js";
 import { clock, texts } from "../texts.js";
@@ -38,12 +38,17 @@ export function Tools({ client }) {
     await sleep(OUTAGE * 1_000);
     tell(texts.back);
   });
+  const poison = run("poison", async () => {
+    await local("/console/poison", {});
+    tell(texts.poisoned);
+  });
   return html`
     <section class="tools" aria-labelledby="tools-title">
       <h2 id="tools-title">${texts.tools}</h2>
       <p class="note">${texts.toolsNote}</p>
       <button disabled=${busy.traffic} onClick=${traffic}>${busy.traffic ? texts.trafficRuns : texts.traffic}</button>
       <button class="danger" disabled=${busy.kill} onClick=${outage}>${texts.kill}</button>
+      <button class="danger" disabled=${busy.poison} onClick=${poison}>${texts.poison}</button>
       <ul role="log" aria-label=${texts.tools}>
         ${log.map(([at, text]) => html`<li key=${at + text}><time>${at}</time> ${text}</li>`)}
       </ul>

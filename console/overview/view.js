@@ -1,8 +1,10 @@
 // The first screen: is everything kept?
 import { html } from "../htm.js";
 import { texts } from "../texts.js";
-import { Loading } from "../ui.js";
-import { BalanceLine, Checks, Lanes, Rates } from "./checks.js";
+import { Failure, Loading } from "../ui.js";
+import { BalanceLine, Checks } from "./checks.js";
+import { Events } from "./events.js";
+import { Lanes, LaneTable } from "./lanes.js";
 import { Pane } from "./pane.js";
 import { useReading } from "./reading.js";
 import { Tools } from "./tools.js";
@@ -10,29 +12,44 @@ import { Way } from "./way.js";
 
 const ROOM = "lobby";
 
-export default function Overview({ session }) {
-  const { seen, failure } = useReading(session);
+const Panes = ({ session, status }) => {
   const chat = (user) => session.as(user, "chat:read", "chat:write");
   return html`
-    ${failure !== undefined && html`<p class="failure" role="alert">${texts.stageAway(failure)}</p>`}
-    ${seen === undefined
-      ? html`<${Loading} />`
-      : html`
-          <${BalanceLine} balance=${seen.balance} />
-          <${Way} rates=${seen.rates} balance=${seen.balance} held=${seen.held}
-            brokerAway=${seen.status.lanes.main.state === "away"} />
-        `}
     <div class="panes">
       <${Pane} client=${chat("alice")} user="alice" room=${ROOM} />
       <${Pane} client=${chat("bob")} user="bob" room=${ROOM} />
-      <${Tools} client=${chat("carol")} />
-    </div>
-    ${seen !== undefined && html`
-      <div class="details">
-        <${Rates} history=${seen.history} />
-        <${Lanes} status=${seen.status} waitSeconds=${seen.waitSeconds} since=${seen.since} now=${seen.now} />
-        <${Checks} status=${seen.status} />
+      <div class="side">
+        <${Tools} client=${chat("carol")} />
+        ${status !== undefined && html`<${Checks} status=${status} />`}
       </div>
-    `}
+    </div>
+  `;
+};
+
+const Kept = ({ seen }) => html`
+  <${BalanceLine} balance=${seen.balance} held=${seen.held.at(-1)[1]} />
+  <div class="halves">
+    <${Way} rates=${seen.rates} balance=${seen.balance} held=${seen.held.at(-1)[1]}
+      brokerAway=${seen.status.lanes.main.state === "away"} />
+    <${Events} seen=${seen} />
+  </div>
+`;
+
+/** On AWS, there are no counts, no logs and no buttons. */
+const Status = ({ seen }) => html`
+  <div class="halves">
+    <${LaneTable} seen=${seen} />
+    <div class="side"><${Checks} status=${seen.status} /><${Events} seen=${seen} /></div>
+  </div>
+`;
+
+export default function Overview({ session }) {
+  const { seen, error } = useReading(session);
+  return html`
+    ${error !== undefined && html`<${Failure} error=${new Error(texts.stageAway(error.message))} />`}
+    ${seen === undefined && html`<${Loading} />`}
+    ${seen !== undefined && (session.isLocal ? html`<${Kept} seen=${seen} />` : html`<${Status} seen=${seen} />`)}
+    ${session.isLocal && html`<${Panes} session=${session} status=${seen?.status} />`}
+    ${seen?.counts !== undefined && html`<${Lanes} seen=${seen} />`}
   `;
 }

@@ -71,7 +71,7 @@ export function Way({ rates, balance, held, brokerAway }) {
       <svg viewBox=${`0 0 ${at.size[0]} ${at.size[1]}`} role="img"
         aria-label=${texts.wayLabel(parts.stored, parts.retry, held.dead ?? 0)}>
         <defs>
-          <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">
+          <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="4" markerHeight="4" orient="auto">
             <path d="M0 0L8 4L0 8z" />
           </marker>
         </defs>

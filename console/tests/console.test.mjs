@@ -87,17 +87,55 @@ test("the page loads less than 60 kB", async () => {
   await page.context().close();
 });
 
+test("the first message is seen by Bob, however late his first page comes", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  let release;
+  const held = new Promise((done) => { release = done; });
+  await page.route(/rooms\/lobby\/messages\?/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(where.console_url);
+  const [alice, bob] = ["alice", "bob"].map((user) => page.locator(`section[aria-label="as ${user}"]`));
+  const text = `first ${mark()}`;
+  await alice.getByRole("textbox").fill(text);
+  await alice.getByRole("button", { name: "Send" }).click();
+  await alice.getByRole("listitem").filter({ hasText: text }).getByText("accepted ·").waitFor();
+  await new Promise((done) => setTimeout(done, 3_000)); // stored by now
+  release();
+  await bob.getByRole("listitem").filter({ hasText: text }).getByText("seen after").waitFor();
+  await context.close();
+});
+
+test("an event opens as a timeline, and poison shows in the dead lane", async () => {
+  const { page, errors, say, message } = await open();
+  const text = `timed ${mark()}`;
+  await say("alice", text);
+  await message("alice", text).getByText("stored · main lane").waitFor();
+  await page.locator(".events .event").first().click();
+  for (const step of ["received", "published", "accepted 1 chat event, lane main", "stored 1 chat event, lane main"]) {
+    await page.locator(".timeline").getByText(step, { exact: true }).waitFor();
+  }
+  await page.getByRole("button", { name: "Make a poison record" }).click();
+  await page.locator(".node.bad").filter({ hasText: "dead lane" }).waitFor({ timeout: 60_000 });
+  await page.locator(".lane-row").filter({ hasText: "dead" }).getByText("holding", { exact: true }).waitFor();
+  assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
 test("every view is a link, has a title, and takes the focus", async () => {
   const { page, errors } = await open();
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
   for (const [hash, name] of [["#/rooms", "Rooms"], ["#/questions", "Questions"], ["#/dead-letters", "Dead lane"], ["#/", "Overview"]]) {
-    await page.getByRole("navigation").getByRole("link", { name }).focus();
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name }).focus();
     await page.keyboard.press("Enter");
     await page.waitForFunction((title) => document.title === `${title} · Headrace`, name);
     assert.equal(await page.evaluate(() => document.activeElement.textContent), name);
     assert.equal(new URL(page.url()).hash, hash);
-    assert.equal(await page.locator("nav [aria-current=page]").innerText(), name);
+    assert.equal(await page.locator("header nav [aria-current=page]").innerText(), name);
   }
   await page.getByText("lost 0").waitFor();
   assert.deepEqual(errors, []);

@@ -10,10 +10,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from localstage.console import ConsolePages
+from localstage.console.pages import ConsolePages
 from localstage.core.errors import ServiceError
 from localstage.gateway import Issuer
 from localstage.reference.pages import ReferencePages
+from localstage.services.endpoints import Endpoints
 from localstage.status import StatusServer
 from tests.contract.emulators import Emulators
 from tests.contract.localstage.gateway.gateway_fakes import with_key
@@ -80,7 +81,8 @@ async def services() -> Services:
 async def status(services: Services, issuer: Issuer, tmp_path: Path) -> AsyncIterator[StatusServer]:
     given = (ROOT / "template.yaml", tmp_path)
     urls = ("http://127.0.0.1:1", "ws://127.0.0.1:1/local")
-    pages, console = ReferencePages(*given, *urls), ConsolePages(*given, issuer, *urls)
+    endpoints = Endpoints("", "", "", "", "guest", "guest", "http://127.0.0.1:9", "", "")
+    pages, console = ReferencePages(*given, *urls), ConsolePages(*given, issuer, endpoints, *urls)
     server = StatusServer(services, Services(), Services(), pages, console, issuer)
     await server.start()
     yield server

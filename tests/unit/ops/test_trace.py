@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from localstage.client.trace import trace
 from ops.__main__ import cli
-from ops.trace import trace
 
 START = 1_795_387_425_000
 """2026-11-22T22:43:45 in milliseconds."""
@@ -91,3 +91,12 @@ def test_an_id_that_no_line_has_is_answered_with_what_an_id_is(logs: Path, monke
 
     assert result.exit_code == 1
     assert result.output.startswith(f"headrace: no line in {logs} has '-nope'; give ID, the x-request-id")
+
+
+def test_an_event_of_the_main_lane_was_received_and_published_before_it_was_accepted(tmp_path: Path) -> None:
+    took = {"PublishSeconds": [0.02], "ConfirmSeconds": [0.005]}
+    accepted = metric(100, correlation_id="r-1=", stream="chat", lane="main", Accepted=[1.0], ids={"m-1": 1}, **took)
+    (tmp_path / "ReceiveHttp.log").write_text(f"{accepted}\n")
+
+    steps = [(round(step.at.timestamp() * 1000) - START, step.text) for step in trace(tmp_path, "m-1")]
+    assert steps == [(80, "received"), (95, "published"), (100, "accepted 1 chat event, lane main")]

@@ -9,10 +9,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from localstage.console import ConsolePages
+from localstage.console.pages import ConsolePages
 from localstage.core.errors import ServiceError
 from localstage.gateway import Issuer
 from localstage.reference.pages import ReferencePages
+from localstage.services.endpoints import Endpoints
 from localstage.status import StatusServer
 
 ROOT = Path(__file__).parents[4]
@@ -52,7 +53,9 @@ def packages(tmp_path: Path) -> Packages:
 async def client(packages: Packages, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
     pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, packages, packages)
     issuer = Issuer(tmp_path)
-    console = ConsolePages(ROOT / "template.yaml", tmp_path, issuer, HTTP_URL, WEBSOCKET_URL)
+    broker = "http://127.0.0.1:9"  # nothing listens there
+    endpoints = Endpoints("", "", "", "", "guest", "guest", broker, "", "")
+    console = ConsolePages(ROOT / "template.yaml", tmp_path, issuer, endpoints, HTTP_URL, WEBSOCKET_URL)
     server = StatusServer(None, Nothing(), Nothing(), pages, console, issuer)
     await server.start()
     async with aiohttp.ClientSession(server.url) as session:
@@ -89,3 +92,19 @@ async def test_swagger_ui_is_installed_at_the_first_request(client: aiohttp.Clie
 
     assert (answer.content_type, await answer.text()) == ("text/javascript", "// Swagger UI")
     assert packages.installs == 1
+
+
+async def test_what_only_the_local_stage_tells_the_console_needs_its_secret(
+    client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    secret = {"secret": Issuer(tmp_path).secret}
+    (tmp_path / "logs").mkdir()
+
+    for path in ("/console/counts", "/console/trace", "/console/poison"):
+        assert (await client.get(path)).status == 403
+    counts = await (await client.get("/console/counts", params=secret)).json()
+    assert (counts["sums"], counts["events"]) == ([], [])
+    assert await (await client.get("/console/trace", params={**secret, "id": "m-1"})).json() == {"steps": []}
+    assert (await client.get("/console/poison", params=secret)).status == 405
+    refused = await client.post("/console/poison", params=secret)
+    assert (refused.status, (await refused.json())["message"][:27]) == (503, "RabbitMQ does not take it: ")

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ STEPS = {
     "discarded": "discarded:",
 }
 """The properties of metric lines that count events by their requests, in the order of the steps."""
+_NOW = timedelta()
+
 COPIES = "copies"
 """The property of push_live: live copies by the correlation id of the lines that say stored."""
 
@@ -68,7 +70,11 @@ def trace(logs: Path, wanted: str) -> list[Step]:
     found = list(_lines(logs, requests))
     batches = {line.correlation_id for line in found if line.names("stored", requests)} | requests
     found += [line for line in _lines(logs, batches - requests) if line.names(COPIES, batches) and line not in found]
-    steps = [Step(line.at, line.function, text) for line in found for text in _texts(line, requests, batches)]
+    steps = [
+        Step(line.at - before, line.function, text)
+        for line in found
+        for before, text in [*_publishing(line, requests), *((_NOW, text) for text in _texts(line, requests, batches))]
+    ]
     return sorted(steps, key=lambda step: step.at)
 
 
@@ -96,6 +102,15 @@ def _line(function: str, text: str) -> Line | None:
         return Line(at.astimezone(UTC), function, content)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None  # a line that was cut, or of another program
+
+
+def _publishing(line: Line, requests: set[str]) -> Iterator[tuple[timedelta, str]]:
+    """The steps before an event of the main lane was confirmed, and how long before."""
+    content = line.content
+    if line.correlation_id in requests and content.get("lane") == "main" and "Accepted" in content:
+        for name, text in (("PublishSeconds", "received"), ("ConfirmSeconds", "published")):
+            if content.get(name):
+                yield timedelta(seconds=max(content[name])), text
 
 
 def _texts(line: Line, requests: set[str], batches: set[str]) -> Iterator[str]:
