@@ -7,6 +7,7 @@ PY := .venv/bin/python
 count = @case "$$$(1)" in *[!0-9]*|0*) echo "headrace: $(1): '$$$(1)' is not a whole number from 1" >&2; exit 2;; esac
 # Tests in two processes; those of one file share their broker or stage.
 IN_TWO := $(PY) -m pytest -q -n 2 --dist loadfile
+BROKER := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)')
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
 REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
 DEMO_chat = loadtest.demo $(REPLAY_ARGS)
@@ -45,15 +46,18 @@ start help: ## list all targets
 
 ##@ Start
 
-run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [MESSAGES=n] [LOG='path/*.log']
-	@$(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
+run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [NODES=3] [MESSAGES=n] [LOG='path/*.log']
+	$(call count,NODES)
+	@$(BROKER) $(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [HTTP_URL=…]
+demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [NODES=3] [HTTP_URL=…]
 	$(call count,RIDES)
-	@$(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(error STREAM is chat, ski or ads))
+	$(call count,NODES)
+	@$(BROKER) $(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(error STREAM is chat, ski or ads))
 
-up: setup ## start the stage without events, and print its log   [ARGS='--http-port 9000']
-	@$(PY) -m localstage up $(ARGS)
+up: setup ## start the stage without events, and print its log   [NODES=3] [ARGS='--http-port 9000']
+	$(call count,NODES)
+	@$(BROKER) $(PY) -m localstage up $(ARGS)
 
 token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write ops'] [ARGS='--ttl 60']
 	@$(PY) -m localstage token --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES") $(ARGS)
@@ -106,6 +110,9 @@ model: setup ## run the model tests: random orders of events and failures   [EXA
 
 contract: setup ## run one suite per seam, against the fake and against the real service
 	@$(IN_TWO) tests/contract
+
+brokers: setup ## run the contract tests of the broker on RabbitMQ 4.0 and 4.3, one node and three, and print a table of what differs
+	@PYTHONPATH=layers/headrace $(PY) -m tests.contract.brokers
 
 e2e: setup ## run the tests of the whole local stage, and some fault scenarios; or only those of the console, in Chromium   [RECONNECTS=1000] [CONSOLE=1 [PICTURES=folder]]
 	$(call count,RECONNECTS)

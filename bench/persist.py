@@ -15,7 +15,7 @@ from collections.abc import Callable
 from bench.rounds import Better, Series, command, figure, head, ratio, row
 from bench.rows import CHAT_KEY, Row, chat_row, put
 from bench.services import Database, create_table, database
-from localstage.tcp_proxy import delayed
+from localstage.core.tcp_proxy import delayed
 
 DELAY_MS = 8
 TABLE = "ChatMessages"

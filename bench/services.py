@@ -21,7 +21,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from bench import ROOT
-from localstage.services import Endpoints, Services, install
+from localstage.services import Endpoints, Services, install, programs
 from localstage.services.dynamodb import node_command
 from localstage.template.document import parse
 
@@ -115,7 +115,7 @@ def database(*, of_the_stage: bool = False, **variables: str) -> Iterator[Databa
     The dynalite is a plain one with its data in memory, or the local stage's with its data on disk.
     """
     packages = asyncio.run(install.ensure_node_packages(ROOT / ".local"))
-    program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
+    program = asyncio.run(programs.ensure_programs([programs.REDIS], os.environ))[programs.REDIS]
     port, cache_port = _free_port(), _free_port()
     os.environ.update(AWS, AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}", **variables)
     with tempfile.TemporaryDirectory() as folder:

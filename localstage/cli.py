@@ -26,7 +26,7 @@ _log = logging.getLogger("headrace")
 
 
 class _LineFormatter(logging.Formatter):
-    """``12:03:44  services   RabbitMQ 3.10.8 ready …``: time, part, sentence; the level for warnings and errors."""
+    """``12:03:44  services   RabbitMQ 4.0.5 ready …``: time, part, sentence; the level for warnings and errors."""
 
     def format(self, record: logging.LogRecord) -> str:
         part = record.name.removeprefix("localstage.").split(".")[0]

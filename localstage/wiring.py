@@ -62,6 +62,7 @@ def triggers_of(
         queue_urls={id: f"{base}/{queue.name}" for id, queue in model.queues.items()},
         region=environment["AWS_REGION"],
         sqs_credentials=(key, secret, token) if key and secret else None,
+        returns_by="nack" if os.environ.get("LOCALSTAGE_RETURNS_BY") == "nack" else "reject",
     )
 
 

@@ -13,7 +13,7 @@ import pika
 from aiohttp import web
 
 from localstage.core.errors import StageError
-from localstage.services import install
+from localstage.services import programs
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.rabbitmq import RabbitMq
@@ -34,7 +34,7 @@ class Machines:
         self.url = ""
         self._folder = folder
         self._down = down
-        self._programs: Mapping[install.Program, Path] = {}
+        self._programs: Mapping[programs.Program, Path] = {}
         self._guardians: dict[str, Guardian] = {}
         self._services: dict[str, Service] = {}
         self._attributes: dict[str, dict[str, Any]] = {}
@@ -47,12 +47,12 @@ class Machines:
         return sorted(self._attributes)
 
     async def start(self) -> None:
-        """Find or install the programs, and listen.
+        """Find or fetch the programs, and listen.
 
         Raises:
-            MissingProgram: RabbitMQ or Redis cannot be installed from here.
+            MissingProgram: RabbitMQ or Redis cannot be fetched.
         """
-        self._programs = await install.ensure_programs([install.RABBITMQ, install.REDIS], os.environ)
+        self._programs = await programs.ensure_programs([programs.RABBITMQ, programs.REDIS], os.environ)
         app = web.Application()
         app.add_routes(
             [
@@ -123,7 +123,7 @@ class Machines:
                 guardian,
                 ports,
                 folder,
-                program=self._programs[install.RABBITMQ],
+                program=self._programs[programs.RABBITMQ],
                 username=user["Username"],
                 password=user["Password"],
                 environ=os.environ,
@@ -131,7 +131,7 @@ class Machines:
             await self._run(id_, broker)
             self._attributes[id_] = _broker_attributes(id_, broker.url, broker.console_url)
         else:
-            cache = Redis(guardian, ports, folder, program=self._programs[install.REDIS], environ=os.environ)
+            cache = Redis(guardian, ports, folder, program=self._programs[programs.REDIS], environ=os.environ)
             await self._run(id_, cache)
             address, _, port_text = cache.endpoint.rpartition(":")
             # The address has the password of this machine's Redis in it, as the functions' setting allows.

@@ -50,6 +50,8 @@ class Harness:
     """A stage behind proxies, as a context manager. Scenarios share it; each has separate rooms."""
 
     folder: Path = FOLDER
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables of the services and of the stage, beside those of this process."""
     services: ProxiedServices = field(init=False)
     stage: SeparateStage = field(init=False)
     target: Target = field(init=False)
@@ -77,10 +79,10 @@ class Harness:
 
     def _start(self) -> None:
         self._lock()
-        self.services = ProxiedServices(self.folder / "services")
+        self.services = ProxiedServices(self.folder / "services", self.variables)
         self.services.start()
         template = write_template(self.folder / "template")
-        environment = self.services.environment()
+        environment = {**self.variables, **self.services.environment()}
         self.stage = SeparateStage(self.folder / "stage", "--template", str(template), environment=environment)
         self.target = self.stage.start()
         self.lanes = Lanes(self.services, self._working)

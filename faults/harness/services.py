@@ -10,18 +10,19 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from faults.proxies.http_proxy import HttpProxy
 from faults.proxies.proxy_faults import RetryCounter, StoredTimes
+from localstage.core.tcp_proxy import TcpProxy
 from localstage.services import Endpoints, Services
-from localstage.services.install import EXTRA_FOLDERS
+from localstage.services.programs import RABBITMQ, ensure_programs
 from localstage.services.service import Service
-from localstage.tcp_proxy import TcpProxy
 
 USER = "faults"
 CLI_SECONDS = 30
@@ -44,8 +45,9 @@ class ProxiedServices:
     ``retried`` counts what SQS took into the retry lane. ``outages`` are those of :mod:`faults.harness.outages` so far.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, variables: Mapping[str, str] = MappingProxyType({})) -> None:
         self.folder = folder
+        self._environ = {**os.environ, **variables}
         self.outages: list[Outage] = []
         self._password = secrets.token_urlsafe(18)
         self._loop = asyncio.new_event_loop()
@@ -71,7 +73,7 @@ class ProxiedServices:
 
     async def _start(self) -> None:
         self._services = Services(
-            self.folder, broker_username=USER, broker_password=self._password, environ=dict(os.environ)
+            self.folder, broker_username=USER, broker_password=self._password, environ=self._environ
         )
         self._endpoints = await self._services.start()
         await self.dynamodb.start()
@@ -179,15 +181,15 @@ def rabbitmqctl(folder: Path, *arguments: str) -> str:
     """
     broker = folder / "services" / "rabbitmq"
     ports = json.loads((folder / "services" / "ports.json").read_text())
-    path = os.pathsep.join([*EXTRA_FOLDERS, os.environ.get("PATH", "")])
+    server = asyncio.run(ensure_programs([RABBITMQ], os.environ))[RABBITMQ]
     environment = {
-        "PATH": path,
+        "PATH": os.environ.get("PATH", ""),
         "HOME": str(broker),
         "LANG": "C.UTF-8",
         "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
         "RABBITMQ_NODENAME": "headrace@localhost",
         "RABBITMQ_CONF_ENV_FILE": str(broker / "rabbitmq-env.conf"),
     }
-    command = [shutil.which("rabbitmqctl", path=path) or "rabbitmqctl", *arguments]
+    command = [str(server.with_name("rabbitmqctl")), *arguments]
     run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=CLI_SECONDS)
     return run.stdout

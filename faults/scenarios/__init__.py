@@ -32,6 +32,7 @@ _ALL: tuple[Scenario, ...] = (
     store.redrive_under_failures,
     store.crash_record,
     store.parking_queue,
+    store.mapping_nacks,
     store.three_times,
     *STREAM_SCENARIOS,
     stage_killed,

@@ -15,6 +15,7 @@ from faults.harness.ledger import Row
 from faults.harness.outages import both, dynamodb_fault, sqs_down
 from faults.proxies.proxy_faults import CrashRecord, KillsWriters, RefusesSome, down
 from faults.proxies.throttle import HalfThrottled, Throttled
+from headrace.queues.rabbitmq.topology import DELIVERY_LIMIT
 from loadtest.client.chat_events import iso
 from loadtest.sending.delivery import Delivery
 from loadtest.sending.transports import FrameTransport
@@ -147,6 +148,31 @@ def parking_queue(harness: Harness) -> Row:
         returned = harness.operator.empty_parking_queue()
         run.expect(returned > 0, "nothing was in the parking queue")
         return run.finish(f"{record.killed} crashes, {returned} returned")
+
+
+def mapping_nacks(harness: Harness) -> Row:
+    """RabbitMQ 4.3 counts no nack: a record that crashes its workers while SQS is down comes back until SQS is back."""
+    record = CrashRecord(CRASHING_TEXT)
+    variables = {"LOCALSTAGE_DEBIAN_SUITE": "forky", "LOCALSTAGE_RETURNS_BY": "nack"}
+    with (
+        Harness(harness.folder / "nacks", variables) as other,
+        other.scenario("mapping-nacks", sockets=0, posts=4, rate=120) as run,
+    ):
+        other.services.dynamodb.fault = record
+        with sqs_down(other.services):
+            run.load.start()
+            run.wait(2)
+            event = run.load.send_one(CRASHING_TEXT)
+            # One more than the limit of 20 that other versions count, each 5 s after the one before.
+            run.wait_until(lambda: record.killed > DELIVERY_LIMIT + 1, 2 * PATIENCE)
+            crashes = record.killed
+            run.expect(crashes > DELIVERY_LIMIT + 1, f"it came back only {crashes} times")
+            run.expect(other.lanes.depths().parking == 0, "the broker parked it although it counts no nack")
+            failed = other.stage.status()["functions"]["PersistEvents"]["errors"]
+            run.expect(failed > 0, "PersistErrorsAlarm does not ring: persist_events counts no error")
+        run.expected_dead = {event.message_id.encode(): ""}
+        other.lanes.drain(2 * PATIENCE, lambda depths: depths.dead > 0)
+        return run.finish(lambda: f"{crashes} returns without SQS, none parked", heal=False)
 
 
 def three_times(harness: Harness) -> Row:

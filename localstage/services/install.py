@@ -1,4 +1,4 @@
-"""Installs what the services need: Debian packages, npm packages by the Node of a PyPI wheel, and MiniStack.
+"""Installs what the services need: npm packages by the Node of a PyPI wheel, and MiniStack.
 
 Packages are installed by name from the package sources configured on the machine.
 """
@@ -13,9 +13,8 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from localstage.core.errors import MissingProgram, ServiceError
@@ -26,118 +25,6 @@ _HERE = Path(__file__).parent
 _MINISTACK_LOCK = _HERE.parent.parent / "requirements" / "ministack.txt"
 _EMULATOR = _HERE / "node"
 _LOCK_FILES = ("package.json", "package-lock.json", ".npmrc")
-# Where Debian and Homebrew put programs that are often not on a user's PATH. RabbitMQ's own folder comes first:
-# the one in sbin is a wrapper that switches to the user "rabbitmq".
-EXTRA_FOLDERS = (
-    "/usr/lib/rabbitmq/bin",
-    "/usr/sbin",
-    "/usr/local/sbin",
-    "/opt/homebrew/sbin",
-    "/opt/homebrew/bin",
-)
-_POLICY = Path("/usr/sbin/policy-rc.d")
-_POLICY_MARK = "# Written by the local stage while it installs packages"
-_POLICY_TEXT = f"""\
-#!/bin/sh
-{_POLICY_MARK}; it may be deleted.
-# Services may start once the installer, which holds a lock on this file, has ended.
-flock --nonblock "$0" true && exit 0
-exit 101
-"""
-
-NOTICE_SECONDS = 5.0
-"""How long the person at a terminal can prevent an installation."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program from the system: any of ``names`` will do; ``package`` is its Debian and Homebrew package."""
-
-    title: str
-    names: tuple[str, ...]
-    debian: str
-    homebrew: str
-
-
-RABBITMQ = Program("RabbitMQ", ("rabbitmq-server",), "rabbitmq-server", "rabbitmq")
-REDIS = Program("Redis", ("valkey-server", "redis-server"), "redis-server", "redis")
-
-
-def find_program(program: Program, environ: Mapping[str, str]) -> Path | None:
-    """Return where the program is, looking in RabbitMQ's own folder, the PATH of ``environ``, and the usual places."""
-    folders = os.pathsep.join([EXTRA_FOLDERS[0], environ.get("PATH", ""), *EXTRA_FOLDERS[1:]])
-    found = (shutil.which(name, path=folders) for name in program.names)
-    return next((Path(path) for path in found if path), None)
-
-
-async def ensure_programs(programs: Sequence[Program], environ: Mapping[str, str]) -> dict[Program, Path]:
-    """Return where the programs are; as root on Debian or Ubuntu missing ones are installed first.
-
-    Raises:
-        MissingProgram: one cannot be installed here; the message ends with the command to run.
-    """
-    missing = [program for program in programs if find_program(program, environ) is None]
-    if missing:
-        if os.geteuid() != 0 or shutil.which("apt-get", path=environ.get("PATH", "")) is None:
-            raise MissingProgram(_advice(missing, environ))
-        await _apt_install(missing)
-    found = {program: path for program in programs if (path := find_program(program, environ))}
-    if still := [program for program in programs if program not in found]:
-        raise MissingProgram(_advice(still, environ))
-    return found
-
-
-def _advice(missing: Sequence[Program], environ: Mapping[str, str]) -> str:
-    titles = " and ".join(program.title for program in missing)
-    verb = "is" if len(missing) == 1 else "are"
-    if shutil.which("brew", path=environ.get("PATH", "")):
-        command = "brew install " + " ".join(program.homebrew for program in missing)
-    else:
-        packages = " ".join(program.debian for program in missing)
-        command = f"sudo apt-get install --no-install-recommends {packages}"
-    return f"{titles} {verb} not installed. Run: {command}"
-
-
-async def _apt_install(missing: Sequence[Program]) -> None:
-    packages = [program.debian for program in missing]
-    log.info("Installing %s with apt-get (once)", ", ".join(packages))
-    if sys.stdin.isatty():
-        log.info("It begins in %g s; Ctrl-C prevents it", NOTICE_SECONDS)
-        await asyncio.sleep(NOTICE_SECONDS)
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-    # The stage's own umask would make what the packages' scripts write unreadable for other users.
-    quiet = ["sh", "-c", 'umask 022; exec "$@"', "sh", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
-    with _no_system_services() as held:
-        # Continue after a failed update: the lists may be recent enough.
-        await run([*quiet, "update"], environment, held=held)
-        install = ["install", "-y", "--no-install-recommends", *packages]
-        code, output = await run([*quiet, *install], environment, held=held)
-    if code != 0:
-        raise MissingProgram(f"apt-get could not install {', '.join(packages)}: {last_line(output)}")
-
-
-@contextmanager
-def _no_system_services() -> Iterator[tuple[int, ...]]:
-    """Keep Debian's maintainer scripts from starting the packages' services, by policy-rc.d.
-
-    Yields the descriptors of the lock, which the installer inherits: the policy counts until both have ended, however
-    they end. An existing policy of the machine is left as it is.
-    """
-    text = _POLICY.read_text(errors="replace") if _POLICY.exists() else ""
-    if text and _POLICY_MARK not in text:
-        yield ()
-        return
-    if text != _POLICY_TEXT:
-        _POLICY.write_text(_POLICY_TEXT)
-        _POLICY.chmod(0o755)
-    with _POLICY.open() as policy:
-        fcntl.flock(policy, fcntl.LOCK_SH)
-        try:
-            yield (policy.fileno(),)
-        finally:
-            with suppress(BlockingIOError):  # another stage installs too
-                fcntl.flock(policy, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _POLICY.unlink(missing_ok=True)
 
 
 def node_program() -> Path:
@@ -251,15 +138,12 @@ def real(folder: Path) -> Path:
     return folder.resolve()
 
 
-async def run(
-    command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None, *, held: Sequence[int] = ()
-) -> tuple[int, str]:
-    """Run a program to its end; its exit code and its output. ``held`` are descriptors that it inherits."""
+async def run(command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> tuple[int, str]:
+    """Run a program to its end; its exit code and its output."""
     process = await asyncio.create_subprocess_exec(
         *command,
         env=environment,
         cwd=folder,
-        pass_fds=held,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -70,8 +70,9 @@ class Redis(Service):
             environment=plain_environment(self.environ),
         )
         await self.until_it_answers(10)
-        info = await command(self.endpoint, "INFO server")
-        return next((line[14:] for line in info.splitlines() if line.startswith("redis_version:")), "")
+        info = dict(line.partition(":")[::2] for line in (await command(self.endpoint, "INFO server")).splitlines())
+        valkey = info.get("valkey_version")
+        return f"(Valkey {valkey})" if valkey else info.get("redis_version", "")
 
     async def answers(self) -> bool:
         # The stage's status may ask while Redis starts, and slots can be assigned only once.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import shutil
 import signal
 from collections.abc import Mapping
@@ -12,13 +13,13 @@ from functools import partial
 from pathlib import Path
 
 from localstage.core.errors import ServiceError
-from localstage.services import external_services, install
+from localstage.services import external_services, install, programs
 from localstage.services.aws import Aws
 from localstage.services.dynamodb import DynamoDb
 from localstage.services.endpoints import Endpoints, ServiceStatus
 from localstage.services.guardian import LOCK, Guardian
 from localstage.services.ports import Ports
-from localstage.services.rabbitmq import RabbitMq
+from localstage.services.rabbitmq import NODES, Cluster, RabbitMq, start_epmd
 from localstage.services.redis import Redis
 from localstage.services.service import Service
 
@@ -27,7 +28,10 @@ log = logging.getLogger("localstage.services")
 _ROOM_NEEDED = 200_000_000
 """Bytes that must be free on the disk before anything is started."""
 
-Programs = asyncio.Task[Mapping[install.Program, Path]]
+BROKER_NODES = "LOCALSTAGE_BROKER_NODES"
+"""How many nodes RabbitMQ has: 1 or 3."""
+
+Programs = asyncio.Task[Mapping[programs.Program, Path]]
 
 
 class Services:
@@ -56,6 +60,7 @@ class Services:
         self._guardian = Guardian(self._folder / LOCK)
         self._ports = Ports(self._folder / "ports.json")
         self._started: list[Service] = []
+        self._cluster: Cluster | None = None
         self._named: list[tuple[ServiceStatus, external_services.Check]] = []
         self._stopping = False
         self._outages: dict[str, asyncio.Task[None]] = {}
@@ -64,7 +69,7 @@ class Services:
         """Start every service that is not named by URL, in parallel, and return when all answer.
 
         Raises:
-            MissingProgram: a program is missing and cannot be installed from here.
+            MissingProgram: a program is missing and cannot be fetched.
             ServiceError: a service did not start, an external one does not answer, or the disk is full.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -76,9 +81,9 @@ class Services:
         try:
             await self._guardian.start()
             async with asyncio.TaskGroup() as group:
-                programs = group.create_task(self._programs())
-                broker = group.create_task(self._broker(programs))
-                cache = group.create_task(self._cache(programs))
+                found = group.create_task(self._programs())
+                broker = group.create_task(self._broker(found))
+                cache = group.create_task(self._cache(found))
                 dynamodb = group.create_task(self._dynamodb())
                 aws = group.create_task(self._aws())
         except BaseExceptionGroup as failures:
@@ -107,6 +112,9 @@ class Services:
             outage.cancel()
         await asyncio.gather(*self._outages.values(), return_exceptions=True)
         await asyncio.gather(*(service.stop() for service in self._started))
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
         await self._guardian.stop()
 
     async def status(self) -> list[ServiceStatus]:
@@ -185,15 +193,15 @@ class Services:
             await outage
             del self._outages[service.name]
 
-    async def _programs(self) -> Mapping[install.Program, Path]:
+    async def _programs(self) -> Mapping[programs.Program, Path]:
         needed = []
         if self._urls.rabbitmq is None:
-            needed.append(install.RABBITMQ)
+            needed.append(programs.RABBITMQ)
         if self._urls.redis is None:
-            needed.append(install.REDIS)
-        return await install.ensure_programs(needed, self._environ)
+            needed.append(programs.REDIS)
+        return await programs.ensure_programs(needed, self._environ)
 
-    async def _broker(self, programs: Programs) -> external_services.BrokerAccess:
+    async def _broker(self, found: Programs) -> external_services.BrokerAccess:
         if (url := self._urls.rabbitmq) is not None:
             check = partial(
                 external_services.check_rabbitmq, url, self._username, self._password, self._urls.rabbitmq_console
@@ -201,25 +209,49 @@ class Services:
             access = await check()
             self._use("RabbitMQ", access.url, check)
             return access
-        broker = RabbitMq(
-            self._guardian,
-            self._ports,
-            self._folder / "rabbitmq",
-            program=(await programs)[install.RABBITMQ],
-            username=self._username,
-            password=self._password,
-            environ=self._environ,
-        )
-        await self._start(broker)
+        nodes = self._nodes((await found)[programs.RABBITMQ])
+        if len(nodes) > 1:
+            await start_epmd(nodes[0], nodes[0].epmd_port)
+        self._started += nodes
+        await asyncio.gather(*(node.start() for node in nodes))
+        broker: RabbitMq | Cluster = nodes[0]
+        if len(nodes) > 1:
+            broker = self._cluster = Cluster(nodes)
+            log.info("RabbitMQ has %d nodes, behind %s", len(nodes), broker.url)
         return external_services.BrokerAccess(broker.url, self._username, self._password, broker.console_url)
 
-    async def _cache(self, programs: Programs) -> str:
+    def _nodes(self, program: Path) -> list[RabbitMq]:
+        """The broker's nodes: one, or as many as the variable says."""
+        said = self._environ.get(BROKER_NODES) or "1"
+        if said not in ("1", "3"):
+            raise ServiceError(f"{BROKER_NODES} is {said!r}; it can be 1 or 3.")
+        count = int(said)
+        epmd_port = self._ports.take("rabbitmq-epmd") if count > 1 else 0
+        cookie = secrets.token_hex(20)
+        return [
+            kind(
+                self._guardian,
+                self._ports,
+                self._folder / ("rabbitmq" if count == 1 else f"rabbitmq-cluster-{number}"),
+                program=program,
+                username=self._username,
+                password=self._password,
+                environ=self._environ,
+                number=number,
+                nodes=count,
+                epmd_port=epmd_port,
+                cookie=cookie,
+            )
+            for number, kind in enumerate(NODES[:count], 1)
+        ]
+
+    async def _cache(self, found: Programs) -> str:
         if (url := self._urls.redis) is not None:
             endpoint = await external_services.check_redis(url)
             shown = f"redis://{endpoint.rpartition('@')[2]}"
             self._use("Redis", shown, partial(external_services.check_redis, url))
             return endpoint
-        program = (await programs)[install.REDIS]
+        program = (await found)[programs.REDIS]
         cache = Redis(self._guardian, self._ports, self._folder / "redis", program=program, environ=self._environ)
         await self._start(cache)
         return cache.endpoint

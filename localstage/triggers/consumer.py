@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import pika
 from pika import exceptions
@@ -15,6 +15,8 @@ from pika.connection import Connection
 
 from localstage.triggers.deliveries import Delivery, read
 
+Verb = Literal["reject", "nack"]
+"""How deliveries are returned to a queue in AMQP."""
 OPEN_SECONDS = 15.0
 CLOSE_SECONDS = 2.0
 
@@ -113,16 +115,21 @@ class Consumer:
         """
         self._live_channel().basic_ack(tag, multiple=multiple)
 
-    def give_back(self, tag: int) -> None:
-        """Return all unsettled deliveries up to this one to the queue.
+    def give_back(self, tags: Sequence[int], *, by: Verb) -> None:
+        """Return deliveries to the queue; with ``nack``, all unsettled ones up to the last.
 
-        The AMQP verb that Lambda's own mapping uses for this is UNCONFIRMED (nack, reject or closing the channel). It
-        matters for a quorum queue's delivery limit: RabbitMQ up to 4.2 counts each of them, 4.3 does not count nack.
+        Which verb Lambda's own mapping uses is not documented (nack, reject or closing the channel). It matters for
+        the delivery limit of a quorum queue: RabbitMQ 4.3 does not count what comes back by nack.
 
         Raises:
             Lost: too late; the broker delivers them again.
         """
-        self._live_channel().basic_nack(tag, multiple=True, requeue=True)
+        channel = self._live_channel()
+        if by == "nack":
+            channel.basic_nack(tags[-1], multiple=True, requeue=True)
+            return
+        for tag in tags:
+            channel.basic_reject(tag, requeue=True)
 
     def give_up(self) -> None:
         """End an ``open`` that is still waiting for the broker."""

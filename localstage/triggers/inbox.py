@@ -10,11 +10,10 @@ from localstage.triggers.rabbitmq_event import EVENT_LIMIT, build_event, event_s
 
 
 class Batch(NamedTuple):
-    """One event; ``last_tag`` acknowledges all of its records and those before."""
+    """One event, and the tags of its records in their order."""
 
     event: bytes
-    records: int
-    last_tag: int
+    tags: list[int]
 
 
 class _Waiting(NamedTuple):
@@ -75,12 +74,13 @@ class Inbox:
 
     def _take(self) -> Batch:
         records: list[bytes] = []
-        size = tag = 0
+        tags: list[int] = []
+        size = 0
         while self._waiting and len(records) < self._batch_size:
             waiting = self._waiting[0]
             if records and event_size(self._start, len(records) + 1, size + len(waiting.record)) > EVENT_LIMIT:
                 break
-            tag = waiting.tag
+            tags.append(waiting.tag)
             size += len(waiting.record)
             records.append(waiting.record)
             self._waiting.popleft()
@@ -89,4 +89,4 @@ class Inbox:
             self._any.clear()
         if not self._is_full():
             self._full.clear()
-        return Batch(build_event(self._start, records), len(records), tag)
+        return Batch(build_event(self._start, records), tags)

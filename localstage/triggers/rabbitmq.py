@@ -12,7 +12,7 @@ from localstage.core.errors import StageError
 from localstage.core.invoker import Functions, Invocation
 from localstage.core.model import RabbitMqMapping
 from localstage.core.reporter import Reporter
-from localstage.triggers.consumer import Consumer, Lost
+from localstage.triggers.consumer import Consumer, Lost, Verb
 from localstage.triggers.deliveries import Delivery
 from localstage.triggers.inbox import Batch, Inbox
 from localstage.triggers.pacing import Backoff, Status, pause, wind_up
@@ -31,7 +31,7 @@ class RabbitMqTrigger:
 
     ``broker_url`` is an amqp(s) URL without credentials. After an error the whole batch is requeued and the next
     delivery waits 0.1 s, doubling to 5 s until something succeeds. An unavailable broker or queue is retried
-    without end, at most every 2 s, with one warning in 5 s.
+    without end, at most every 2 s, with one warning in 5 s. ``returns_by`` is the AMQP verb that requeues.
     """
 
     def __init__(
@@ -43,8 +43,10 @@ class RabbitMqTrigger:
         username: str,
         password: str,
         broker_arn: str,
+        returns_by: Verb = "reject",
     ) -> None:
         self._mapping = mapping
+        self._returns_by = returns_by
         self._functions = functions
         self._parameters = _parameters(broker_url, mapping, username, password)
         self._start = event_start(mapping.queue, mapping.vhost, broker_arn)
@@ -133,13 +135,13 @@ class RabbitMqTrigger:
             if batch is None:
                 break
             if await self._succeeds(batch):
-                consumer.ack(batch.last_tag, multiple=True)
+                consumer.ack(batch.tags[-1], multiple=True)
                 backoff.reset()
-                self._status.records += batch.records
+                self._status.records += len(batch.tags)
                 self._status.batches += 1
             else:
                 # The whole batch, including good records: this source has no partial response.
-                consumer.give_back(batch.last_tag)
+                consumer.give_back(batch.tags, by=self._returns_by)
                 await pause(self._stopping, backoff.next())
         if not self._stopping.is_set():
             raise Lost(consumer.lost or "the consumer ended")
@@ -162,7 +164,7 @@ class RabbitMqTrigger:
             return True
         self._status.failures += 1
         self._reporter.warn(
-            "failed", f"{mapping.id}: {mapping.function_id} failed ({error}); {batch.records} records requeued"
+            "failed", f"{mapping.id}: {mapping.function_id} failed ({error}); {len(batch.tags)} records requeued"
         )
         return False
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from localstage.core.invoker import Functions
 from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping, StageModel
+from localstage.triggers.consumer import Verb
 from localstage.triggers.pacing import Status
 from localstage.triggers.rabbitmq import RabbitMqTrigger
 from localstage.triggers.schedules import ScheduleTrigger
@@ -29,7 +30,7 @@ class Triggers:
     ``broker_urls`` maps broker ids to amqp(s) URLs without credentials, ``queue_urls`` queue ids to SQS URLs;
     ``sqs_endpoint`` is an emulator's URL, or ``None`` for AWS. ``sqs_credentials`` (key id, secret, session
     token) should be those that the functions get, since some emulators have an account per key; without them boto3
-    looks for its own.
+    looks for its own. RabbitMQ mappings return a failed batch with the AMQP verb ``returns_by``.
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class Triggers:
         queue_urls: Mapping[str, str],
         region: str = "us-east-1",
         sqs_credentials: tuple[str, str, str | None] | None = None,
+        returns_by: Verb = "reject",
     ) -> None:
         self._model = model
         self._functions = functions
         self._broker_urls = broker_urls
         self._queue_urls = queue_urls
         self._region = region
+        self._returns_by = returns_by
         self._make_client = partial(make_client, sqs_endpoint, region, sqs_credentials)
         self._running: list[_Trigger] = []
 
@@ -80,6 +83,7 @@ class Triggers:
             username=login["username"],
             password=login["password"],
             broker_arn=self._model.brokers[mapping.broker_id].arn,
+            returns_by=self._returns_by,
         )
 
     def _sqs(self, mapping: SqsMapping) -> _Trigger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -21,10 +22,11 @@ from headrace.queues.names import persist_queue, persist_queues
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.settings import BrokerSettings
+from localstage.services.programs import RABBITMQ, ensure_programs
+from localstage.services.services import BROKER_NODES
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
-SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 QUEUES = {"chat": 4}
 GUEST = json.dumps({"username": "guest", "password": "guest"})
 
@@ -32,7 +34,8 @@ GUEST = json.dumps({"username": "guest", "password": "guest"})
 class Rabbit:
     """A broker with user ``guest`` / ``guest`` on loopback; TLS, as ``localhost``, on ``tls_port``.
 
-    Its management API is on ``console_port``, with TLS on ``console_tls_port``.
+    Its management API is on ``console_port``, with TLS on ``console_tls_port``. With ``LOCALSTAGE_BROKER_NODES=3`` it
+    is the first node of a cluster, the one that is killed; its two peers stay up.
     """
 
     def __init__(self) -> None:
@@ -41,7 +44,12 @@ class Rabbit:
         self.console_port, self.console_tls_port = free_port(), free_port()
         self.certificate, self._key = self.folder / "certificate.pem", self.folder / "key.pem"
         self._ports = (free_port(), free_port())
+        self._program = asyncio.run(ensure_programs([RABBITMQ], os.environ))[RABBITMQ]
+        self.name = f"headrace-{self.port}@localhost"
+        count = int(os.environ.get(BROKER_NODES) or "1")
+        self.peers = {f"headrace-{self.port}-{n}@localhost": (free_port(), free_port()) for n in range(2, count + 1)}
         self._process: subprocess.Popen[bytes] | None = None
+        self._peer_processes: list[subprocess.Popen[bytes]] = []
         # The server would start a port mapper that outlives it; this child process ends with the test.
         self._mapper: subprocess.Popen[bytes] | None = None
 
@@ -63,7 +71,7 @@ class Rabbit:
             f"management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = {self.console_port}\n"
             f"management.ssl.ip = 127.0.0.1\nmanagement.ssl.port = {self.console_tls_port}\n"
             f"management.ssl.certfile = {self.certificate}\nmanagement.ssl.keyfile = {self._key}\n"
-            "management_agent.disable_metrics_collector = true\n"
+            f"management_agent.disable_metrics_collector = true\n{self._cluster()}"
         )
         if not self.certificate.exists():
             self._certify()
@@ -71,7 +79,7 @@ class Rabbit:
             "HOME": str(self.folder),
             "ERL_EPMD_PORT": str(epmd),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "RABBITMQ_NODENAME": f"headrace-{self.port}@localhost",
+            "RABBITMQ_NODENAME": self.name,
             "RABBITMQ_DIST_PORT": str(distribution),
             "RABBITMQ_MNESIA_BASE": str(self.folder / "data"),
             "RABBITMQ_LOG_BASE": str(self.folder / "log"),
@@ -81,20 +89,54 @@ class Rabbit:
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +sbwt none",
         }
         if self._mapper is None:
-            self._mapper = subprocess.Popen(["epmd", "-port", str(epmd), "-address", "127.0.0.1"])
+            path = f"{self._program.parent}{os.pathsep}{os.environ['PATH']}"
+            mapper = shutil.which("epmd", path=path) or "epmd"
+            self._mapper = subprocess.Popen([mapper, "-port", str(epmd), "-address", "127.0.0.1"])
+        if self.peers and not self._peer_processes:
+            self._peer_processes = [self._start_peer(name, variables) for name in self.peers]
         with (self.folder / "output").open("ab") as output:
             self._process = subprocess.Popen(
-                [SERVER], env=os.environ | variables, stdout=output, stderr=output, start_new_session=True
+                [self._program], env=os.environ | variables, stdout=output, stderr=output, start_new_session=True
             )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and self._process.poll() is None:
+        for port in (self.port, *(port for port, _ in self.peers.values())):
+            self._wait_for(port, self._process)
+
+    def _wait_for(self, port: int, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + (180 if self.peers else 60)
+        while time.monotonic() < deadline and process.poll() is None:
             try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                socket.create_connection(("127.0.0.1", port), 1).close()
             except OSError:
                 time.sleep(0.1)
             else:
                 return
         raise RuntimeError((self.folder / "output").read_text())
+
+    def _cluster(self) -> str:
+        nodes = [self.name, *self.peers] if self.peers else []
+        lines = [f"cluster_formation.classic_config.nodes.{n} = {node}\n" for n, node in enumerate(nodes, 1)]
+        return "".join(["cluster_partition_handling = pause_minority\n", *lines]) if lines else ""
+
+    def _start_peer(self, name: str, variables: dict[str, str]) -> subprocess.Popen[bytes]:
+        port, distribution = self.peers[name]
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "plugins").write_text("[].")
+        (folder / "rabbitmq.conf").write_text(
+            f"listeners.tcp.local = 127.0.0.1:{port}\nlog.console = false\nloopback_users = none\n{self._cluster()}"
+        )
+        own = {
+            "RABBITMQ_NODENAME": name,
+            "RABBITMQ_DIST_PORT": str(distribution),
+            "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+            "RABBITMQ_LOG_BASE": str(folder / "log"),
+            "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
+        }
+        with (folder / "output").open("ab") as output:
+            return subprocess.Popen(
+                [self._program], env=os.environ | variables | own, stdout=output, stderr=output, start_new_session=True
+            )
 
     def _certify(self) -> None:
         command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
@@ -107,6 +149,11 @@ class Rabbit:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
+
+    def start_again(self) -> None:
+        """Start the node if it was killed."""
+        if self._process is None:
+            self.start()
 
     def freeze(self) -> None:
         """Stop the node: its sockets stay open without an answer."""
@@ -125,11 +172,14 @@ class Rabbit:
             "RABBITMQ_CONF_ENV_FILE": "/dev/null",
             "RABBITMQ_LOG_BASE": str(self.folder / "log"),
         }
-        command = ["/usr/lib/rabbitmq/bin/rabbitmqctl", "-n", f"headrace-{self.port}@localhost", *arguments]
+        command = [self._program.with_name("rabbitmqctl"), "-n", self.name, *arguments]
         return subprocess.run(command, env=os.environ | variables, check=True, capture_output=True, text=True).stdout
 
     def remove(self) -> None:
         self.kill()
+        for peer in self._peer_processes:
+            os.killpg(peer.pid, signal.SIGKILL)
+            peer.wait()
         if self._mapper is not None:
             self._mapper.kill()
             self._mapper.wait()

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from headrace.runtime.settings import CacheSettings
-from localstage.services import install
+from localstage.services import programs
 from localstage.services.redis import SLOTS, command
 from tests.worlds.ports import free_port
 
@@ -27,7 +27,7 @@ class RedisNode:
     def start(self) -> None:
         if self._process is not None:
             return
-        program = asyncio.run(install.ensure_programs([install.REDIS], os.environ))[install.REDIS]
+        program = asyncio.run(programs.ensure_programs([programs.REDIS], os.environ))[programs.REDIS]
         # The default is 10,000 above its port, which may not exist.
         bus = ["--cluster-port", str(free_port())]
         options = [*bus, "--port", str(self._port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", ""]

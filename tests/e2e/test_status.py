@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.queues.names import persist_queues
-from localstage.tcp_proxy import TcpProxy
+from localstage.core.tcp_proxy import TcpProxy
 from tests.contract.rabbit import Rabbit
 from tests.e2e.clients import WRITER, Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage

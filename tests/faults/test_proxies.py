@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from faults.proxies.socket_owner import kill_peer, owned_by
-from localstage.tcp_proxy import TcpProxy, delayed
+from localstage.core.tcp_proxy import TcpProxy, delayed
 
 
 @asynccontextmanager

@@ -42,11 +42,11 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 21_627,
-    "localstage": 11_439,
+    "localstage": 11_784,
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_290,
-    "faults": 2_620,
+    "faults": 2_644,
     "rehearsal": 2_035,
     "ops": 1_532,
     "clients": 2_503,

@@ -24,8 +24,8 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore, Table
 from headrace.storage.redis import RedisCache
 from localstage.services.guardian import Guardian
-from localstage.services.install import REDIS, ensure_programs
 from localstage.services.ports import Ports
+from localstage.services.programs import REDIS, ensure_programs
 from localstage.services.redis import Redis
 from tests.contract.rabbit import Rabbit
 from tests.fakes.secrets import MemorySecrets

@@ -14,7 +14,7 @@ from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.topology import declare, queue_depths
 from headrace.runtime.settings import BrokerSettings
-from localstage.tcp_proxy import TcpProxy
+from localstage.core.tcp_proxy import TcpProxy
 from tests.contract.rabbit import Rabbit
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port

@@ -23,7 +23,7 @@ from headrace.queues.rabbitmq.publisher import (
 )
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import COOLDOWN_SECONDS
-from localstage.tcp_proxy import TcpProxy
+from localstage.core.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
     GUEST,
     Rabbit,

@@ -167,11 +167,12 @@ class PersistOnRabbit:
         self._channel.basic_publish(PERSIST_EXCHANGE, "persist.chat.0", body.encode(), mandatory=True)
 
     def deliver_and_give_back(self) -> list[str]:
-        bodies, tag = [], 0
+        bodies, tags = [], []
         while (got := self._channel.basic_get("persist.chat.0"))[0] is not None:
             bodies.append(got[2].decode())
-            tag = got[0].delivery_tag
-        self._channel.basic_nack(tag, multiple=True, requeue=True)
+            tags.append(got[0].delivery_tag)
+        for tag in tags:
+            self._channel.basic_reject(tag, requeue=True)
         return bodies
 
     def parked(self) -> list[str]:

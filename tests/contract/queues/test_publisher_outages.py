@@ -13,7 +13,7 @@ from headrace.queues.names import PERSIST_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.publisher import RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
-from localstage.tcp_proxy import TcpProxy
+from localstage.core.tcp_proxy import TcpProxy
 from tests.contract.rabbit import (
     GUEST,
     Rabbit,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from localstage.core.invoker import Invocation
 from tests.contract.localstage.triggers.trigger_fakes import (
     FAILED,
@@ -43,10 +45,11 @@ async def test_a_batch_is_acknowledged_only_after_the_function_succeeded(channel
     assert ready(channel, queue) == 0
 
 
-async def test_after_an_error_the_whole_batch_is_redelivered(channel, queue, functions, make_trigger):
+@pytest.mark.parametrize("verb", ["reject", "nack"])
+async def test_after_an_error_the_whole_batch_is_redelivered(channel, queue, functions, make_trigger, verb):
     functions.answer = answering(FAILED, FAILED)
     publish(channel, queue, "a", "b", "c")
-    trigger = make_trigger(queue, batch_size=3, window=300)
+    trigger = make_trigger(queue, batch_size=3, window=300, returns_by=verb)
 
     await trigger.start()
     await functions.until(lambda: len(functions.calls) == 3)

@@ -18,6 +18,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 
 from localstage.core.invoker import Invocation
 from localstage.core.model import RabbitMqMapping, SqsMapping
+from localstage.triggers.consumer import Verb
 from localstage.triggers.rabbitmq import RabbitMqTrigger
 from localstage.triggers.sqs import SqsTrigger
 from localstage.triggers.sqs_queue import make_client, queue_arn
@@ -119,12 +120,18 @@ def rabbitmq_queue(channel: BlockingChannel) -> str:
 
 
 def new_rabbitmq_trigger(
-    url: str, functions: FakeFunctions, queue: str, *, id: str = "Mapping", batch_size: int = 10, window: int | None = 0
+    url: str,
+    functions: FakeFunctions,
+    queue: str,
+    *,
+    id: str = "Mapping",
+    batch_size: int = 10,
+    window: int | None = 0,
+    returns_by: Verb = "reject",
 ) -> RabbitMqTrigger:
     mapping = RabbitMqMapping(id, "Persist", "Broker", "Keys", queue, "/", batch_size, window)
-    return RabbitMqTrigger(
-        mapping, functions, broker_url=url, username="guest", password="guest", broker_arn=BROKER_ARN
-    )
+    login = {"username": "guest", "password": "guest"}
+    return RabbitMqTrigger(mapping, functions, broker_url=url, broker_arn=BROKER_ARN, returns_by=returns_by, **login)
 
 
 @pytest.fixture(name="make_trigger")

@@ -30,7 +30,7 @@ from headrace.runtime.settings import BrokerSettings
 HEARTBEAT = 2
 CONNECT_SECONDS = 3.0
 DEATHS = "x-death"
-_BROKERS_OWN = (DEATHS, "x-delivery-count", "x-first-death-exchange", "x-first-death-queue", "x-first-death-reason")
+_BROKERS_OWN = "x-"  # how the headers begin that a broker adds; each version adds others
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def _depth(channel: BlockingChannel) -> int:
 
 def _as_new(properties: Any) -> BasicProperties:
     """The publisher's properties of the message, without the headers that the broker added."""
-    headers = {name: value for name, value in (properties.headers or {}).items() if name not in _BROKERS_OWN}
+    headers = {name: value for name, value in (properties.headers or {}).items() if not name.startswith(_BROKERS_OWN)}
     return BasicProperties(
         content_type=properties.content_type,
         delivery_mode=DeliveryMode.Persistent.value,

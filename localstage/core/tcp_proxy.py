@@ -1,6 +1,6 @@
 """A TCP proxy on loopback that can stall, delay, change and cut its connections.
 
-``python -m localstage.tcp_proxy PORT --delay 0.008`` prints its own port and relays to ``PORT`` until its standard
+``python -m localstage.core.tcp_proxy PORT --delay 0.008`` prints its own port and relays to ``PORT`` until its standard
 input ends. In a separate process it takes no processor time from the client under measurement.
 """
 
@@ -155,7 +155,7 @@ class TcpProxy:
 @contextlib.contextmanager
 def delayed(port: int, seconds: float) -> Iterator[int]:
     """Run a proxy in front of ``port`` in another process; the port that it listens on."""
-    command = [sys.executable, "-m", "localstage.tcp_proxy", str(port), "--delay", str(seconds)]
+    command = [sys.executable, "-m", "localstage.core.tcp_proxy", str(port), "--delay", str(seconds)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None  # noqa: S101 - narrows the type
         assert process.stdout is not None  # noqa: S101 - narrows the type
@@ -167,7 +167,7 @@ def delayed(port: int, seconds: float) -> Iterator[int]:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m localstage.tcp_proxy", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m localstage.core.tcp_proxy", description=__doc__.splitlines()[0])
     parser.add_argument("port", type=int)
     parser.add_argument("--delay", type=float, default=0.0, help="seconds from client to server")
     options = parser.parse_args()

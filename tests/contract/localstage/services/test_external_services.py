@@ -1,0 +1,55 @@
+"""External services are checked before use."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from localstage.core.errors import ServiceError
+from localstage.services import Services, external_services
+
+ROOT = Path(__file__).resolve().parents[4]
+REAL_AWS = dict.fromkeys(("LOCALSTAGE_DYNAMODB_URL", "LOCALSTAGE_SQS_URL", "LOCALSTAGE_SECRETS_MANAGER_URL"), "aws")
+
+
+def services(tmp_path: Path, environ: dict[str, str]) -> Services:
+    return Services(tmp_path, broker_username="headrace", broker_password="secret", environ=environ)
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("variable", "url"),
+    [
+        ("LOCALSTAGE_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:{port}"),
+        ("LOCALSTAGE_REDIS_URL", "redis://127.0.0.1:{port}"),
+        ("LOCALSTAGE_DYNAMODB_URL", "http://127.0.0.1:{port}"),
+        ("LOCALSTAGE_SQS_URL", "http://127.0.0.1:{port}"),
+        ("LOCALSTAGE_SECRETS_MANAGER_URL", "http://127.0.0.1:{port}"),
+    ],
+)
+async def test_an_unavailable_external_service_is_named_with_its_variable(
+    tmp_path: Path, variable: str, url: str
+) -> None:
+    port = closed_port()
+    urls = {**REAL_AWS, variable: url.format(port=port)}
+    if variable != "LOCALSTAGE_RABBITMQ_URL":
+        urls.setdefault("LOCALSTAGE_REDIS_URL", f"redis://127.0.0.1:{port}")
+
+    with pytest.raises(ServiceError) as refusal:
+        await services(tmp_path, {"PATH": os.environ["PATH"], **urls}).start()
+
+    assert f"127.0.0.1:{port}" in str(refusal.value)
+    assert "guest" not in str(refusal.value)
+
+
+async def test_a_url_without_a_host_is_refused_with_an_example() -> None:
+    with pytest.raises(ServiceError, match=r"such as scheme://user:password@127\.0\.0\.1:5672"):
+        await external_services.check_rabbitmq("localhost:5672", "user", "password")
