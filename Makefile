@@ -62,8 +62,8 @@ up: setup ## start the stage without events, and print its log   [NODES=3] [ARGS
 token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write ops'] [ARGS='--ttl 60']
 	@$(PY) -m localstage token --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES") $(ARGS)
 
-env: setup ## print the addresses and a token: eval "$(make -s env)" sets HEADRACE, WS and TOKEN   [USER_ID=alice] [SCOPES='chat:write ops']
-	@$(PY) -m localstage env --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES")
+env: setup ## print the addresses and a token: eval "$(make -s env)" sets HEADRACE, WS and TOKEN   [USER_ID=alice] [SCOPES='chat:write ops'] [ARGS=--profile]
+	@$(PY) -m localstage env --user "$${USER_ID:-alice}" $(if $(SCOPES),--scope "$$SCOPES") $(ARGS)
 
 status: setup ## print the state and the addresses of the stage
 	@$(PY) -m localstage status
@@ -165,7 +165,7 @@ parked: setup ## print the size of the parking queue, or return its messages to 
 	@$(OPS) parked $(if $(RETURN),--return "$$RETURN")
 
 trace: setup ## print the way of an event through the local stage, from its logs   [ID=m-1]
-	@$(OPS) trace -- "$$ID"
+	@PYTHONPATH=clients/python $(PY) -m headrace_client.cli trace -- "$$ID"
 
 doctor: setup ## check a stage from outside, by default the local one   [HTTP_URL=https://…] [WS_URL=wss://…] [TOKEN=…] [FRIEND_TOKEN=…] [OPS_TOKEN=…] [STACK=headrace-dev]
 	@$(OPS) doctor

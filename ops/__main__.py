@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import click
 
+from headrace_client.cli.checks import examine, show_findings
+from headrace_client.cli.doctor import CannotTell, Finding
 from headrace_client.cli.letters import COMMANDS
 from localstage.client.errors import ClientError
 from localstage.client.make import Commands
-from localstage.client.running_stage import stage_file
 from localstage.client.terminal import visible
-from ops import doctor_chat
-from ops.doctor import CHECKS, CannotTell, Finding, examine
 from ops.messages import errors_as_messages
 from ops.target import Operator, find_stage
 
@@ -34,28 +33,6 @@ for command in COMMANDS:
 
 
 @cli.command()
-@click.argument("id_", metavar="ID")
-def trace(id_: str) -> None:
-    """Print the way of an event through the local stage, from its logs.
-
-    ID is the x-request-id or correlationId of an answer, or the id of an event.
-    """
-    from localstage.client.trace import trace as steps_of
-
-    logs = stage_file().parent / "logs"
-    with errors_as_messages():
-        steps = steps_of(logs, id_)
-        if not steps:
-            raise ClientError(
-                (f"no line in {logs} has {id_!r}; give" if id_ else "give")
-                + " ID, the x-request-id of an HTTP answer, the correlationId of an answer to a frame, or the id of an "
-                "event, such as a messageId"
-            )
-    for step in steps:
-        click.echo(visible(f"{step.at:%H:%M:%S}.{step.at.microsecond // 1000:03}  {step.function:<20} {step.text}"))
-
-
-@cli.command()
 @click.option("--http-url", envvar=["HTTP_URL", "HEADRACE_HTTP_URL"], help="Output HttpUrl of a stack.")
 @click.option("--ws-url", envvar="WS_URL", help="Output WebSocketUrl of a stack.")
 @click.option("--stack", envvar="STACK", help="Name of a stack, for the checks with AWS credentials.")
@@ -67,17 +44,7 @@ def doctor(http_url: str | None, ws_url: str | None, stack: str | None) -> None:
     """
     with errors_as_messages():
         stage = find_stage(*_addresses(http_url, ws_url, stack))
-    checks = {**CHECKS, **doctor_chat.CHECKS}
-    sys.exit(1 if _print(itertools.chain(examine(stage, checks), _stack_findings(stack))) else 0)
-
-
-def _print(findings: Iterable[Finding]) -> bool:
-    """Print one line for each check; returns whether one failed."""
-    failed = False
-    for finding in findings:
-        failed = failed or finding.verdict == "fail"
-        click.echo(visible(f"{finding.verdict:<8} {finding.check:<24} {finding.detail}"))
-    return failed
+    sys.exit(1 if show_findings(itertools.chain(examine(stage), _stack_findings(stack))) else 0)
 
 
 def _addresses(http_url: str | None, ws_url: str | None, stack: str | None) -> tuple[str | None, str | None]:
@@ -115,7 +82,7 @@ def _preflight(config_env: str) -> bool:
     from ops.preflight import examine, plan
 
     with errors_as_messages():
-        return _print(examine(plan(config_env)))
+        return show_findings(examine(plan(config_env)))
 
 
 @cli.command()

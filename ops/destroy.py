@@ -8,9 +8,9 @@ from typing import Any
 
 from botocore.exceptions import WaiterError
 
+from headrace_client.cli.doctor import CannotTell
 from localstage.core.errors import StageError
 from ops.aws import Stack, call, client
-from ops.doctor import CannotTell
 from ops.doctor_aws import depths
 
 WAIT_SECONDS = 15.0

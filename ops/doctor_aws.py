@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from headrace_client.cli.doctor import CannotTell, Failed, Finding, run
 from ops.aws import Stack, call
-from ops.doctor import CannotTell, Failed, Finding, run
 
 
 def addresses(name: str) -> tuple[str, str]:

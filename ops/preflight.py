@@ -10,10 +10,10 @@ from typing import Any
 
 import boto3
 
+from headrace_client.cli.doctor import CannotTell, Failed, Finding, run
 from localstage.template import parameters
 from localstage.template.document import parse
 from ops.aws import NO_REGION, Stack, call
-from ops.doctor import CannotTell, Failed, Finding, run
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "template.yaml"

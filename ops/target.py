@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from headrace_client import Headrace
 from headrace_client.cli import stage as cli
+from headrace_client.cli.doctor import Stage
 from localstage.client.errors import StageNotFound
 from localstage.client.running_stage import running_stage, stage_file
 from localstage.client.tokens import Token, fetch_token
-from ops.doctor import Stage
 from ops.messages import errors_as_messages
 
 OPERATOR = "operator"

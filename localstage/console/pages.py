@@ -13,8 +13,8 @@ from pathlib import Path
 import aiohttp
 from aiohttp import web
 
+from headrace_client.cli.trace import trace
 from localstage.client.function_logs import audited
-from localstage.client.trace import trace
 from localstage.console.counts import Counts
 from localstage.console.poison import send_poison
 from localstage.gateway.issuer import Issuer

@@ -84,6 +84,8 @@ class Stage:
 
     def __init__(self) -> None:
         self.rooms: dict[str, Room] = {"kitchen": Room()}
+        self.user = Room()
+        """The changes of the user alice, as messages."""
         self.tokens: list[str] = []
         self.sockets: set[web.WebSocketResponse] = set()
         self.fail: dict[str, list[str]] = {}
@@ -112,7 +114,7 @@ class Stage:
             pass
         finally:
             self.sockets.discard(socket)
-            for room in self.rooms.values():
+            for room in (*self.rooms.values(), self.user):
                 room.subscribers.discard(socket)
         return socket
 
@@ -127,9 +129,12 @@ class Stage:
         if action == "authenticate":
             return {**number, "type": "authenticated", "tokenExpiresAt": self.expiry(frame["token"])}
         if action == "resume":
-            found = {room_id: self.resume(socket, room_id, since) for room_id, since in frame["rooms"].items()}
-            return {**number, "type": "resumed", "rooms": found, "tokenExpiresAt": self.expiry(self.tokens[-1])}
-        room = self.rooms[frame["roomId"]]
+            rooms, users = frame.get("rooms", {}), frame.get("users", {})
+            found = {room_id: self.resume(socket, room_id, since) for room_id, since in rooms.items()}
+            changes = {user: self.resume_user(socket, since) for user, since in users.items()}
+            expiry = self.expiry(self.tokens[-1])
+            return {**number, "type": "resumed", "rooms": found, "users": changes, "tokenExpiresAt": expiry}
+        room = self.user if "userId" in frame else self.rooms[frame["roomId"]]
         if action == "sendSignal":
             return {**number, "type": "signalSent"}
         if action == "subscribe":
@@ -150,6 +155,23 @@ class Stage:
         room.subscribers.add(socket)
         return room.resumed(since)
 
+    def resume_user(self, socket: web.WebSocketResponse, since: str) -> dict[str, Any]:
+        """What has changed for the user; ``fail["resume of the user"]`` has codes of errors."""
+        codes = self.fail.get("resume of the user", [])
+        if codes and (code := codes.pop(0)):
+            return {"error": {"code": code, "message": "no"}}
+        self.user.subscribers.add(socket)
+        is_known = counted(since) >= self.user.forgotten
+        found = (
+            self.user.resumed(since) if is_known else {"items": [], "hasMore": False, "position": self.user.position}
+        )
+        return {
+            "items": found["items"],
+            "hasMore": found["hasMore"],
+            "position": found["position"],
+            "missed": not is_known,
+        }
+
     def expiry(self, token: str) -> str:
         """When a token expires: ``token_seconds`` after its first use."""
         expires_at = datetime.now(UTC) + timedelta(seconds=self.token_seconds)
@@ -165,14 +187,20 @@ class Stage:
             frame |= {"follows": f"{places[0]:012x}", "position": position(places[-1] + 1)}
         await self.push_frame(frame)
 
+    async def push_change(self, change: Message) -> None:
+        """Push the newest change of the user."""
+        count = len(self.user.messages)
+        frame = {"type": "changes", "userId": "alice", "items": [change]}
+        await self.push_frame({**frame, "follows": f"{count - 1:012x}", "position": position(count)})
+
     async def push_frame(self, frame: dict[str, Any]) -> None:
-        """Push a frame to the subscribers of its room."""
-        room = frame["roomId"]
-        for socket in list(self.rooms[room].subscribers):
+        """Push a frame to the subscribers of its room, or of the user."""
+        room = self.rooms[frame["roomId"]] if "roomId" in frame else self.user
+        for socket in list(room.subscribers):
             try:
                 await socket.send_str(json.dumps(frame))
             except ConnectionError:
-                self.rooms[room].subscribers.discard(socket)
+                room.subscribers.discard(socket)
 
     async def cut(self) -> None:
         """Cut all connections, as a network failure does."""

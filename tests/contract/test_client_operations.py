@@ -153,6 +153,18 @@ async def test_errors_say_what_was_refused_and_where_nothing_listens(server: Ser
 
 
 @pytest.mark.timeout(10)
+@pytest.mark.parametrize("body", ["<!doctype html><p>Hello", ""])
+async def test_another_server_at_the_address_is_named(body: str) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(text=body, content_type="text/html")
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(app) as other, AsyncHeadrace(str(other.make_url("")), "t", FAST) as client:
+        with pytest.raises(Refused, match="does not answer as Headrace does"):
+            await client.list_messages("lobby")
+
+
 async def test_a_client_outside_of_its_with_statement_says_so(server: Server) -> None:
     def in_thread() -> None:
         client = Headrace(server.url, "t")

@@ -16,6 +16,11 @@ def ops(stage: RunningStage, *arguments: str, **environ: str) -> subprocess.Comp
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120)
 
 
+def trace(stage: RunningStage, wanted: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", "-s", "trace", f"ID={wanted}"]
+    return subprocess.run(command, cwd=ROOT, env=stage.environ, capture_output=True, text=True, timeout=120)
+
+
 def verdicts(output: str) -> dict[str, str]:
     """The verdict of each check."""
     return {line[9:33].strip(): line[:9].strip() for line in output.splitlines()}
@@ -74,8 +79,8 @@ def test_the_way_of_a_message_is_in_the_logs(platform: RunningStage) -> None:
         pass
 
     by_request, by_event = (
-        ops(platform, "trace", "--", ack["correlationId"]),
-        ops(platform, "trace", "--", sent["messageId"]),
+        trace(platform, ack["correlationId"]),
+        trace(platform, sent["messageId"]),
     )
 
     assert by_request.stdout == by_event.stdout

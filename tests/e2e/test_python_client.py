@@ -9,10 +9,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
-from tests.e2e.clients import PATIENCE, unique
+from tests.e2e.clients import PATIENCE, unique, until
 from tests.e2e.conftest import ROOT, RunningStage
 
 FOLDER = ROOT / "clients" / "python"
@@ -97,11 +98,65 @@ def test_the_command_line_sends_reads_and_asks(environ: dict[str, str], installe
     assert " letters" in headrace("dead-letters")
 
 
-def test_an_error_of_the_command_line_is_one_sentence(environ: dict[str, str], installed: Path, tmp_path: Path) -> None:
+def test_the_command_line_checks_a_stage_and_traces_an_event(
+    platform: RunningStage, environ: dict[str, str], installed: Path, tmp_path: Path
+) -> None:
+    shell = installed / "headrace"
+    there = {**environ, "FRIEND_TOKEN": platform.token("bob", "chat:read", "chat:write")}
+    done = subprocess.run(
+        [shell, "doctor", "--json"], env=there, cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    found = {each["check"]: each["verdict"] for each in map(json.loads, done.stdout.splitlines())}
+    sent = json.loads(run(shell, "send", unique("room"), "traced", "--json", environ=environ))
+    traced = (shell, "trace", sent["messageId"], "--logs", platform.state_dir / "logs")
+    printed = until(lambda: run(*traced, environ=environ, folder=tmp_path), lambda text: "stored 1 chat" in text)
+
+    assert {found[check] for check in ("health", "wrong token, WebSocket", "invitation", "message")} == {"pass"}
+    assert {check for check, verdict in found.items() if verdict == "fail"} <= {"status"}, done.stdout
+    assert done.stderr == ""
+    assert "accepted 1 chat event, lane main" in printed
+
+
+def test_a_person_signs_in_once_and_then_works_with_a_profile(
+    platform: RunningStage, environ: dict[str, str], installed: Path, tmp_path: Path
+) -> None:
+    profile = platform.command("env", "--user", "alice", "--profile").stdout
+    (tmp_path / "headrace").mkdir()
+    (tmp_path / "headrace" / "profiles.toml").write_text(f'{profile}redirect_url = "http://localhost:0/callback"\n')
+    there = {**environ, "XDG_CONFIG_HOME": str(tmp_path), "HEADRACE_PROFILE": "local", "TOKEN": "", "HEADRACE": ""}
+    room, shell = unique("room"), installed / "headrace"
+    signing_in = subprocess.Popen(
+        [shell, "login", "--no-browser", "--json"],
+        env=there,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert signing_in.stderr is not None
+    page = signing_in.stderr.readline().removeprefix("Sign in at ").strip()
+    with urlopen(page, timeout=PATIENCE) as shown:
+        assert b"chat:read" in shown.read()
+    with urlopen(page, b"user=carol", timeout=PATIENCE) as shown:
+        assert b"You are signed in" in shown.read()
+
+    assert json.loads(signing_in.communicate(timeout=PATIENCE)[0]) == {"profile": "local", "user": "carol"}
+    assert json.loads(run(shell, "send", room, "hello", "--json", environ=there))["lane"] == "main"
+    until(lambda: run(shell, "history", room, environ=there), lambda printed: "carol" in printed)
+    run(shell, "logout", environ=there)
+    assert not list((tmp_path / "headrace" / "tokens").iterdir())
+
+
+def test_an_error_of_the_command_line_is_one_sentence(
+    platform: RunningStage, environ: dict[str, str], installed: Path, tmp_path: Path
+) -> None:
     for variables, wanted in (
-        ({"TOKEN": "wrong"}, "headrace: unauthorized: Unauthorized\n"),
-        ({"HEADRACE": "http://127.0.0.1:1"}, "headrace: no answer from http://127.0.0.1:1: "),
-        ({"TOKEN": ""}, 'TOKEN is not set; for the local stage: eval "$(make -s env)"\n'),
+        ({"TOKEN": "wrong"}, "headrace: the token is not accepted: it is not one of this stage's issuer"),
+        ({"TOKEN": platform.token("alice", "ops")}, "the token lacks the scope that this needs; it has: ops\n"),
+        (
+            {"HEADRACE": "http://127.0.0.1:1"},
+            "no stage runs at http://127.0.0.1:1; start one with: make up\n",
+        ),
+        ({"TOKEN": ""}, 'TOKEN is not set; name a profile, or for the local stage: eval "$(make -s env)"\n'),
     ):
         done = subprocess.run(
             [installed / "headrace", "history", "lobby"],

@@ -46,7 +46,7 @@ class Channels(Following):
         """Whether nothing was lost since Bob resumed."""
         self.rooms: dict[str, tuple[Any, Any, Any]] = {}
         self.marks: dict[str, str] = {}
-        self.channel = Channel("bob", self, self.changed)  # type: ignore[arg-type]
+        self.channel = Channel("bob", None, self, self.changed)  # type: ignore[arg-type]
         now(self.channel.subscribe())
 
     # What Bob shows, and what he should show.

@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from headrace_client import Headrace
+from headrace_client import Grant, Headrace, Refused, Unreachable
 from headrace_client.cli.commands import cli
+from headrace_client.cli.profiles import Profile
+from tests.unit.template_stack import ROOT
 
 HOSTILE = "[red]x[/nope]\x1b[31m\x9b\u202e"
 FOUND = {"timestamp": "2025-11-21T10:00:58.722861Z", "username": "bob", "message": HOSTILE}
+PROFILES = """
+[dev]
+http_url = "https://dev.example"
+ws_url = "wss://dev.example"
+issuer = "https://issuer.example"
+client_id = "c1"
+scopes = ["chat:read"]
+
+[bare]
+http_url = "https://bare.example"
+"""
+DEV = Profile("dev", client_id="c1")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The configuration folder of a user."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "headrace").mkdir()
+    (tmp_path / "headrace" / "profiles.toml").write_text(PROFILES)
+    return tmp_path / "headrace"
 
 
 @pytest.fixture
@@ -29,11 +60,25 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
 
 def headrace(*arguments: str, **variables: str) -> Result:
-    return CliRunner().invoke(cli, arguments, env={"HEADRACE": "http://127.0.0.1:1", "TOKEN": "t", **variables})
+    given = {"HEADRACE": "http://127.0.0.1:1", "TOKEN": "t", "HEADRACE_PROFILE": "", **variables}
+    return CliRunner().invoke(cli, arguments, env=given)
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
+    def request(*_: Any, **__: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(Headrace, "request", request)
+
+
+def token_with(**claims: Any) -> str:
+    return f"h.{base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.s"
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-@pytest.mark.parametrize("command", [("history", "lobby"), ("window",)])
+@pytest.mark.parametrize("command", [("history", "lobby"), ("window",), ("ads", "clicks", "a1"), ("ski", "resorts")])
 def test_a_text_cannot_control_the_terminal(
     asked: list[Any], options: tuple[str, ...], command: tuple[str, ...]
 ) -> None:
@@ -41,15 +86,192 @@ def test_a_text_cannot_control_the_terminal(
 
     assert result.exit_code == 0, result.output
     assert not set(result.output) & set("\x1b\x9b\u202e")
-    assert "[red]x[/nope]" in result.output
+    assert "x[/nope]" in result.output or "clicks" in command
 
 
-def test_programs_get_the_whole_object(asked: list[Any]) -> None:
+def test_programs_get_the_whole_object_wherever_the_option_stands(asked: list[Any]) -> None:
     assert json.loads(headrace("--json", "history", "lobby").output) == FOUND
+    assert json.loads(headrace("history", "lobby", "--json").output) == FOUND
+    assert json.loads(headrace("ski", "resorts", "--json").output)["items"] == [FOUND]
+
+
+def commands_of(group: click.Group, before: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+    found = []
+    for name, command in group.commands.items():
+        inner = commands_of(command, (*before, name)) if isinstance(command, click.Group) else []
+        found += inner or [((*before, name), command)]
+    return found
+
+
+def test_every_command_prints_json_and_says_what_it_does() -> None:
+    for name, command in commands_of(cli):
+        options = {option for each in command.params for option in each.opts}
+        assert "--json" in options or name == ("completion",), name
+        assert command.help, name
+
+
+def test_every_question_about_rides_and_clicks_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[str] = set()
+
+    def request(_: Headrace, _method: str, path: str, *__: Any) -> Any:
+        asked.add(path)
+        return {"items": [], "next": None, "hasMore": False}
+
+    monkeypatch.setattr(Headrace, "request", request)
+    for name, command in commands_of(cli):
+        if name[0] in ("ski", "ads"):
+            given = ["7" for each in command.params if isinstance(each, click.Argument)]
+            given += ["--resort", "7"] if name[-1] == "vertical" else []
+            assert headrace(*name, *given).exit_code == 0, name
+
+    paths = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text())["paths"]
+    words = r"/(skiers|resorts|statistics|ads)\b|/clicks$"
+    questions = {path for path, operations in paths.items() if "get" in operations and re.search(words, path)}
+    questions.remove("/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers")  # the same as with "days"
+    assert {re.sub(r"\{\w+\}", "7", path) for path in questions} == asked
+
+
+def test_lists_of_objects_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, {"window": {"from": "a"}, "days": [1, 2], "topAds": [{"adId": "a1", "n": {"clicks": 3}}]})
+
+    printed = headrace("ads", "top").output
+
+    assert [line.split() for line in printed.splitlines()] == [
+        ["name", "value"],
+        ["window.from", "a"],
+        ["days", "1,", "2"],
+        [],
+        ["topAds"],
+        ["adId", "n.clicks"],
+        ["a1", "3"],
+    ]
 
 
 def test_a_missing_variable_is_named_with_what_sets_it() -> None:
     result = headrace("history", "lobby", HEADRACE="")
 
     assert result.exit_code == 2
-    assert 'HEADRACE is not set; for the local stage: eval "$(make -s env)"' in result.output
+    assert 'HEADRACE is not set; name a profile, or for the local stage: eval "$(make -s env)"' in result.output
+
+
+UNAUTHORIZED, FORBIDDEN = Refused("unauthorized", "Unauthorized"), Refused("forbidden", "Forbidden")
+LOCAL, AWAY = "http://127.0.0.1:1", "https://a.example"
+EXPIRED, VALID = 720.0, -720.0
+
+
+@pytest.mark.parametrize(
+    ("error", "ago", "sentence"),
+    [
+        (Unreachable("no answer", LOCAL), VALID, f"no stage runs at {LOCAL}; start one with: make up"),
+        (Unreachable(f"no answer from {AWAY}: why", AWAY), VALID, f"no answer from {AWAY}: why"),
+        (UNAUTHORIZED, EXPIRED, "the token expired 12 minutes ago; get another one"),
+        (UNAUTHORIZED, VALID, "the token is not accepted: it is not one of this stage's issuer, or not for this stage"),
+        (FORBIDDEN, VALID, "the token lacks the scope that this needs; it has: chat:read"),
+        (Refused("forbidden", "you are no member"), VALID, "forbidden: you are no member"),
+    ],
+    ids=["local", "away", "expired", "refused", "scope", "right"],
+)
+def test_an_error_is_one_sentence_that_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, ago: float, sentence: str
+) -> None:
+    answering(monkeypatch, error)
+
+    result = headrace("history", "lobby", TOKEN=token_with(exp=time.time() - ago, scope="chat:read"))
+
+    assert (result.exit_code, result.output) == (1, f"headrace: {sentence}\n")
+
+
+def test_a_token_that_is_none_is_refused_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, UNAUTHORIZED)
+
+    assert headrace("history", "lobby", TOKEN="wrong").output.startswith("headrace: the token is not accepted: ")
+
+
+def test_a_profile_replaces_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token of one stage is never sent to another."""
+    urls: list[str] = []
+    monkeypatch.setattr(Headrace, "__init__", lambda _self, url, token, **_: urls.append(f"{url} {token}"))
+    monkeypatch.setattr(Headrace, "__enter__", lambda _: (_ for _ in ()).throw(Refused("stop", "here")))
+
+    headrace("history", "lobby", "--json")
+    headrace("--profile", "dev", "--token", "given", "history", "lobby")
+    without = headrace("history", "lobby", HEADRACE_PROFILE="dev")
+
+    assert urls == ["http://127.0.0.1:1 t", "https://dev.example given"]
+    assert without.output == "headrace: you are not signed in; run: headrace --profile dev login\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[dev", "cannot be read: "),
+        ("[other]", "there is no profile dev in "),
+        ('[dev]\nurl = "x"', "the profile dev has url; allowed are http_url, ws_url, issuer, "),
+        ('[dev]\nscopes = "chat:read"', "scopes is a list of texts, and everything else a text"),
+        ("[dev]\nhttp_url = 7", "scopes is a list of texts, and everything else a text"),
+        ('dev = "x"', "dev is not a profile; it is a table like [dev]"),
+    ],
+)
+def test_a_wrong_profile_says_what_is_wrong(folder: Path, text: str, said: str) -> None:
+    (folder / "profiles.toml").write_text(text)
+
+    result = headrace("--profile", "dev", "history", "lobby")
+
+    assert result.exit_code == 1
+    assert said in result.output
+    assert result.output.count("\n") == 1
+
+
+def test_the_profile_named_default_is_used_where_no_address_is_given(folder: Path) -> None:
+    (folder / "profiles.toml").write_text('[default]\nhttp_url = "https://d.example"')
+
+    assert "headrace --profile default login" in headrace("history", "lobby", HEADRACE="").output
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"), [("bare", "has no issuer and no client_id and no scopes"), ("", "name a")]
+)
+def test_a_login_needs_a_profile_with_an_issuer(profile: str, said: str) -> None:
+    result = headrace("login", HEADRACE_PROFILE=profile)
+
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_a_sign_in_is_kept_where_only_its_user_can_read_it(folder: Path) -> None:
+    os.umask(0o022)
+    DEV.keep(Grant("a", time.time() + 60, "r"), "https://issuer.example/token")
+    DEV.keep(Grant("b", time.time() + 60, "r"))
+    kept = folder / "tokens" / "dev.json"
+
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.parent.stat().st_mode & 0o777 == 0o700
+    assert json.loads(kept.read_text())["token_url"] == "https://issuer.example/token"
+    assert [each.name for each in kept.parent.iterdir()] == ["dev.json"]
+    assert headrace("--profile", "dev", "logout").exit_code == 0
+    assert not kept.exists()
+    assert "nobody is signed in" in headrace("--profile", "dev", "logout").output
+
+
+def test_a_sign_in_of_another_client_is_not_used() -> None:
+    Profile("dev", client_id="other").keep(Grant("a", time.time() + 60), "https://issuer.example/token")
+
+    assert "you are not signed in" in headrace("--profile", "dev", "history", "lobby").output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_what_completes_the_commands(shell: str) -> None:
+    printed = headrace("completion", shell).output
+
+    assert "_HEADRACE_COMPLETE" in printed
+    if shell == "bash":
+        code = "from headrace_client.cli import main; main()"
+        variables = {
+            "PYTHONPATH": str(ROOT / "clients" / "python"),
+            "_HEADRACE_COMPLETE": "bash_complete",
+            "COMP_WORDS": "headrace dead",
+        }
+        variables["COMP_CWORD"] = "1"
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True)
+        assert done.stdout == "plain,dead-letters\n"

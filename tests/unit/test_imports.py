@@ -26,7 +26,7 @@ PACKAGES += ["delivery", "operations", "bootstrap"]
 TOP_LEVEL = {
     "headrace": set(),
     "headrace_client": set(),
-    "localstage": set(),
+    "localstage": {"headrace_client"},
     "functions": {"headrace"},
     "loadtest": {"localstage", "headrace", "headrace_client"},
     "ops": {"headrace", "headrace_client", "localstage"},
@@ -42,14 +42,14 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 21_627,
-    "localstage": 11_784,
+    "localstage": 11_654,
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_290,
     "faults": 2_644,
     "rehearsal": 2_035,
-    "ops": 1_532,
-    "clients": 2_503,
+    "ops": 1_126,
+    "clients": 3_607,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

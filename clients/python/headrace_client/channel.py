@@ -11,14 +11,20 @@ from .room import Message, Room
 
 
 class Channel(Room):
-    """Calls ``changed`` with each change once, and with ``None`` at first and where some may be missing."""
+    """Calls ``changed`` with each change once, and with ``None`` where some may be missing: also at first without
+    ``since``.
+    """
 
     place, field = "users", "userId"
 
     def __init__(
-        self, user_id: str, connection: Connection, changed: Callable[[dict[str, Any] | None], object]
+        self,
+        user_id: str,
+        since: str | None,
+        connection: Connection,
+        changed: Callable[[dict[str, Any] | None], object],
     ) -> None:
-        super().__init__(user_id, None, connection, changed)
+        super().__init__(user_id, since, connection, changed)
         self._changed = changed
 
     async def _newest(self) -> list[Message]:

@@ -95,7 +95,7 @@ class Connection:
         try:
             await asyncio.wait_for(self._changed.wait(), self._settings.connect_timeout if first else None)
         except TimeoutError:
-            raise Unreachable(f"cannot connect to {self._url}: {self.failure}") from None
+            raise Unreachable(f"cannot connect to {self._url}: {self.failure}", self._url) from None
         if self.refusal is not None:
             raise self.refusal
 

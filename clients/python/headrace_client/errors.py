@@ -56,7 +56,11 @@ class RateLimited(Unavailable):
 
 
 class Unreachable(Unavailable):
-    """Nothing answers at the address that was given. Only the first connection or request raises it."""
+    """Nothing answers at the address ``url`` that was given. Only the first connection or request raises it."""
+
+    def __init__(self, message: str, url: str) -> None:
+        super().__init__(message)
+        self.url = url
 
 
 class NotAccepted(HeadraceError):

@@ -53,7 +53,7 @@ class HttpTransport:
         """Send one request; returns the status, the header ``Retry-After`` and the JSON of the answer.
 
         Raises:
-            Refused: the address is not one of an HTTP API.
+            Refused: the address is not one of an HTTP API of Headrace.
             Unavailable: no answer.
             Unreachable: no connection, and no request was answered yet.
             RuntimeError: the session is not open.
@@ -67,12 +67,17 @@ class HttpTransport:
             async with self._session.request(method, self._url + path, params=shown, headers=headers, **sent) as answer:
                 self._answered = True
                 self._keep_pace(method, answer.headers.get("RateLimit", ""))
-                return answer.status, answer.headers.get("Retry-After"), _json(await answer.read())
+                found = _json(await answer.read())
+                if answer.status < 300 and found is None:
+                    raise Refused("invalid_answer", f"{self._url} does not answer as Headrace does")
+                return answer.status, answer.headers.get("Retry-After"), found
         except aiohttp.InvalidURL:
             raise Refused("invalid_url", f"{self._url} is not the address of an HTTP API") from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            kind = Unavailable if self._answered or not isinstance(error, NOT_CONNECTED) else Unreachable
-            raise kind(f"no answer from {self._url}: {error or type(error).__name__}") from error
+            said = f"no answer from {self._url}: {str(error) or type(error).__name__}"
+            if self._answered or not isinstance(error, NOT_CONNECTED):
+                raise Unavailable(said) from error
+            raise Unreachable(said, self._url) from error
 
     def _keep_pace(self, method: str, rate_limit: str) -> None:
         left = re.search(r";\s*r=(\d+).*;\s*t=(\d+)", rate_limit)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .channel import Channel
@@ -16,6 +17,13 @@ from .tokens import Token
 from .types import MessageItem
 
 ROOMS_PER_FRAME = 20
+
+
+@dataclass(frozen=True)
+class _End:
+    """The end of the changes of a user: a refusal, or none."""
+
+    error: Refused | None
 
 
 class Rooms:
@@ -42,6 +50,8 @@ class Rooms:
         self._messages: asyncio.Queue[Any] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self.rooms: dict[str, Room] = {}
+        self._changes: asyncio.Queue[Any] | None = None
+        """What :meth:`changes` yields, and then an :class:`_End`."""
         self.channel: Channel | None = None
         """The channel of the user, if it is followed."""
         self.connection = Connection(url, token, self._settings, opened=self._follow_again, received=self._receive)
@@ -72,18 +82,50 @@ class Rooms:
         room = self.rooms[room_id] = Room(room_id, since, self.connection, self._messages.put_nowait)
         await self._begin(room, since)
 
-    async def follow_user(self, user_id: str, changed: Callable[[Frame | None], object]) -> None:
-        """Follow the token's own user: what changes in the user's rooms, and invitations.
+    async def follow_user(
+        self, user_id: str, changed: Callable[[Frame | None], object], since: str | None = None
+    ) -> None:
+        """Follow the token's own user from now on, or from a position: ``channel.position`` of an earlier client.
 
-        ``changed`` is called with each change, such as ``{"changed": "membership", "roomId": "kitchen", …}``, and with
-        ``None`` at first and when changes may be missing: then read the user's rooms and invitations.
+        ``changed`` is called with each change in the user's rooms, and each invitation, such as
+        ``{"changed": "membership", "roomId": "kitchen", …}``. It is called with ``None`` when changes may be missing,
+        and at first if there is no position: then read the user's rooms and invitations.
 
         Raises:
             Refused: the token is of another user.
             Unreachable: the first connection did not open within ``connect_timeout``.
         """
-        self.channel = Channel(user_id, self.connection, changed)
-        await self._begin(self.channel, None)
+        self.channel = Channel(user_id, since, self.connection, changed)
+        await self._begin(self.channel, since)
+
+    async def changes(self, user_id: str, since: str | None = None) -> AsyncGenerator[Frame | None]:
+        """What :meth:`follow_user` calls ``changed`` with, to loop over. Closing it stops following the user:
+
+            async with contextlib.aclosing(rooms.changes("alice")) as changes:
+                async for change in changes: ...
+
+        It ends when a token is refused; ``connection.refusal`` has the error.
+
+        Raises:
+            Refused: the user may not be followed, or no longer.
+            Unreachable: the first connection did not open within ``connect_timeout``.
+        """
+        found = self._changes = asyncio.Queue[Any]()
+        await self.follow_user(user_id, found.put_nowait, since)
+        try:
+            while not isinstance(change := await found.get(), _End):
+                yield change
+            if change.error is not None:
+                raise change.error
+        finally:
+            await self.unfollow_user()
+
+    async def unfollow_user(self) -> None:
+        """Stop following the user."""
+        channel, self.channel, self._changes = self.channel, None, None
+        if channel is not None:
+            with contextlib.suppress(Unavailable, Refused):
+                await self.connection.request("unsubscribe", userId=channel.room_id)
 
     async def _begin(self, room: Room, since: str | None) -> None:
         while True:
@@ -140,6 +182,8 @@ class Rooms:
             await self.connection.run()
         finally:
             self._messages.put_nowait(None)
+            if self._changes is not None:
+                self._changes.put_nowait(_End(None))
 
     async def _follow_again(self) -> None:
         """Resume all followed rooms, now and then at least every ``check_interval`` seconds."""
@@ -209,6 +253,8 @@ class Rooms:
             self.rooms.pop(room.room_id, None)
 
     def _stop_following(self, room: Room, error: Refused) -> None:
+        if room is self.channel and self._changes is not None:
+            self._changes.put_nowait(_End(error))
         self._drop(room)
         if self._refused is not None:
             self._refused(room.room_id, error)

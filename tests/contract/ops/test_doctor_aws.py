@@ -10,8 +10,8 @@ from typing import Any
 import boto3
 import pytest
 
+from headrace_client.cli.doctor import Finding, run
 from ops.aws import Stack
-from ops.doctor import Finding, run
 from ops.doctor_aws import addresses, alarms, examine_stack, releases
 
 STACK = {

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from headrace_client.cli.doctor import Finding, Verdict
 from localstage.core.errors import StageError
 from ops import bytecode, deploy
 from ops.__main__ import cli
-from ops.doctor import Finding, Verdict
 from tests.unit.template_stack import ROOT, TemplateStack
 
 NOW = datetime(2026, 11, 22, 23, 57, 54, tzinfo=UTC)

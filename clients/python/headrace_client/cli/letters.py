@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.progress import Progress
 
 from .. import Headrace, Unavailable
-from .show import show_json, show_rows, visible
+from .show import Command, show_json, show_rows, visible
 from .stage import Stage
 
 TRIES = 5
@@ -37,7 +38,7 @@ def _given(wanted: dict[str, str | None]) -> dict[str, Any]:
     return {name: value for name, value in wanted.items() if value}
 
 
-@click.command("dead-letters")
+@click.command("dead-letters", cls=Command)
 @_with_filters
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @click.option("--bodies", is_flag=True, help="Show bodies: the first 2,000 characters, or all with --id.")
@@ -66,7 +67,17 @@ def _summary(answer: dict[str, Any]) -> str:
     return f"{answer['count']} of {answer['scanned']} letters{f': {reasons}' if reasons else ''}{rest}"
 
 
-@click.command()
+def _show_counted(stage: Stage, counted: dict[str, Any], dry_run: bool) -> bool:
+    """Print how many letters were found; returns whether that is all to do. As JSON, only if it is."""
+    ends = dry_run or not counted["count"]
+    if not stage.as_json:
+        click.echo(_summary(counted))
+    elif ends:
+        show_json(counted)
+    return bool(ends)
+
+
+@click.command(cls=Command)
 @_with_filters
 @click.option("--rate", type=click.IntRange(1, 500), default=100, show_default=True, help="Letters per second.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
@@ -75,16 +86,18 @@ def redrive(stage: Stage, /, rate: int, dry_run: bool, **wanted: str | None) -> 
     """Move letters back to the retry lane. Ctrl-C stops it between two slices; it can be repeated."""
     with stage.client() as api:
         counted = api.request("POST", "/dead-letters/redrive", body={**_given(wanted), "dryRun": True})
-        click.echo(_summary(counted))
-        if dry_run or not counted["count"]:
+        if _show_counted(stage, counted, dry_run):
             return
-        with Progress() as progress:
+        with Progress(console=Console(stderr=True)) as progress:
             task = progress.add_task("moved", total=counted["count"] if counted["complete"] else None)
             answer = _slices(
                 lambda body: api.request("POST", "/dead-letters/redrive", body=body),
                 {**_given(wanted), "rate": rate},
                 lambda moved: progress.update(task, completed=moved),
             )
+    if stage.as_json:
+        show_json(answer)
+        sys.exit(1 if answer["failed"] or not answer["done"] else 0)
     stay = f"; {answer['failed']} stay in the dead lane, because the retry lane refused them"
     click.echo(f"moved {answer['moved']}{stay if answer['failed'] else ''}")
     sys.exit(1 if answer["failed"] or not answer["done"] else 0)
@@ -107,7 +120,7 @@ def _slices(
         body = {"continuation": answer["continuation"]}
 
 
-@click.command()
+@click.command(cls=Command)
 @_with_filters
 @click.option("--confirm", type=click.IntRange(0), help="Number of letters to discard; default: ask.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
@@ -116,17 +129,19 @@ def discard(stage: Stage, /, confirm: int | None, dry_run: bool, **wanted: str |
     """Delete letters permanently, at most 2,000 at a time, after you confirm their number."""
     with stage.client() as api:
         counted = api.request("POST", "/dead-letters/discard", body={**_given(wanted), "dryRun": True})
-        click.echo(_summary(counted))
-        if dry_run or not counted["count"]:
+        if _show_counted(stage, counted, dry_run):
             return
         if confirm is None:
-            confirm = click.prompt("Type the number of letters to discard", type=int)
+            confirm = click.prompt("Type the number of letters to discard", type=int, err=stage.as_json)
         answer = api.request("POST", "/dead-letters/discard", body={**_given(wanted), "confirm": confirm})
+    if stage.as_json:
+        show_json(answer)
+        sys.exit(1 if answer["failed"] else 0)
     click.echo(f"discarded {answer['discarded']}{'' if answer['complete'] else '; run it again for the rest'}")
     sys.exit(1 if answer["failed"] else 0)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--return", "lane", type=click.Choice(["main", "retry"]), help="Return all messages to this lane, one at a time."
 )
@@ -136,18 +151,23 @@ def parked(stage: Stage, /, lane: str | None, rate: int) -> None:
     """Print the size of the parking queue, or return its messages to a lane."""
     with stage.client() as api:
         count = int(api.count_parked_messages()["parked"])
-        click.echo(f"{count} parked")
+        if not stage.as_json:
+            click.echo(f"{count} parked")
+        elif lane is None or not count:
+            show_json({"parked": count})
         if lane is None or not count:
             return
-        failure = _return_parked(api, lane, rate, count)
+        returned, failure = _return_parked(api, lane, rate, count)
+    if stage.as_json:
+        show_json({"parked": count, "returned": returned})
     if failure:
         sys.exit(f"headrace: {visible(failure)}")
 
 
-def _return_parked(api: Headrace, lane: str, rate: int, count: int) -> str:
-    """Return ``count`` parked messages to a lane. The result is the reason of an early stop, else empty."""
+def _return_parked(api: Headrace, lane: str, rate: int, count: int) -> tuple[int, str]:
+    """Return ``count`` parked messages to a lane: how many were, and the reason of an early stop, else empty."""
     done, failures = 0, 0
-    with Progress() as progress:
+    with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("returned", total=count)
         while done < count:
             try:
@@ -163,8 +183,8 @@ def _return_parked(api: Headrace, lane: str, rate: int, count: int) -> str:
             done += answer["returned"]
             progress.update(task, completed=done)
             if "failure" in answer:
-                return f"{answer['failure']}; {answer['left']} are parked"
-    return ""
+                return done, f"{answer['failure']}; {answer['left']} are parked"
+    return done, ""
 
 
 COMMANDS = (dead_letters, redrive, discard, parked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -14,6 +15,27 @@ from rich.text import Text
 
 # Control characters, and the marks that change the direction of text.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class Command(click.Command):
+    """A command with the option ``--json``, which the group before it has too."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        said = "Print JSON, one object a line."
+        self.params.append(click.Option(["--json"], is_flag=True, expose_value=False, callback=_as_json, help=said))
+
+
+def _as_json(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        context.obj = replace(context.obj, as_json=True)
+
+
+class Group(click.Group):
+    """A group whose commands have the option ``--json``."""
+
+    command_class = Command
+    group_class = type
 
 
 def visible(value: object, *, lines: bool = False) -> str:
@@ -40,16 +62,28 @@ def show_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], width: 
 
 
 def show_values(answer: Mapping[str, Any]) -> None:
-    """Print a table of names and values; values inside objects have dotted names."""
-    show_rows([{"name": name, "value": value} for name, value in _flat(answer)], ("name", "value"))
+    """Print names and values as a table, and each list of objects as another one. Inner names are dotted."""
+    values, lists = dict[str, Any](), dict[str, list[Any]]()
+    _sort_out(answer, "", values, lists)
+    if values:
+        show_rows([{"name": name, "value": value} for name, value in values.items()], ("name", "value"))
+    for name, rows in lists.items():
+        flat = [_values_of(row) for row in rows]
+        click.echo(f"\n{visible(name)}")
+        show_rows(flat, list(dict.fromkeys(column for row in flat for column in row)))
 
 
-def _flat(answer: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
+def _sort_out(answer: Mapping[str, Any], before: str, values: dict[str, Any], lists: dict[str, list[Any]]) -> None:
     for name, value in answer.items():
         if isinstance(value, dict) and value:
-            yield from _flat(value, f"{before}{name}.")
+            _sort_out(value, f"{before}{name}.", values, lists)
         elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-            for number, each in enumerate(value, 1):
-                yield from _flat(each, f"{before}{name}.{number}.")
+            lists[before + name] = value
         else:
-            yield f"{before}{name}", value
+            values[before + name] = ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _values_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    values, lists = dict[str, Any](), dict[str, list[Any]]()
+    _sort_out(row, "", values, lists)
+    return {**values, **{name: json.dumps(value) for name, value in lists.items()}}

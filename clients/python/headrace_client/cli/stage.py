@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
-from .. import Headrace, HeadraceError, Token
+from .. import Headrace, HeadraceError, Refused, Token, Unreachable
+from ..oauth import Renewed
+from .profiles import Profile
 from .show import show_json, show_values, visible
 
 ANSWER_SECONDS = 40.0
 """A slice of an operator's work takes up to 28 s."""
+WITHOUT_REASON = ("Unauthorized", "Forbidden", "the token is not accepted")
+"""What API Gateway says of a token that it refuses, and the client of a refused connection."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
@@ -25,14 +34,37 @@ class Stage:
     ws_url: str | None
     token: Token | None
     as_json: bool = False
+    profile: Profile | None = None
 
     @contextlib.contextmanager
     def client(self) -> Iterator[Headrace]:
         """A client of the stage. Its errors end the command with one sentence."""
-        url = given(self.http_url, "HEADRACE")
-        token = self.token or given(None, "TOKEN")
-        with one_sentence(), Headrace(url, token, answer_seconds=ANSWER_SECONDS) as client:
+        url = self.given(self.http_url, "HEADRACE", "http_url")
+        token = self.needed_token()
+        with one_sentence(token), Headrace(url, token, answer_seconds=ANSWER_SECONDS) as client:
             yield client
+
+    def needed_token(self) -> Token:
+        """The token that was given, or that of the profile. Without one the command ends."""
+        if self.token or self.profile is None:
+            return self.token or self.given(None, "TOKEN", "")
+        with one_sentence():
+            return self.profile.token()
+
+    def token_text(self) -> str:
+        """The access token itself; empty if none was given, and no profile is used."""
+        token = self.needed_token() if self.profile is not None else self.token or ""
+        return token.get() if isinstance(token, Renewed) else str(token)
+
+    def given(self, value: str | None, variable: str, setting: str) -> str:
+        """``value``, or an error that says how to set it."""
+        if not value and self.profile is not None:
+            raise click.UsageError(f"the profile {self.profile.name} has no {setting}")
+        if not value:
+            raise click.UsageError(
+                f'{variable} is not set; name a profile, or for the local stage: eval "$(make -s env)"'
+            )
+        return value
 
     def show(self, answer: Any) -> None:
         """Print an answer of one object or number."""
@@ -44,17 +76,40 @@ class Stage:
             click.echo(visible(answer))
 
 
-def given(value: str | None, variable: str) -> str:
-    """``value``, or an error that says how to set the variable."""
-    if not value:
-        raise click.UsageError(f'{variable} is not set; for the local stage: eval "$(make -s env)"')
-    return value
-
-
 @contextlib.contextmanager
-def one_sentence() -> Iterator[None]:
-    """End the command with one sentence for an error of the client."""
+def one_sentence(token: Token | None = None) -> Iterator[None]:
+    """End the command with one sentence for an error of the client. ``token`` is the one that was sent."""
     try:
         yield
     except (HeadraceError, ValueError) as error:
-        sys.exit(f"headrace: {visible(error)}")
+        sys.exit(f"headrace: {visible(_explained(error, token))}")
+
+
+def _explained(error: Exception, token: Token | None) -> str:
+    if isinstance(error, Unreachable) and urlsplit(error.url).hostname in LOOPBACK:
+        return f"no stage runs at {error.url}; start one with: make up"
+    if not isinstance(error, Refused) or error.message not in (
+        "Unauthorized",
+        "Forbidden",
+        "the token is not accepted",
+    ):
+        return str(error)
+    claims = _claims_of(token)
+    if error.code == "forbidden":  # API Gateway does not say what is missing
+        scopes = claims.get("scope", claims.get("scp", "none"))
+        return f"the token lacks the scope that this needs; it has: {scopes}"
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        ago = time.time() - float(claims["exp"])
+        if ago > 0:
+            return f"the token expired {ago / 60:.0f} minutes ago; get another one"
+    return "the token is not accepted: it is not one of this stage's issuer, or not for this stage"
+
+
+def _claims_of(token: Token | None) -> dict[str, Any]:
+    """What a token says, unverified; nothing if it is not a JWT."""
+    text = token.get() if isinstance(token, Renewed) else token
+    try:
+        payload = str(text).split(".")[1]
+        return dict(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))))
+    except (IndexError, ValueError, TypeError):
+        return {}

@@ -10,7 +10,7 @@ import json
 import time
 from typing import Any
 
-from ops.doctor import READ_SECONDS, Check, Failed, Stage, body_of, why_refused
+from .doctor import READ_SECONDS, Check, Failed, Stage, body_of, why_refused
 
 STRANGER = "doctor-stranger"
 """A user who is invited when there is no second token."""

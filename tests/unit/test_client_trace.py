@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from localstage.client.trace import trace
-from ops.__main__ import cli
+from headrace_client.cli.commands import cli
+from headrace_client.cli.trace import trace
 
 START = 1_795_387_425_000
 """2026-11-22T22:43:45 in milliseconds."""

@@ -7,10 +7,9 @@ import json
 from typing import Any
 
 import pytest
-import urllib3
 
-from ops import doctor, doctor_chat
-from ops.doctor import Stage, run
+from headrace_client.cli import doctor, doctor_chat
+from headrace_client.cli.doctor import Answer, Stage, run
 
 CHECKS = {**doctor.CHECKS, **doctor_chat.CHECKS}
 
@@ -54,10 +53,10 @@ class Answers:
         friend: str = "",
         frames: list[dict[str, Any]] | None = None,
     ) -> None:
-        answer = urllib3.HTTPResponse(json.dumps(body or {}).encode(), headers=headers or {}, status=status)
+        answer = Answer(status, headers or {}, json.dumps(body or {}).encode())
         monkeypatch.setattr(Stage, "request", lambda *_, **__: answer)
 
-        monkeypatch.setattr("ops.doctor_chat.READ_SECONDS", 0.05)
+        monkeypatch.setattr("headrace_client.cli.doctor_chat.READ_SECONDS", 0.05)
         monkeypatch.setattr("time.sleep", lambda _: None)
         monkeypatch.setattr(Stage, "connect", lambda *_: Connection(frames or []))
         self.stage = Stage("https://stage.example", "wss://stage.example", token, "", friend, "doctor-1")

@@ -1,0 +1,135 @@
+"""The questions about lift rides and ad clicks: one command for each operation of the API that reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import click
+
+from .show import Group, show_json, show_rows
+from .stage import Stage
+
+CLICK = ("clickedAt", "adId", "userId", "adType")
+
+
+def show_newest(stage: Stage, operation: str, place: str, last: int, columns: tuple[str, ...]) -> None:
+    """Print the newest items of an operation with pages, the newest last."""
+    with stage.client() as client:
+        found = client.items(getattr(client, operation), place, limit=min(last, 200))
+        items = [item for item, _ in zip(found, range(last), strict=False)][::-1]
+    if stage.as_json:
+        for each in items:
+            show_json(each)
+    else:
+        show_rows(items, columns)
+
+
+def with_last(command: Any) -> Any:
+    """Add the option that says how many of the newest items to print."""
+    said = "So many of the newest."
+    return click.option("--last", type=click.IntRange(1), default=20, show_default=True, help=said)(command)
+
+
+def with_times(command: Any) -> Any:
+    """Add the options of a window of time."""
+    from_, to = (partial(_hours_ago, hours) for hours in (1, 0))
+    command = click.option("--to", default=to, show_default="now", help="Times before this one.")(command)
+    said = "This time or later (ISO-8601 with a zone)."
+    return click.option("--from", "from_", default=from_, show_default="an hour ago", help=said)(command)
+
+
+def _hours_ago(hours: int) -> str:
+    return (datetime.now(UTC) - timedelta(hours=hours)).isoformat()
+
+
+def _ask(group: Group, name: str, operation: str, *arguments: str, said: str) -> None:
+    """Add a command that calls an operation with its arguments, and prints the answer."""
+
+    @click.pass_obj
+    def command(stage: Stage, /, **given: Any) -> None:
+        with stage.client() as client:
+            stage.show(getattr(client, operation)(*(given[each] for each in arguments)))
+
+    decorated: Callable[..., None] = command
+    for argument in reversed(arguments):
+        decorated = click.argument(argument, type=str if argument == "season" else int)(decorated)
+    group.command(name, help=said)(decorated)
+
+
+@click.group(cls=Group)
+def ski() -> None:
+    """Ask about lift rides."""
+
+
+DAY = ("resort", "season", "day")
+for name, operation, arguments, said in (
+    ("resorts", "list_resorts", (), "Print the resorts that have a season."),
+    ("seasons", "list_seasons", ("resort",), "Print the seasons of RESORT."),
+    ("skiers", "count_skiers", DAY, "Print how many skiers were at RESORT on DAY of SEASON."),
+    ("hours", "count_rides_by_hour", DAY, "Print the rides at RESORT in each hour of a day."),
+    ("lift", "count_lift_rides", (*DAY, "lift"), "Print the rides of LIFT at RESORT on a day."),
+    ("rides", "count_rides", ("season", "day"), "Print the rides of a day, by lift and by hour, at all resorts."),
+    ("day", "get_skier_day", ("season", "day", "skier"), "Print the vertical, lifts and rides of SKIER on a day."),
+    ("days", "list_skied_days", ("season", "skier"), "Print the days of SEASON on which SKIER skied."),
+    ("day-vertical", "get_day_vertical", (*DAY, "skier"), "Print the vertical of SKIER at RESORT on a day."),
+    ("statistics", "get_statistics", (), "Print how long the requests of each route took."),
+):
+    _ask(ski, name, operation, *arguments, said=said)
+
+
+@ski.command()
+@click.argument("skier", type=int)
+@click.option("--resort", "resorts", required=True, multiple=True, type=int, help="Of this resort; repeatable.")
+@click.option("--season", "seasons", multiple=True, type=int, help="Only this season; repeatable.")
+@click.pass_obj
+def vertical(stage: Stage, skier: int, resorts: tuple[int, ...], seasons: tuple[int, ...]) -> None:
+    """Print the vertical of SKIER at a resort, by season."""
+    with stage.client() as client:
+        stage.show(client.get_vertical(skier, resort=[*resorts], season=[*seasons]))
+
+
+@click.group(cls=Group)
+def ads() -> None:
+    """Ask about ad clicks."""
+
+
+@ads.command()
+@with_times
+@click.option("--top", type=click.IntRange(1), help="So many ads.")
+@click.pass_obj
+def top(stage: Stage, from_: str, to: str, top: int | None) -> None:
+    """Print the ads with the most clicks."""
+    with stage.client() as client:
+        stage.show(client.list_top_ads(from_=from_, to=to, top=top))
+
+
+@ads.command()
+@click.argument("ad")
+@with_times
+@click.option("--step", type=click.Choice(["60", "3600", "86400"]), help="Seconds of a step.")
+@click.pass_obj
+def stats(stage: Stage, ad: str, from_: str, to: str, step: Any) -> None:
+    """Print the clicks of AD, by type and over time."""
+    with stage.client() as client:
+        stage.show(client.get_ad_stats(ad, from_=from_, to=to, step=step))
+
+
+@ads.command()
+@click.argument("ad")
+@with_last
+@click.pass_obj
+def clicks(stage: Stage, ad: str, last: int) -> None:
+    """Print the newest clicks on AD, the newest last."""
+    show_newest(stage, "list_ad_clicks", ad, last, CLICK)
+
+
+@ads.command()
+@click.argument("user")
+@with_last
+@click.pass_obj
+def user(stage: Stage, user: str, last: int) -> None:
+    """Print the newest clicks of USER, the newest last."""
+    show_newest(stage, "list_user_clicks", user, last, CLICK)
