@@ -5,22 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import os
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import urllib3
-
+from headrace_client import ClientCredentials, HeadraceError
 from localstage.client.errors import TokenRefused
 
-ANSWER_SECONDS = 10.0
-LEFT = 0.2
-"""The share of a token's life that is left when it is replaced."""
-PAUSE = 5.0
-"""Seconds between attempts to replace a token that is still valid."""
 TRUSTED, MEMBER = "events:write", "chat:write"
 
 
@@ -62,72 +54,17 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str] | None:
     return frozenset(each.rpartition("/")[2] for each in (given.split() if isinstance(given, str) else given))
 
 
-class ClientCredentials:
-    """Tokens of an OAuth client, in Cognito's form. One request at a time replaces a token before it expires.
+def of_client(token_url: str, client_id: str, secret: str, scopes: str = "") -> Credential:
+    """Tokens of an OAuth client, renewed by the Python client. Without ``scopes``, the issuer grants all of them."""
+    token = ClientCredentials(token_url, client_id, secret, scopes.split())
 
-    ``scopes``, separated by spaces, are asked for; without them the issuer grants all scopes of the client. ``clock``
-    is in seconds.
-    """
-
-    def __init__(
-        self,
-        token_url: str,
-        client_id: str,
-        secret: str,
-        scopes: str = "",
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._url = token_url
-        self._client_id = client_id
-        self._secret = secret
-        self._scopes = scopes
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._pool = urllib3.PoolManager(timeout=urllib3.Timeout(total=ANSWER_SECONDS), retries=False)
-        self._token = ""
-        self._replace_at = self._expires_at = 0.0
-
-    def __call__(self) -> str:
-        """The token; a request to the issuer only if there is none or it expires soon."""
-        if self._clock() < self._replace_at:
-            return self._token
-        with self._lock:
-            now = self._clock()
-            if now >= self._replace_at:
-                self._replace(now)
-            return self._token
-
-    def _replace(self, now: float) -> None:
+    def get() -> str:
         try:
-            token, lasts = self._fetch()
-        except TokenRefused:
-            if now >= self._expires_at:
-                raise
-            self._replace_at = min(now + PAUSE, self._expires_at)  # the issuer may answer before the token expires
-            return
-        self._token, self._expires_at = token, now + lasts
-        self._replace_at = now + lasts * (1 - LEFT)
+            return token.get()
+        except HeadraceError as error:
+            raise TokenRefused(str(error)) from None
 
-    def _fetch(self) -> tuple[str, float]:
-        fields = {"grant_type": "client_credentials"} | ({"scope": self._scopes} if self._scopes else {})
-        headers = urllib3.make_headers(basic_auth=f"{self._client_id}:{self._secret}")
-        try:
-            answer = self._pool.request("POST", self._url, fields=fields, headers=headers, encode_multipart=False)
-        except urllib3.exceptions.HTTPError as error:
-            raise TokenRefused(f"{self._address} gave no token ({type(error).__name__})") from None
-        try:
-            content = json.loads(answer.data)
-            if answer.status == 200:
-                return str(content["access_token"]), float(content["expires_in"])
-            reason = str(content["error"])
-        except (ValueError, KeyError, TypeError):
-            reason = "an unknown answer"
-        raise TokenRefused(f"{self._address} gave the client {self._client_id} no token: {answer.status} {reason}")
-
-    @property
-    def _address(self) -> str:
-        return self._url.partition("?")[0]
+    return get
 
 
 def given(token: str) -> Credential:
@@ -165,7 +102,7 @@ class Credentials:
                 if not token_url or not secret:
                     raise TokenRefused(f"{name}_ID needs the variables TOKEN_URL and {name}_SECRET")
                 scopes = environ.get("SCOPES", "") if name == "CLIENT" else ""
-                shared.append(ClientCredentials(token_url, client, secret, scopes))
+                shared.append(of_client(token_url, client, secret, scopes))
         shared += [given(environ[name]) for name in ("TOKEN", "OPS_TOKEN") if environ.get(name)]
         users = user_tokens(Path(environ["TOKENS"])) if environ.get("TOKENS") else []
         if not shared and not users:

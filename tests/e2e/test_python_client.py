@@ -18,6 +18,8 @@ from tests.e2e.conftest import ROOT, RunningStage
 
 FOLDER = ROOT / "clients" / "python"
 UV = Path(sys.executable).with_name("uv")
+pytestmark = pytest.mark.timeout(300)
+"""The first test also waits for the new environment."""
 SNIPPETS = re.findall(r"^```python\n(.*?)^```", (FOLDER / "README.md").read_text(), re.M | re.S)
 
 
@@ -30,15 +32,18 @@ def run(*command: str | Path, environ: dict[str, str] | None = None, folder: Pat
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of a new environment that has the client, its command line and what they depend on."""
+    """The programs of a new environment, where pip installed the client and its command line without an index."""
     folder = tmp_path_factory.mktemp("client")
     shutil.copytree(FOLDER, folder / "source", ignore=shutil.ignore_patterns("*.egg-info", "build", "__pycache__"))
     run(UV, "build", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder, folder / "source")
-    run(UV, "venv", "--python", sys.executable, folder / "new")
+    run(UV, "venv", "--seed", "--python", sys.executable, folder / "new")
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    into = ("--python", folder / "new" / "bin" / "python")
-    run(UV, "pip", "install", *into, "-c", "requirements/dev.txt", f"headrace-client[cli] @ {wheel.as_uri()}")
     print(f"headrace-client: wheel {wheel.stat().st_size:,} bytes, sdist {source.stat().st_size:,} bytes")
+    locked = re.findall(r"^[\w.-]+==\S+", (ROOT / "requirements" / "dev.txt").read_text(), re.M)
+    (folder / "versions.txt").write_text("\n".join(locked))
+    pip = (folder / "new" / "bin" / "python", "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "download", "-d", folder / "wheels", "-c", folder / "versions.txt", f"{wheel}[cli]")
+    run(*pip, "install", "--no-index", "--find-links", folder / "wheels", "headrace-client[cli]")
     assert list((folder / "new").rglob("headrace_client-*.dist-info/licenses/LICENSE"))
     return folder / "new" / "bin"
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from .errors import HeadraceError, Refused, Unavailable
@@ -126,7 +126,7 @@ class ClientCredentials(Renewed):
         clock: Callable[[], float] = time.time,
     ) -> None:
         fields = {"grant_type": "client_credentials", "scope": " ".join(scopes)}
-        secret = base64.b64encode(f"{quote(client_id, safe='')}:{quote(client_secret, safe='')}".encode()).decode()
+        secret = base64.b64encode(f"{client_id}:{client_secret}".encode()).decode()
         super().__init__(lambda: granted(token_url, fields, clock, f"Basic {secret}"), clock=clock)
 
 
