@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from tests.e2e.clients import Client, message, unique
+from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import ROOT, RunningStage
 
 
@@ -78,13 +78,14 @@ def test_the_way_of_a_message_is_in_the_logs(platform: RunningStage) -> None:
     while sent["messageId"] not in str(follower.receive()):
         pass
 
-    by_request, by_event = (
-        trace(platform, ack["correlationId"]),
-        trace(platform, sent["messageId"]),
+    # A function's log may be written a moment after the answer that it sent.
+    by_request = until(
+        lambda: trace(platform, ack["correlationId"]).stdout, lambda text: "accepted" in text and "live copies" in text
     )
+    by_event = trace(platform, sent["messageId"]).stdout
 
-    assert by_request.stdout == by_event.stdout
-    steps = [line[14:] for line in by_request.stdout.splitlines()]
+    assert by_request == by_event
+    steps = [line[14:] for line in by_request.splitlines()]
     assert steps[0] == "ReceiveFrame         accepted 1 chat event, lane main"
     assert "PersistEvents        stored 1 chat event, lane main" in steps
     assert any(step.startswith("PushLive             live copies of the batch: ") for step in steps)

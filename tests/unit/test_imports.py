@@ -45,7 +45,7 @@ LINES = {
     "localstage": 11_654,
     "loadtest": 7_636,
     "bench": 4_050,
-    "tools": 3_290,
+    "tools": 3_298,
     "faults": 2_644,
     "rehearsal": 2_035,
     "ops": 1_126,

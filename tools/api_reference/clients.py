@@ -9,15 +9,26 @@ from tools.python_client.operations import snake
 
 Node = Mapping[str, Any]
 COMMANDS = {
+    "ads clicks": "listAdClicks",
     "ads stats": "getAdStats",
     "ads top": "listTopAds",
+    "ads user": "listUserClicks",
     "dead-letters": "listDeadLetters",
     "discard": "discardDeadLetters",
     "history": "listMessages",
     "parked": "countParkedMessages returnParkedMessages",
     "redrive": "redriveDeadLetters",
     "send": "sendMessage",
+    "ski day": "getSkierDay",
+    "ski day-vertical": "getDayVertical",
+    "ski days": "listSkiedDays",
+    "ski hours": "countRidesByHour",
+    "ski lift": "countLiftRides",
+    "ski resorts": "listResorts",
+    "ski rides": "countRides",
+    "ski seasons": "listSeasons",
     "ski skiers": "countSkiers",
+    "ski statistics": "getStatistics",
     "ski vertical": "getVertical",
     "status": "getStatus",
     "window": "getWindow",
@@ -27,14 +38,11 @@ NO_COMMAND = {
     "Users do these in an app": (
         "listInvitations listBlockedUsers unblockUser blockUser createRoom getRoom changeRoom openDirectRoom "
         "inviteMember removeMember listMembers listInvitedUsers markRead listUserMessages listConversations "
-        "listUserClicks closeOwnConnections editMessage deleteMessage listVersions"
+        "closeOwnConnections editMessage deleteMessage listVersions"
     ),
     "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks",
-    "A part of what `window` or `ads stats` shows, or its source": "countActiveUsers getSeries listAdClicks",
-    "The SkiDataAPI's own questions, for its clients": (
-        "getDayVertical listSkiedDays getSkierDay countSkiersByDay countLiftRides countRidesByHour countRides "
-        "listResorts listSeasons getStatistics"
-    ),
+    "A part of what `window` shows": "countActiveUsers getSeries",
+    "Another path of what `ski skiers` asks": "countSkiersByDay",
     "Load balancers and monitors ask this, with curl": "getHealth",
     "A rare step, which [a how-to](../how-to/access-and-secrets.md#end-a-users-connections) shows with curl": (
         "listConnections closeConnections"

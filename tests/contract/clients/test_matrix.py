@@ -31,11 +31,20 @@ OPERATIONS = {
     for method, each in methods.items()
 }
 LINES = {
+    "ads clicks": "spring-sale",
     "ads stats": "spring-sale",
+    "ads user": "alice",
     "discard": "--confirm 1",
     "history": "kitchen",
     "parked": "--return main",
     "send": "kitchen hello",
+    "ski day": "2025 34 1201",
+    "ski day-vertical": "7 2025 34 1201",
+    "ski days": "2025 1201",
+    "ski hours": "7 2025 34",
+    "ski lift": "7 2025 34 4",
+    "ski rides": "2025 34",
+    "ski seasons": "7",
     "ski skiers": "7 2025 34",
     "ski vertical": "1201 --resort 7",
 }
