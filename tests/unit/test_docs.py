@@ -14,6 +14,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "samconfig.toml")]
 COMMENTED += sorted((ROOT / "templates").glob("*.yaml"))
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
+FOLDERS += ("tools",)
 ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type", "redirect_uri"}
 ELSEWHERE |= {"response_type", "authorization_code", "code_challenge", "code_challenge_method", "code_verifier"}
 ELSEWHERE |= {
@@ -26,7 +27,7 @@ ELSEWHERE |= {
 ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "RecursiveInvocationsDropped"}
 ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
-ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts"}
+ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts", "json.load", "headrace_client.cli"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
 parameters and schemas that a release has removed."""
 
