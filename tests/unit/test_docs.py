@@ -27,7 +27,7 @@ ELSEWHERE |= {
 ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "RecursiveInvocationsDropped"}
 ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
-ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts", "json.load", "headrace_client.cli"}
+ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts", "json.load"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
 parameters and schemas that a release has removed."""
 
@@ -79,8 +79,9 @@ def test_every_path_name_and_command_in_it_exists(page: Path) -> None:
         wrong += [name for name in re.findall(r"([A-Z_]+)=", given) if name not in RULES.get(target, "")]
         wrong += [] if target in RULES else [f"make {target}"]
     for module in re.findall(r"(?:PY\)|python) -m (?!pytest|locust)([\w.]+)", text):
-        files = (module.replace(".", "/") + end for end in (".py", "/__main__.py"))
-        wrong += [] if any((ROOT / file).exists() for file in files) else [module]
+        files = [module.replace(".", "/") + end for end in (".py", "/__main__.py", "/__init__.py")]
+        folders = (ROOT, ROOT / "clients" / "python")
+        wrong += [] if any((folder / file).exists() for folder in folders for file in files) else [module]
     if page.suffix == ".md":
         wrong += [name for name in {*DOTTED.findall(text), *NAME.findall(text)} - paths if not is_known(name)]
     assert not wrong
