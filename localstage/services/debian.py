@@ -28,8 +28,6 @@ STABLE = "trixie"
 _ASKED = ("rabbitmq-server", "valkey-server")
 _UNPACKED = re.compile(r"rabbitmq-server|erlang-.+|valkey-.+|zlib1g|lib(?!python|pam|db|debconf|sem|sepol|sqlite).+")
 """What is taken of the closure of ``_ASKED``: the programs and libraries, without Python, PAM and what sets them up."""
-_PUBLIC = "http://deb.debian.org/debian"
-"""Debian's own address, for machines whose apt reads no Debian (Ubuntu). apt verifies what comes from there."""
 _MACHINE = Path("/")
 _KEYRING = "debian-archive-keyring"
 _KEYRINGS = (*(f"usr/share/keyrings/{_KEYRING}.{end}" for end in ("gpg", "pgp")),)
@@ -153,12 +151,17 @@ class _Archive:
         )
 
     async def _mirror(self) -> str:
-        """Where the machine's apt reads Debian itself, not its security updates or others' packages."""
+        """``LOCALSTAGE_DEBIAN_MIRROR``, or where the machine's apt reads Debian itself, not its updates or others' packages."""
+        if mirror := self._environment.get("LOCALSTAGE_DEBIAN_MIRROR"):
+            return mirror
         found = await self._ask("apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)")
         system = platform.freedesktop_os_release()
         suites = {system.get("VERSION_CODENAME"), "stable", "testing", "unstable", "sid"}
         lines = [line.split() for line in found.splitlines()] if system["ID"] == "debian" else []
-        return next((line[0] for line in lines if line[1] in suites and line[2:] == ["main"]), _PUBLIC)
+        for line in lines:
+            if line[1] in suites and line[2:] == ["main"]:
+                return line[0]
+        raise MissingProgram("apt reads no Debian here; set LOCALSTAGE_DEBIAN_MIRROR to the URL of a mirror of Debian")
 
     async def _keyring(self) -> Path:
         """The machine's Debian archive keyring, or that of its package, which the machine's own apt verifies."""
