@@ -25,7 +25,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES CONSOLE OPEN WRITERS RECONNECTS
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS RECONNECTS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start duration
@@ -114,9 +114,12 @@ contract: setup ## run one suite per seam, against the fake and against the real
 brokers: setup ## run the contract tests of the broker on RabbitMQ 4.0 and 4.3, one node and three, and print a table of what differs
 	@PYTHONPATH=layers/headrace $(PY) -m tests.contract.brokers
 
-e2e: setup ## run the tests of the whole local stage, and some fault scenarios; or only those of the console, in Chromium   [RECONNECTS=1000] [CONSOLE=1 [PICTURES=folder]]
+e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [RECONNECTS=1000]
 	$(call count,RECONNECTS)
-	@$(if $(CONSOLE),$(PY) -m pytest -q -s tests/e2e/test_console.py,$(IN_TWO) tests/e2e tests/api tests/faults)
+	@$(IN_TWO) tests/e2e tests/api tests/faults
+
+test-console: setup ## run the tests of the console in Chromium, and kill the broker too   [PICTURES=folder]
+	@CONSOLE=1 $(PY) -m pytest -q -s tests/e2e/test_console.py
 
 test-api: setup ## send generated requests and frames and all kinds of tokens to a stage   [CASES=5000]
 	$(call count,CASES)
@@ -138,11 +141,8 @@ validate: .local/sam/bin/sam .local/linters/bin/checkov ## check the templates a
 	@echo "headrace: setting up checkov and parliament (once)" >&2
 	@.venv/bin/uv venv --quiet --clear .local/linters && VIRTUAL_ENV=$(CURDIR)/.local/linters .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
-invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json]
-	@$(PY) -m rehearsal.containers invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}"
-
-sam-test: .local/sam/bin/sam ## run every function in a container beside a stage, and check the answers   [SAM_FLAGS=…]
-	@$(PY) -m rehearsal.containers test
+invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage; or all, beside a stage of their own   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json] [FUNCTION=all [SAM_FLAGS=…]]
+	@$(PY) -m rehearsal.containers $(if $(filter all,$(FUNCTION)),test,invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}")
 
 faults: setup ## run the fault scenarios on a separate stage, and print the counts of each   [SCENARIO=broker-killed]
 	@PYTHONPATH=layers/headrace $(PY) -m faults $(if $(SCENARIO),"$$SCENARIO")

@@ -1,4 +1,4 @@
-"""Functions in containers, with the SAM CLI: ``make invoke`` and ``make sam-test``.
+"""Functions in containers, with the SAM CLI: ``make invoke`` and ``make invoke FUNCTION=all``.
 
 While a stage runs, containers get the functions' variables of that stage and the network of this machine, so that they
 reach its services. Without one, they get the values of ``sam-local.env.json``, where nothing listens.

@@ -1,4 +1,4 @@
-"""The console in Chromium, on a whole stage. ``make e2e CONSOLE=1`` is the whole form, with the broker killed."""
+"""The console in Chromium, on a whole stage. ``make test-console`` is the whole form, with the broker killed."""
 
 from __future__ import annotations
 
