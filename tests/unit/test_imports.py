@@ -42,7 +42,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 21_627,
-    "localstage": 11_654,
+    "localstage": 11_657,
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_298,
