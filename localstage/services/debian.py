@@ -151,7 +151,7 @@ class _Archive:
         )
 
     async def _mirror(self) -> str:
-        """``LOCALSTAGE_DEBIAN_MIRROR``, or where the machine's apt reads Debian itself, not its updates or others' packages."""
+        """``LOCALSTAGE_DEBIAN_MIRROR``, or where apt reads Debian itself, not its updates or others' packages."""
         if mirror := self._environment.get("LOCALSTAGE_DEBIAN_MIRROR"):
             return mirror
         found = await self._ask("apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)")

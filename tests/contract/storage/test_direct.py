@@ -79,12 +79,6 @@ def test_a_put_is_as_that_of_a_plain_client_also_when_its_condition_fails() -> N
     assert (raised.value.code, raised.value.item) == ("ConditionalCheckFailedException", row)
 
 
-@pytest.mark.usefixtures("table")
-def test_tests_check_the_parameters_of_hot_calls_against_the_models_of_aws() -> None:
-    with pytest.raises(AssertionError, match="KeyConditionExpresion"):
-        call(direct_client(client("dynamodb")).query, TableName=TABLE, KeyConditionExpresion="roomId = :room")
-
-
 def test_the_rows_of_a_call_that_fails_at_once_are_sent_again(server: HttpServer) -> None:
     answers, rows = iter([status(503)]), {TABLE: [{"PutRequest": {"Item": to_wire(ROW)}}]}
     server.answer = lambda _: next(answers, answer(b'{"UnprocessedItems":{}}'))

@@ -1,51 +1,40 @@
 """Sends the hot calls of a client over kept connections: reads of rows, PutItem and BatchWriteItem.
 
-Their rows are DynamoDB JSON already, so a call's parameters are its body. boto3 would take several times the CPU to
-find the endpoint again, to serialize and parse rows by a model, to sign and to send. It makes every call that does not
-succeed here at once.
+Their rows are DynamoDB JSON already. boto3 would take several times the CPU to serialize and parse them by a model, to
+sign and to send. Its documented events ``provide-client-params`` and ``before-call`` let others do that. boto3 makes
+every call that does not succeed here at once.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import socket
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 from botocore.credentials import Credentials
-from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
+from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from urllib3.util import wait_for_read
 
 from headrace.core.times import SystemClock
-from headrace.runtime.aws import AwsClient, Headers, Signer, has_proxy, session, tls_context
+from headrace.runtime.aws import AwsClient, Signer, has_proxy, session, tls_context
 
 IDLE_SECONDS = 60.0
 """How long an idle connection may be used again, by the wall clock, which continues while Lambda freezes the
 environment. Meanwhile the other side may close it without a trace here."""
 CONTENT_TYPE = "application/x-amz-json-1.0"
+_BODY = "headrace-body"
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
 _REQUEST_ID = re.compile(rb"\r\nx-amzn-requestid: *(\S+)\r\n", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
-_DIRECT = "headrace_direct"
 OK = 200
-CHUNK = 65_536
-HOT = {
-    "get_item": "GetItem",
-    "batch_get_item": "BatchGetItem",
-    "query": "Query",
-    "put_item": "PutItem",
-    "batch_write_item": "BatchWriteItem",
-}
-"""The methods of a client whose calls are sent here, and their operations."""
-Operation = Callable[..., dict[str, Any]]
 
 
 def send_directly(client: AwsClient) -> None:
@@ -56,17 +45,23 @@ def send_directly(client: AwsClient) -> None:
     retries. A later attempt ends the call, because the time for the client's attempts was spent here.
     """
     credentials = session().get_credentials()
-    if credentials is None or has_proxy(client) or hasattr(client, _DIRECT):
+    if credentials is None or has_proxy(client):
         return
-    direct = _Direct(client, credentials)
-    # All users of the client share its connections.
-    setattr(client, _DIRECT, direct)
-    for method, operation in HOT.items():
-        setattr(client, method, direct.instead_of(getattr(client, method), operation))
+    direct, events = _Direct(client, credentials), client.meta.events
+    # botocore takes one handler for each id, so that all users of the client share its connections.
+    events.register("provide-client-params.dynamodb.BatchWriteItem", _keep_rows, unique_id="headrace-rows")
+    for operation in ("GetItem", "BatchGetItem", "Query", "PutItem", "BatchWriteItem"):
+        events.register_last(f"before-call.dynamodb.{operation}", direct.answer, unique_id=f"headrace-{operation}")
+
+
+def _keep_rows(params: dict[str, Any], context: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Keep the rows from botocore, which would look up each of their values in its model."""
+    context[_BODY] = json.dumps(params).encode()
+    return {"RequestItems": {}}
 
 
 class _Direct:
-    """Makes the calls of one client. Thread-safe, as the client is."""
+    """Answers the calls of one client. Thread-safe, as the client is."""
 
     def __init__(self, client: AwsClient, credentials: Credentials) -> None:
         self._config = client.meta.config
@@ -76,32 +71,17 @@ class _Direct:
         self._idle: deque[tuple[socket.socket, float]] = deque()
         weakref.finalize(self, _close, self._idle)
 
-    def instead_of(self, boto3s: Operation, operation: str) -> Operation:
-        """A method of the client that takes the place of ``boto3s``."""
-        headers = (("content-type", CONTENT_TYPE), ("x-amz-target", f"DynamoDB_20120810.{operation}"))
-
-        @functools.wraps(boto3s)
-        def method(**parameters: Any) -> dict[str, Any]:
-            content = self._answer(json.dumps(parameters).encode(), headers, operation)
-            return boto3s(**parameters) if content is None else content
-
-        return method
-
-    def _answer(self, body: bytes, headers: Headers, operation: str) -> dict[str, Any] | None:
-        """The content of the answer to a call; ``None``: boto3 has to make it.
-
-        Raises:
-            ClientError, BotoCoreError: what boto3 would raise.
-        """
+    def answer(
+        self, params: dict[str, Any], context: dict[str, Any], **_: Any
+    ) -> tuple[SimpleNamespace, dict[str, Any]] | None:
+        """What botocore asks before it makes a call: the response and what it holds; ``None``: make the call."""
+        body = params["body"] = context.pop(_BODY, params["body"])
+        headers = (("content-type", CONTENT_TYPE), ("x-amz-target", params["headers"]["X-Amz-Target"]))
         for attempt in range(1, self._attempts + 1):
             try:
                 request = self._signer.head("", sha256(body).hexdigest(), len(body), headers) + body
                 status, content = _content(*self._exchange(request))
-                if status == OK:
-                    return content
-                if attempt == 1:
-                    return None
-                raise ClientError(cast(Any, content), operation)
+                return None if status != OK and attempt == 1 else (SimpleNamespace(status_code=status), content)
             except TimeoutError as error:
                 if attempt == self._attempts:
                     raise ReadTimeoutError(endpoint_url=self._url, error=error) from error
@@ -116,25 +96,22 @@ class _Direct:
         connection = self._connection()
         try:
             connection.sendall(request)
-            response = connection.recv(CHUNK)
-            while (end := response.find(b"\r\n\r\n")) < 0 and (more := connection.recv(CHUNK)):
-                response += more
-            head = response[: end + 2]
-            length = _LENGTH.search(head)
-            if length is None:
-                raise ValueError("a response without a length")
-            parts, left = [response[end + 4 :]], int(length[1]) - (len(response) - end - 4)
-            while left > 0 and (more := connection.recv(CHUNK)):
-                parts.append(more)
-                left -= len(more)
+            with connection.makefile("rb") as response:
+                head = response.readline()
+                while (line := response.readline()).strip():
+                    head += line
+                length = _LENGTH.search(head)
+                if length is None:
+                    raise ValueError("a response without a length")
+                body = response.read(int(length[1]))
         except BaseException:
             connection.close()
             raise
-        if left or b"\r\nconnection: close\r\n" in head.lower():
+        if b"\r\nconnection: close\r\n" in head.lower():
             connection.close()
         else:
             self._idle.append((connection, time.time()))
-        return head, b"".join(parts)
+        return head, body
 
     def _connection(self) -> socket.socket:
         while self._idle:
