@@ -33,6 +33,9 @@ const { lane } = await headrace.send("kitchen", "over the connection");
 await headrace.frame("sendMessage", { roomId: "kitchen", message: "as one frame" });
 if (resumes) {
   await headrace.signal("kitchen", "typing");
+  const message = { roomId: "kitchen", key: "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak" };
+  await headrace.frame("editMessage", { ...message, message: "hello, all" });
+  await headrace.frame("deleteMessage", message);
 }
 const checked = await headrace.check({ kitchen: position });
 await headrace.frame("authenticate", { token: "t" });

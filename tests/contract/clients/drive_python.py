@@ -9,6 +9,7 @@ from headrace_client import AsyncHeadrace, Rooms, SendSettings, over_websocket
 from tests.worlds.described_stage import DescribedStage
 from tools.python_client.operations import snake
 
+KEY = "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak"
 FAST = SendSettings(first_pause=0.01, tries=1)
 
 
@@ -25,7 +26,7 @@ async def ask_everything(stage: DescribedStage, names: dict[str, str]) -> dict[s
 
 
 async def send_every_frame(stage: DescribedStage, *, resumes: bool) -> dict[str, list[Any]]:
-    """What reaches the program; ``resumes`` says whether the stage knows ``resume``, channels of users and signals."""
+    """What reaches the program; ``resumes``: the stage knows ``resume``, users' channels, signals and changes."""
     got: dict[str, list[Any]] = {"messages": [], "changes": [], "signals": []}
     async with Rooms(stage.ws_url, "t", signal=got["signals"].append) as rooms:
         await rooms.follow("kitchen")
@@ -39,6 +40,9 @@ async def send_every_frame(stage: DescribedStage, *, resumes: bool) -> dict[str,
             await rooms.follow("kitchen", since=position)
             await rooms.signal("kitchen", "typing")
             await rooms.follow_user("alice", got["changes"].append)
+            place = {"roomId": "kitchen", "key": KEY}
+            await rooms.connection.request("editMessage", **place, message="hello, all")
+            await rooms.connection.request("deleteMessage", **place)
         await rooms.unfollow("kitchen")
         for action in ("history", "ping"):
             await rooms.connection.request(action, **({"roomId": "kitchen"} if action == "history" else {}))
