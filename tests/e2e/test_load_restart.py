@@ -7,16 +7,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.e2e.clients import until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
+from tests.e2e.test_lifecycle import status
 
 TEMPLATE = ROOT / "template.yaml"
+SENT = 20
+"""Frames after which the load is under way."""
 
 
 @pytest.fixture
@@ -27,6 +30,11 @@ def killed_stage() -> Iterator[RunningStage]:
         yield stage.wait_ready()
     finally:
         stage.stop(signal.SIGKILL)
+
+
+def frames(stage: RunningStage) -> int:
+    """How many frames the stage has received."""
+    return int(status(stage)["functions"]["ReceiveFrame"]["invocations"])
 
 
 def test_a_run_goes_on_when_its_stage_starts_again_and_nothing_is_lost(
@@ -41,7 +49,8 @@ def test_a_run_goes_on_when_its_stage_starts_again_and_nothing_is_lost(
         assert run.stdout is not None
         while "sending" not in run.stdout.readline():
             assert run.poll() is None
-        time.sleep(3)  # all users are connected, and send
+        # On a slow machine, users still connect for a while; a kill then would meet no open connection.
+        until(lambda: frames(killed_stage), lambda count: count >= SENT, patience=60)
         killed_stage.stop(signal.SIGKILL)
         again = RunningStage(
             killed_stage.state_dir, TEMPLATE, "--http-port", ports[0], "--websocket-port", ports[1]
@@ -55,3 +64,4 @@ def test_a_run_goes_on_when_its_stage_starts_again_and_nothing_is_lost(
     phase = json.loads(path.read_text())["phases"][0]
     assert run.returncode == 0, output
     assert phase["sent"]["accepted"] == phase["found"]["stored"] == phase["sent"]["attempted"]
+    assert phase["sent"]["reconnections"] > 0
