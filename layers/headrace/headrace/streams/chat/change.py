@@ -41,6 +41,8 @@ CHANGE = "change"
 CHANGE_KEY = "changeKey"
 """Attribute of a message that was changed: the place of the change that it shows. A later change has a higher one."""
 FIRST_TEXT = "firstText"
+TRUSTED = "isTrusted"
+"""Attribute of an unchecked change, beside the time of its acceptance; neither is stored."""
 EDIT: Literal["edit"] = "edit"
 DELETE: Literal["delete"] = "delete"
 Kind = Literal["edit", "delete"]
@@ -102,6 +104,7 @@ class StampedChange(EventModel):
     by: By = Field(default=AUTHOR, description="author or owner")
     sender: SenderTag = Field(description="12 characters of base32")
     unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
+    is_trusted: bool = Field(default=False, description="whether the sender of an unchecked change has events:write")
 
 
 _incoming = incoming(IncomingChange)
@@ -149,7 +152,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     if change.message is not None:
         row["message"] = change.message
     if change.unchecked_at is not None:
-        row["uncheckedAt"] = change.unchecked_at
+        row |= {"uncheckedAt": change.unchecked_at, TRUSTED: change.is_trusted}
     if table.retention_days:
         latest = max(change.timestamp, keys.time_of(change.key))
         row["expiresAt"] = expires_at(latest, accepted_at, table.retention_days)
@@ -164,6 +167,12 @@ def partition(room_id: str) -> str:
 def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
     """The room and the key of the message that a change's row is about."""
     return row["roomId"].removeprefix(_PARTITION), "#".join(row["timestampSk"].split("#")[:3])
+
+
+def unexpired(message: Item | None, now: int) -> Item | None:
+    """The row of a message that readers may still see at ``now`` (microseconds): DynamoDB deletes it days later."""
+    seconds = now // times.SECOND
+    return message if message is not None and message.get("expiresAt", seconds + 1) > seconds else None
 
 
 def is_change(row: Mapping[str, Any]) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headrace.core.errors import Conflict, Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
+from headrace.core.stream import ValidatedEvent
+from headrace.core.times import SECOND, iso
 from headrace.streams.chat.stream import CHANGES, UNCHECKED
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.senders import sender
@@ -65,6 +69,25 @@ def test_what_cannot_be_changed_is_refused() -> None:
     assert world.admit("bob", world.change("bob", deleted)) is None
 
 
+@pytest.mark.parametrize("seconds", [301, 3600 * 24 * 365])
+def test_no_message_can_have_a_time_that_no_sender_may_give_it(seconds: int) -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello")
+    ahead = {**message, "timestamp": iso(world.clock.now() + seconds * SECOND)}
+
+    assert isinstance(world.admit("bob", world.change("bob", ahead)), NotFound)
+
+
+def test_a_message_that_has_expired_cannot_be_changed_before_its_row_is_gone() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello")
+    world.put(message)
+    edit = world.change("bob", message, "x")
+    world.clock.advance(32 * 24 * 3600)
+
+    assert isinstance(world.admit("bob", edit), NotFound)
+
+
 def test_a_message_that_waits_in_a_lane_can_be_changed() -> None:
     world = ChangeWorld()
 
@@ -118,3 +141,51 @@ def test_a_right_that_cannot_be_read_is_checked_before_the_change_is_stored() ->
 
     assert [each.reason for each in outcomes if isinstance(each, PoisonRecord)] == ["not_allowed"]
     assert world.row(message)["deletedBy"] == "alice"
+
+
+def test_a_right_that_is_checked_later_is_that_of_the_time_of_acceptance() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello")
+    world.put(message)
+    edit = _unchecked(world, "bob", world.change("bob", message, "bye"))
+    world.clock.advance(30)
+    world.ok("bob", "DELETE", "kitchen/members/bob")
+    late = _unchecked(world, "bob", world.change("bob", message, "too late"))
+
+    assert [isinstance(each, PoisonRecord) for each in world.put(edit, late)] == [False, True]
+
+    assert world.row(message)["message"] == "bye"
+
+
+def test_a_trusted_sender_who_is_checked_later_need_not_be_in_the_room() -> None:
+    world = ChangeWorld()
+    message = world.message("carol", "hello", age=60)
+    world.put(message)
+    edit = _unchecked(world, "carol", world.change("carol", message, "bye"), is_trusted=True)
+
+    assert world.put(edit) == [None]
+
+    row = world.row(message)
+    assert row["message"] == "bye"
+    assert not [row for row in world.write_path.rows() if UNCHECKED in row or "isTrusted" in row]
+
+
+def test_an_edit_that_is_checked_after_a_deletion_is_no_dead_letter_with_its_text() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello", age=60)
+    world.put(message)
+    edit = _unchecked(world, "bob", world.change("bob", message, "secret"))
+    world.put(world.change("bob", message).event)
+
+    assert world.put(edit) == [None]
+
+    assert world.texts() == []
+
+
+def _unchecked(world: ChangeWorld, user: str, change: ValidatedEvent, *, is_trusted: bool = False) -> dict[str, Any]:
+    """The event of a change that was accepted while the tables were down."""
+    world.store.down = world.memberships.down = True
+    assert world.admit(user, change, is_trusted=is_trusted) is None
+    world.store.down = world.memberships.down = False
+    assert UNCHECKED in change.event
+    return change.event

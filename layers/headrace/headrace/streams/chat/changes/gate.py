@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.core import keys, times
-from headrace.core.caller import AGE_LIMIT, EVENTS_WRITE, Caller
+from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, UserError, echo
 from headrace.core.stream import ValidatedEvent
 from headrace.runtime.observability import report
-from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, By, ChangeStore
-from headrace.streams.chat.messages.gate import RoomGate
+from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, TRUSTED, By, ChangeStore, unexpired
+from headrace.streams.chat.messages.gate import RoomGate, as_of
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms, effective_role, no_room, not_in_room
 from headrace.streams.chat.stream import TEXT, UNCHECKED
@@ -29,7 +29,9 @@ class ChangeRights:
         self._memberships = memberships
 
     def by(self, change: Mapping[str, Any], now: int, *, is_trusted: bool = False) -> By:
-        """Whether the sender of a ``change`` (its event) is the author or an owner; ``now`` in microseconds.
+        """Whether the sender of a ``change`` (its event) is the author or an owner.
+
+        ``now`` is when it was accepted, in microseconds: a member who has left since then still may.
 
         A message that is not stored yet may be changed by its author: it can be in a lane. Whether the sender is its
         author then shows when it is stored. An author who has left the room may delete, and no longer edit. A
@@ -49,13 +51,13 @@ class ChangeRights:
         if is_closed and not membership.intervals:
             raise not_in_room(room_id)
         is_edit = change[CHANGE] == EDIT
-        message = self._store.message(room_id, change["key"])
+        message = unexpired(self._store.message(room_id, change["key"]), now)
         is_author = message is None or message["userId"] == user_id
         may_delete_all = not is_edit and room.kind == MEMBERS and effective_role(room, membership) == OWNER
-        if is_author and is_edit and is_closed and not membership.is_open:
+        if is_author and is_edit and is_closed and not as_of(membership.intervals, times.iso(now)):
             raise not_in_room(room_id)
         if message is None:
-            if keys.time_of(change["key"]) < times.iso(now - AGE_LIMIT):
+            if not times.iso(now - AGE_LIMIT) <= keys.time_of(change["key"]) <= times.iso(now + AHEAD_LIMIT):
                 raise no_message(change["key"])
             return OWNER if may_delete_all else AUTHOR
         if message["messageType"] != TEXT:
@@ -82,11 +84,12 @@ class ChangeGate:
         return [self._admit(caller, each.event, now) for each in events]
 
     def _admit(self, caller: Caller, change: dict[str, Any], now: int) -> UserError | None:
+        is_trusted = caller.has(EVENTS_WRITE)
         try:
-            change["by"] = self._rights.by(change, now, is_trusted=caller.has(EVENTS_WRITE))
+            change["by"] = self._rights.by(change, now, is_trusted=is_trusted)
         except StoreUnavailable as error:
             report(type(error).__name__, f"a change cannot be checked now: {error.message}")
-            change[UNCHECKED] = times.iso(now)
+            change |= {UNCHECKED: times.iso(now), TRUSTED: is_trusted}
         except UserError as error:
             return error
         return None

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 
 from headrace.core import keys, times
 from headrace.core.collections import BoundedDict
-from headrace.core.errors import FollowUpUnavailable, PoisonRecord, StoreUnavailable, UserError
+from headrace.core.errors import Conflict, FollowUpUnavailable, PoisonRecord, StoreUnavailable, UserError
 from headrace.core.items import Item
 from headrace.core.stream import AfterStore, BeforeStore, Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
-from headrace.streams.chat.change import CHANGE, DELETE, ChangeStore, fold, is_change, message_of
+from headrace.streams.chat.change import AUTHOR, CHANGE, DELETE, TRUSTED, ChangeStore, fold, is_change, message_of
 from headrace.streams.chat.changes.gate import ChangeRights
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import LATE, STORED_AT, UNLOGGED
@@ -66,14 +66,15 @@ class ChangeCheck:
         refused: dict[int, Failure] = {}
         for index, item in enumerate(items):
             if is_change(item) and UNCHECKED in item:
-                at = times.micros_of(item[UNCHECKED])
+                at, is_trusted = times.micros_of(item.pop(UNCHECKED)), item.pop(TRUSTED)
                 room_id, key = message_of(item)
                 change = {"roomId": room_id, "key": key, CHANGE: item[CHANGE], "changedBy": item["changedBy"]}
                 try:
-                    item["by"] = self._rights.by(change, at)
-                    del item[UNCHECKED]
+                    item["by"] = self._rights.by(change, at, is_trusted=is_trusted)
                 except StoreUnavailable as error:
                     refused[index] = error
+                except Conflict:
+                    item["by"] = AUTHOR  # deleted meanwhile: the hook removes the text of this edit too
                 except UserError:
                     refused[index] = PoisonRecord("not_allowed")
         return refused

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from headrace.api.router import Request
 from headrace.core.errors import FieldError, Forbidden, echo
 from headrace.core.fields import CanonicalTime
-from headrace.streams.chat.change import FIRST_TEXT, counts
+from headrace.streams.chat.change import FIRST_TEXT, counts, unexpired
 from headrace.streams.chat.changes.gate import no_message
 from headrace.streams.chat.changes.routes import MessagePath
 from headrace.streams.chat.messages.history import ChatReading
@@ -34,7 +34,7 @@ def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) 
     room_id, key, caller = request.path.room_id, request.path.key, request.caller
     access = chat.history.access
     scope = access.read_scope(caller, room_id)
-    message = chat.changes.message(room_id, key)
+    message = unexpired(chat.changes.message(room_id, key), request.now)
     if message is None or not scope.covers(message["timestamp"]):
         raise no_message(key)
     author = message["userId"]
