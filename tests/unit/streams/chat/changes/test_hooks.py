@@ -72,6 +72,23 @@ def test_without_the_table_a_change_waits_in_its_lane_and_a_late_message_too() -
     assert world.row(message)["message"] == "hello"
 
 
+def test_the_log_of_the_room_has_no_text_from_before_a_change() -> None:
+    world = ChangeWorld()
+    world.copies.subscribe("kitchen")
+    message = world.message("bob", "secret", age=60)
+    world.put(message, world.message("bob", "other", number=2, age=60))
+    at = world.copies.log.since({"kitchen": ""})["kitchen"].tag
+
+    world.put(world.change("bob", message).event)
+
+    kept = world.copies.log.since({"kitchen": at})["kitchen"]
+    assert kept.tag != at
+    assert kept.frames is None  # who resumes reads the table
+    world.put(world.message("bob", "next", number=3))
+    (frame,) = world.copies.log.since({"kitchen": kept.tag})["kitchen"].frames or ()
+    assert "next" in frame.items
+
+
 def test_a_change_that_no_log_has_is_found_by_the_next_check_of_each_client() -> None:
     world = ChangeWorld()
     message = world.message("bob", "helo", age=60)

@@ -125,7 +125,7 @@ class ChangeHook:
         for index, item in enumerate(items):
             if outcomes[index] is None and (is_change(item) or (STORED_AT in item and item["roomId"] in changed)):
                 outcomes[index] = self._apply(item, rows)
-        if rows and not self._live.push(rows):
+        if rows and not self._live.push(rows, hides_earlier=True):
             self._find_again(rows)
         return outcomes
 

@@ -72,15 +72,18 @@ class LiveHook:
         outcomes = dict(zip(map(id, marked), self._store(marked), strict=True))
         return [outcomes.get(id(item)) for item in items]
 
-    def push(self, items: Sequence[Item]) -> bool:
-        """Append messages and publish live copies of them; returns whether they are in the logs. Never raises."""
+    def push(self, items: Sequence[Item], *, hides_earlier: bool = False) -> bool:
+        """Append messages and publish live copies of them; returns whether they are in the logs. Never raises.
+
+        With ``hides_earlier``, the logs of their rooms begin again behind them, and keep no earlier text of them.
+        """
         try:
-            return self._publish(items)
+            return self._publish(items, hides_earlier)
         except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
             report_unexpected(error)
         return False
 
-    def _publish(self, items: Sequence[Item]) -> bool:
+    def _publish(self, items: Sequence[Item], hides_earlier: bool) -> bool:
         """Append and publish; returns whether the messages are in the logs."""
         now = self._clock.now()
         rooms: dict[str, dict[str, Item]] = {}
@@ -90,7 +93,9 @@ class LiveHook:
             room_id: _News.of(room_id, rows.values(), is_quiet=room_id in self._quiet)
             for room_id, rows in rooms.items()
         }
-        batches = {room_id: each.batch(now) for room_id, each in news.items()}
+        batches = {
+            room_id: Batch(each.tags[-1]) if hides_earlier else each.batch(now) for room_id, each in news.items()
+        }
         appended = append(self._log, batches, "pages of rooms with new messages may be 2 s old")
         followed = self._hints.rooms_with_subscribers(
             {room_id: appended[room_id].mark if appended else SOME for room_id in rooms}
