@@ -38,9 +38,9 @@ class MessagesOnly:
         self._hook = hook
 
     def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
-        messages = [item for item in items if not is_change(item)]
-        if len(messages) == len(items):
+        if not any(CHANGE in item for item in items):
             return self._hook.after_store(stream, items)
+        messages = [item for item in items if not is_change(item)]
         outcomes = iter(self._hook.after_store(stream, messages) if messages else ())
         return [None if is_change(item) else next(outcomes) for item in items]
 
@@ -54,8 +54,11 @@ class ChangeCheck:
         self._store = store
 
     def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
-        places = [index for index, item in enumerate(items) if not is_change(item)]
-        _, refused = self._messages.before_store([items[index] for index in places])
+        messages = [item for item in items if CHANGE not in item]
+        allowed, refused = self._messages.before_store(messages)
+        if len(messages) == len(items) and not any(STORED_AT in item for item in allowed):
+            return allowed, refused
+        places = [index for index, item in enumerate(items) if CHANGE not in item]
         found: dict[int, Failure] = {places[index]: reason for index, reason in refused.items()}
         found |= self._unchecked(items)
         found |= self._with_changes({index: items[index] for index in places if index not in found})
@@ -65,7 +68,7 @@ class ChangeCheck:
         """The changes that may not be stored, of those that could not be checked when they were accepted."""
         refused: dict[int, Failure] = {}
         for index, item in enumerate(items):
-            if is_change(item) and UNCHECKED in item:
+            if CHANGE in item and UNCHECKED in item:
                 at, is_trusted = times.micros_of(item.pop(UNCHECKED)), item.pop(TRUSTED)
                 room_id, key = message_of(item)
                 change = {"roomId": room_id, "key": key, CHANGE: item[CHANGE], "changedBy": item["changedBy"]}
@@ -110,21 +113,19 @@ class ChangeHook:
 
     def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
         outcomes = list(MessagesOnly(self._live).after_store(stream, items))
-        late = {item["roomId"] for item in items if not is_change(item) and STORED_AT in item}
-        if not late and not any(map(is_change, items)):
-            return outcomes
+        due = [at for at, item in enumerate(items) if (STORED_AT in item or CHANGE in item) and outcomes[at] is None]
+        late = {items[at]["roomId"] for at in due if not is_change(items[at])}
         try:
             changed = self._store.changed_rooms(late) if late else set()
         except StoreUnavailable as error:
             failed = _not_applied(error)
-            return [
-                failed if outcome is None and (is_change(item) or STORED_AT in item) else outcome
-                for item, outcome in zip(items, outcomes, strict=True)
-            ]
+            for at in due:
+                outcomes[at] = failed
+            return outcomes
         rows: list[Item] = []
-        for index, item in enumerate(items):
-            if outcomes[index] is None and (is_change(item) or (STORED_AT in item and item["roomId"] in changed)):
-                outcomes[index] = self._apply(item, rows)
+        for at in due:
+            if is_change(items[at]) or items[at]["roomId"] in changed:
+                outcomes[at] = self._apply(items[at], rows)
         if rows and not self._live.push(rows, hides_earlier=True):
             self._find_again(rows)
         return outcomes
