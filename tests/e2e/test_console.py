@@ -59,7 +59,6 @@ def test_the_console_scrolls_a_long_room_to_its_first_message(platform: RunningS
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.skipif(not WHOLE, reason="asking every question takes over four minutes: make test-console")
 def test_the_console_answers_questions_as_the_api_does(platform: RunningStage, typescript_client: Path) -> None:
     tried(platform, typescript_client, "questions.test.mjs")
 
