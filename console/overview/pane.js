@@ -22,23 +22,33 @@ function note(messageId, user, opened) {
   }
 }
 
+/** The newest page of the room; `undefined` for one that begins with its first message. */
+async function newest(client, room) {
+  try {
+    return await client.request("GET /rooms/{roomId}/messages", { roomId: room, limit: 30 });
+  } catch (error) {
+    if (error.code === "not_found") {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 /** Follows the room from its newest page on, until `signal`; calls `add` with messages. */
 async function follow(client, room, signal, add) {
-  let options = {};
-  try {
-    const page = await client.request("GET /rooms/{roomId}/messages", { roomId: room, limit: 30 });
-    add(page.items);
-    options = { since: page.position, known: page.items.map(({ key }) => key) };
-  } catch (error) {
-    if (error.code !== "not_found") {
-      throw error; // a room begins with its first message
-    }
-  }
+  const page = await newest(client, room);
+  add(page?.items ?? []);
   if (signal.aborted) {
     return;
   }
+  const options = page && { since: page.position, known: page.items.map(({ key }) => key) };
   const following = client.follow(room, options);
   signal.addEventListener("abort", () => following.close());
+  if (page === undefined) {
+    // Without a position, the room is followed from now on. Its first message can have come before.
+    await following.ready;
+    add((await newest(client, room))?.items ?? []);
+  }
   for await (const message of following) {
     add([message]);
   }
