@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
-from headrace_client.cli.doctor import CannotTell
+from headrace_client.cli.doctor_stage import CannotTell
 
 Resources = dict[str, dict[str, str]]
 """By type: the logical and the physical ids of the stack's resources, of nested stacks too."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import WaiterError
 
-from headrace_client.cli.doctor import CannotTell
+from headrace_client.cli.doctor_stage import CannotTell
 from localstage.core.errors import StageError
 from ops.aws import Stack, call, client
 from ops.doctor_aws import depths

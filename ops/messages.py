@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headrace_client.cli.doctor import CannotTell
+from headrace_client.cli.doctor_stage import CannotTell
 from localstage.client.errors import ClientError
 from localstage.client.terminal import visible
 from localstage.core.errors import StageError

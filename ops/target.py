@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from headrace_client import Headrace
 from headrace_client.cli import stage as cli
-from headrace_client.cli.doctor import Stage
+from headrace_client.cli.doctor_stage import Stage
 from localstage.client.errors import StageNotFound
 from localstage.client.running_stage import running_stage, stage_file
 from localstage.client.tokens import Token, fetch_token

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from headrace_client.cli import doctor, doctor_chat
-from headrace_client.cli.doctor import Answer, Stage, run
+from headrace_client.cli.doctor import run
+from headrace_client.cli.doctor_stage import Answer, Stage
 
 CHECKS = {**doctor.CHECKS, **doctor_chat.CHECKS}
 

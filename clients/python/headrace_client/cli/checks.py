@@ -10,14 +10,14 @@ from pathlib import Path
 import click
 
 from . import doctor as outside
-from . import doctor_chat
+from . import doctor_chat, doctor_stage
 from .doctor import Finding
 from .show import Command, show_json, visible
 from .stage import Stage, one_sentence
 from .trace import trace as steps_of
 
 
-def examine(stage: outside.Stage) -> Iterator[Finding]:
+def examine(stage: doctor_stage.Stage) -> Iterator[Finding]:
     """Run all checks that need no AWS credentials."""
     try:
         yield from outside.examine(stage, {**outside.CHECKS, **doctor_chat.CHECKS})
@@ -49,7 +49,7 @@ def doctor(stage: Stage, friend_token: str | None, ops_token: str | None) -> Non
     url = stage.given(stage.http_url, "HEADRACE", "http_url")
     with one_sentence():
         token = stage.token_text()
-    checked = outside.Stage(url, stage.ws_url or "", token, ops_token or "", friend_token or "")
+    checked = doctor_stage.Stage(url, stage.ws_url or "", token, ops_token or "", friend_token or "")
     sys.exit(1 if show_findings(examine(checked), as_json=stage.as_json) else 0)
 
 

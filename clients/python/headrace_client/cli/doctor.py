@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 import ssl
 import time
-import uuid
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
-import aiohttp
+from .doctor_stage import ANSWER_SECONDS, CannotTell, Failed, Stage, body_of
 
-SUBPROTOCOL = "headrace.v1"
 ORIGIN = "https://doctor.example"
 NOT_A_TOKEN = "not.a.token"  # noqa: S105
-ANSWER_SECONDS = 35.0
-"""Longer than API Gateway waits for a function (30 s)."""
 READ_SECONDS = 20.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -35,153 +30,8 @@ class Finding:
     detail: str
 
 
-class CannotTell(Exception):
-    """A check has no result; the message says what it needs."""
-
-
-class Failed(Exception):
-    """A check failed; the message says what came and what should have come."""
-
-
-Result = TypeVar("Result")
 Check = Callable[["Stage"], str]
 """Returns the detail of a check that passed, or raises :class:`Failed` or :class:`CannotTell`."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer of the HTTP API as it came, without the client's retries and errors."""
-
-    status: int
-    headers: Mapping[str, str]
-    data: bytes
-
-
-class Network:
-    """Requests and connections for checks, which are plain functions: an event loop that runs while one waits."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.Runner()
-        self._session: aiohttp.ClientSession | None = None
-
-    def run(self, work: Callable[[aiohttp.ClientSession], Coroutine[Any, Any, Result]]) -> Result:
-        """The result of ``work``, which gets the session."""
-
-        async def running() -> Result:
-            if self._session is None:
-                timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
-                self._session = aiohttp.ClientSession(timeout=timeout, trust_env=True)
-            return await work(self._session)
-
-        return self._loop.run(running())
-
-    def close(self) -> None:
-        """Close the session and the loop."""
-        if self._session is not None:
-            self._loop.run(self._session.close())
-        self._loop.close()
-
-
-class Socket:
-    """A WebSocket whose calls wait."""
-
-    def __init__(self, network: Network, socket: aiohttp.ClientWebSocketResponse) -> None:
-        self._network = network
-        self._socket = socket
-
-    def send(self, text: str) -> None:
-        """Send a text."""
-        self._network.run(lambda _: self._socket.send_str(text))
-
-    def recv(self) -> str:
-        """The next text. Raises TypeError when the connection ends."""
-        return self._network.run(lambda _: self._socket.receive_str(timeout=ANSWER_SECONDS))
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._network.run(lambda _: self._socket.close())
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage and a user's token for it.
-
-    ``operator_token`` may be another one, with the scope ``ops``; ``friend_token`` is of a second user.
-    """
-
-    http_url: str
-    websocket_url: str
-    token: str = ""
-    operator_token: str = ""
-    friend_token: str = ""
-    room: str = field(default_factory=lambda: f"doctor-{uuid.uuid4().hex[:12]}")
-    network: Network = field(default_factory=Network)
-
-    def request(self, method: str, path: str, token: str = "", *, body: object = None, **headers: str) -> Answer:
-        """One answer of the HTTP API. Raises Failed when there is none."""
-        if token:
-            headers["authorization"] = f"Bearer {token}"
-        url = self.http_url.rstrip("/") + path
-
-        async def ask(session: aiohttp.ClientSession) -> Answer:
-            sent = {"headers": headers, "json": body or None, "allow_redirects": False}
-            async with session.request(method, url, **sent) as answer:  # type: ignore[arg-type]
-                return Answer(answer.status, answer.headers, await answer.read())
-
-        try:
-            return self.network.run(ask)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise Failed(f"{self.http_url} does not answer: {type(error).__name__}") from None
-
-    def connect(self, token: str) -> Socket:
-        """A connection to the WebSocket API. Raises Failed, with the status, when it is refused."""
-        if not self.websocket_url:
-            raise CannotTell("give WS_URL")
-
-        async def connect(session: aiohttp.ClientSession) -> aiohttp.ClientWebSocketResponse:
-            return await session.ws_connect(self.websocket_url, protocols=(SUBPROTOCOL, token))
-
-        try:
-            return Socket(self.network, self.network.run(connect))
-        except aiohttp.WSServerHandshakeError as refused:
-            raise Failed(f"the connection is refused with {refused.status}") from None
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise Failed(f"{self.websocket_url} cannot be reached: {type(error).__name__}") from None
-
-    def converse(self, *steps: tuple[dict[str, Any], str]) -> dict[str, dict[str, Any]]:
-        """Send frames on a new connection; after each, read until a frame of a type, or with a message of an id, comes.
-
-        Returns the last frame of each type, and by the ids of its messages. Raises Failed when none comes, or an error.
-        """
-        found: dict[str, dict[str, Any]] = {}
-        connection, wanted = self.connect(self.needed_token()), ""
-        try:
-            for frame, wanted in steps:
-                if frame:
-                    connection.send(json.dumps({**frame, "requestId": "doctor"}))
-                while wanted not in found:
-                    answer = json.loads(connection.recv())
-                    if answer.get("type") == "error":
-                        raise Failed(f"{answer['error'].get('code')}: {answer['error'].get('message')}")
-                    names = [answer.get("type"), *(item.get("messageId") for item in answer.get("items", ()))]
-                    found |= dict.fromkeys(names, answer)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, TypeError) as error:
-            raise Failed(
-                f"no frame {wanted} came ({type(error).__name__}); see LastDeploymentStatusMessage of the stage"
-            ) from None
-        finally:
-            connection.close()
-        return found
-
-    def needed_token(self) -> str:
-        """The user's token. Raises CannotTell without one."""
-        if not self.token:
-            raise CannotTell("give TOKEN, with the scopes chat:read and chat:write")
-        return self.token
-
-    def read(self, path: str) -> Answer:
-        """GET ``path`` with the token."""
-        return self.request("GET", path, self.needed_token())
 
 
 def examine(stage: Stage, checks: Mapping[str, Check]) -> Iterator[Finding]:
@@ -335,18 +185,3 @@ CHECKS: dict[str, Check] = {
     "status": status,
 }
 """The checks in their order; each has the docstring of what must hold."""
-
-
-def body_of(answer: Answer) -> dict[str, Any]:
-    """The JSON object of an answer; empty if it has none."""
-    try:
-        content = json.loads(answer.data)
-    except ValueError:
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def why_refused(answer: Answer) -> str:
-    """The status, code and text of an error, such as ``403 forbidden: you are not in this room``."""
-    error = body_of(answer).get("error", {})
-    return f"{answer.status} {error.get('code')}: {error.get('message')}" if error else str(answer.status)

@@ -10,7 +10,8 @@ import json
 import time
 from typing import Any
 
-from .doctor import READ_SECONDS, Check, Failed, Stage, body_of, why_refused
+from .doctor import READ_SECONDS, Check
+from .doctor_stage import Failed, Stage, body_of, why_refused
 
 STRANGER = "doctor-stranger"
 """A user who is invited when there is no second token."""
