@@ -56,7 +56,7 @@ def find_program(program: Program, environ: Mapping[str, str]) -> Path | None:
 
 
 async def ensure_programs(programs: Sequence[Program], environ: Mapping[str, str]) -> dict[Program, Path]:
-    """Return where the programs are. On Debian and Ubuntu, missing or old ones are first unpacked, without root.
+    """Return where the programs are. Where apt is, missing or old ones are first unpacked, without root.
 
     Where that is impossible, an old one is used, with a warning.
 
