@@ -1,4 +1,4 @@
-"""``make brokers``: the contract tests of the broker seam on each RabbitMQ, and a table of what differs between them.
+"""``make contract BROKERS=1``: the contract tests of the broker on each RabbitMQ, and a table of what differs.
 
 ``python -m tests.contract.brokers --measure`` prints the column of one broker, which the environment names.
 """
