@@ -58,9 +58,9 @@ def test_the_console_scrolls_a_long_room_to_its_first_message(platform: RunningS
     assert len(found) == (2 if WHOLE else 1)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(620)
 def test_the_console_answers_questions_as_the_api_does(platform: RunningStage, typescript_client: Path) -> None:
-    tried(platform, typescript_client, "questions.test.mjs")
+    tried(platform, typescript_client, "questions.test.mjs", seconds=600)
 
 
 @pytest.mark.timeout(300)
