@@ -207,7 +207,7 @@ export const roomsTexts = {
   interval: (from, to) => (to === null ? `since ${from}` : from === null ? `until ${to}` : `${from} – ${to}`),
   intervalsSince: (at) => `Joins and leaves are known since ${at}, as far as messages are loaded.`,
   readOn: "Read earlier ones",
-  noMembers: "Nobody has joined this room. Everyone can read and write.",
+  noMembers: "No user has joined this room. Everyone can read and write.",
   inviteUser: "Invite a user",
   invite: "Invite",
   invited: (user) => `${user} is invited.`,
@@ -249,7 +249,7 @@ export const questionsTexts = {
     "day. The first and the last point are cut to the window.",
   tailText:
     "An answer adds up closed slots of ten seconds, a minute, ten minutes, an hour or a day. The last 12 to 22 seconds are " +
-    "in no closed slot yet: they are counted anew each time.",
+    "in no closed slot yet: they are counted again each time.",
   filter: "Filter",
   room: "Room",
   user: "User",
@@ -306,7 +306,7 @@ export const questionsTexts = {
   ad: "Ad",
   allAds: "All ads",
   noClicks: "No clicks in this window.",
-  unknownAd: (id) => `Nobody has clicked on an ad “${id}” yet.`,
+  unknownAd: (id) => `There are no clicks on an ad “${id}” yet.`,
   topAds: (n) => `The ${n} ads with the most clicks`,
   types: "Clicks by type",
 

@@ -13,7 +13,7 @@ export const sentTimes = new Map();
 
 const byKey = (a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
-/** The user sees the message. One that was sent before the pane was opened was seen at a time that nobody knows. */
+/** The user sees the message. If it was sent before the pane was opened, it is unknown when the user saw it. */
 function note(messageId, user, opened) {
   const times = sentTimes.get(messageId);
   if (times !== undefined && times.sent >= opened) {

@@ -8,7 +8,7 @@ import { OpenRoom } from "./open-room.js";
 import { Room } from "./room.js";
 
 const FRAME = 16; // milliseconds: changes that come together are drawn once
-const SHORT = 1_500; // milliseconds without a connection that nobody needs to see
+const SHORT = 1_500; // milliseconds without a connection that the page does not show
 const WIDE = "(min-width: 761px)";
 
 /** The rooms of the user: made once, kept up to date while the view is there. */

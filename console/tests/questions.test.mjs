@@ -7,7 +7,7 @@ import { clientOf, mark, open, sleep } from "./rooms.mjs";
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const name = mark();
-// A window of its own, so that no other test counts in it.
+// A random window, so that no other test counts in it.
 const from = Math.floor((Date.now() - (2 + Math.random() * 20) * DAY) / MINUTE) * MINUTE;
 const to = from + 10 * MINUTE;
 const window = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
@@ -102,7 +102,7 @@ test("a window is picked in the reader's zone, and may end now", async () => {
 });
 
 test("an empty window, a refused one and a failure are said in words", async () => {
-  const { page, close } = await open("alice", address("messages", window.from, window.to, "user", `nobody-${name}`));
+  const { page, close } = await open("alice", address("messages", window.from, window.to, "user", `unknown-${name}`));
   await page.getByText("No messages in this window.").waitFor();
   await page.evaluate((hash) => { location.hash = hash; }, address("messages", new Date(from - 40 * DAY).toISOString(), window.to));
   await page.getByRole("alert").filter({ hasText: "31 days" }).waitFor();
@@ -142,7 +142,7 @@ test("an ad's counts are the API's, and an unknown ad is named", async () => {
   await draw("questions-ad");
   await page.getByRole("textbox", { name: "Ad" }).fill(`none-${name}`);
   await page.keyboard.press("Enter");
-  await page.getByText(`Nobody has clicked on an ad “none-${name}” yet.`).waitFor();
+  await page.getByText(`There are no clicks on an ad “none-${name}” yet.`).waitFor();
   await close();
 });
 

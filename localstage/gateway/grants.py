@@ -1,7 +1,7 @@
 """OAuth's grants: client credentials, authorization code with PKCE, and refresh tokens.
 
 A program has the client id ``local`` and the secret of the stage. A person signs in on the page ``/authorize`` as any
-user, without a password: whoever knows the client id for people is the user of the stage.
+user, without a password: only the user of the stage knows the client id for people.
 """
 
 from __future__ import annotations

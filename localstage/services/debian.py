@@ -224,7 +224,7 @@ def _settle(root: Path, programs: Path) -> None:
 
 
 def _wrap(program: Path, loader: Path) -> None:
-    """Start ``program`` by the loader of its own suite. Programs that it starts get the machine's again."""
+    """Start ``program`` by the loader of its suite. Programs that it starts use the machine's loader."""
     real = program.with_name(f"{program.name}.elf")
     program.rename(real)
     _script(program, f"exec '{loader}' --argv0 \"$0\" --library-path '{loader.parent}' '{real}' \"$@\"")

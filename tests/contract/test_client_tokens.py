@@ -217,7 +217,7 @@ async def test_nobody_who_signs_in_a_taken_port_and_a_foreign_address_are_named(
         url = f"http://localhost:{taken.getsockname()[1]}/callback"
         with pytest.raises(HeadraceError, match=f"cannot listen at {url}"):
             await signed_in(local, lambda _: None, url)
-    with pytest.raises(Unavailable, match=r"nobody signed in within 0\.1 s"):
+    with pytest.raises(Unavailable, match=r"no sign-in within 0\.1 s"):
         await signed_in(local, lambda _: None, seconds=0.1)
     with pytest.raises(ValueError, match="not an address of this machine"):
         await signed_in(local, lambda _: None, "https://evil.example/callback")

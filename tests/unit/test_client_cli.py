@@ -250,7 +250,7 @@ def test_a_sign_in_is_kept_where_only_its_user_can_read_it(folder: Path) -> None
     assert [each.name for each in kept.parent.iterdir()] == ["dev.json"]
     assert headrace("--profile", "dev", "logout").exit_code == 0
     assert not kept.exists()
-    assert "nobody is signed in" in headrace("--profile", "dev", "logout").output
+    assert "you are not signed in" in headrace("--profile", "dev", "logout").output
 
 
 def test_a_sign_in_of_another_client_is_not_used() -> None:

@@ -150,7 +150,7 @@ class DescribedStage:
         self.wrong += [f"{key}: {each}" for each in violations(description.document, schema, value)]
 
     async def follow(self, request: web.Request) -> web.WebSocketResponse:
-        """Answer the frames of a connection, and push examples to whoever subscribes."""
+        """Answer the frames of a connection, and push examples to connections that subscribe."""
         socket = web.WebSocketResponse(protocols=("headrace.v1",))
         await socket.prepare(request)
         async for message in socket:

@@ -38,7 +38,7 @@ def sign_in(
 
     Raises:
         Refused: the person cancelled, or the issuer gives no token.
-        Unavailable: nobody signed in, or the issuer does not answer.
+        Unavailable: the user did not sign in in time, or the issuer does not answer.
         HeadraceError: the port is in use.
     """
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
@@ -51,7 +51,7 @@ def sign_in(
         try:
             answer = answers.get(timeout=seconds)
         except Empty:
-            raise Unavailable(f"nobody signed in within {seconds:g} s") from None
+            raise Unavailable(f"no sign-in within {seconds:g} s") from None
     if "code" not in answer:
         raise Refused(answer.get("error", "no_code"), answer.get("error_description", "the issuer gives no code"))
     fields = {"grant_type": "authorization_code", "client_id": client_id, "redirect_uri": back}

@@ -53,7 +53,7 @@ def logout(stage: Stage) -> None:
     """Forget the sign-in of the profile on this machine. The issuer is not told."""
     profile = _profile_of(stage)
     if not profile.forget():
-        sys.exit(f"headrace: nobody is signed in with the profile {profile.name}")
+        sys.exit(f"headrace: you are not signed in with the profile {profile.name}")
     stage.show({"profile": profile.name, "user": None})
 
 

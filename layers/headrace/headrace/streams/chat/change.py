@@ -2,7 +2,7 @@
 
     {"roomId": "kitchen", "key": "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak", "change": "edit", "message": "Hello"}
 
-The rows of a room's changes are in a partition of their own, ordered by message. A message can be stored before its
+The rows of a room's changes are in a separate partition, ordered by message. A message can be stored before its
 changes or after them, and again later. So the changes are never lost with a row: they are folded each time.
 """
 
@@ -242,7 +242,7 @@ class ChangeStore(Protocol):
     def apply(self, room_id: str, key: str, change: Change, stored_at: str) -> Item | None:
         """Apply a change to a stored message that has no later one; the changed row, or ``None``.
 
-        ``stored_at`` is the canonical time at which the message is stored anew, for readers of positions.
+        ``stored_at`` is the canonical time at which the message is stored again, for readers of positions.
         """
 
     def set_stored(self, room_id: str, key: str, stored_at: str) -> None:

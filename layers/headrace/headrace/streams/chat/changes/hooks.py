@@ -1,6 +1,6 @@
 """Hooks of changes: checked before they are stored, applied to their messages afterwards.
 
-A change is stored as a row of its own, and then applied to the row of its message, so that reading costs nothing more.
+A change is stored as a separate row, and then applied to the row of its message, so that reading costs nothing more.
 A message that is stored again would lose its changes. So a message that is stored more than ``LATE`` after its own time
 gets them again: before it is stored, so that no reader sees the earlier text, and after it, because a change may have
 been stored between the two. Until then, a change is applied again by the retry lane, until it is ``SETTLED``.
