@@ -14,7 +14,7 @@ from . import profiles
 from .checks import doctor, trace
 from .letters import COMMANDS
 from .login import login, logout
-from .questions import ads, show_newest, ski, with_last, with_times
+from .questions import add_newest, ads, ski, with_times
 from .show import Group, show_json, visible
 from .stage import Stage, one_sentence
 
@@ -91,13 +91,7 @@ async def _tail(stage: Stage, url: str, token: Token, names: tuple[str, ...], co
             raise rooms.connection.refusal
 
 
-@cli.command()
-@click.argument("room")
-@with_last
-@click.pass_obj
-def history(stage: Stage, room: str, last: int) -> None:
-    """Print the newest messages of ROOM, the newest last."""
-    show_newest(stage, "list_messages", room, last, MESSAGE)
+add_newest(cli, "history", "list_messages", "room", MESSAGE, said="Print the newest messages of ROOM, the newest last.")
 
 
 @cli.command()

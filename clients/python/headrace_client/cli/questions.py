@@ -15,22 +15,25 @@ from .stage import Stage
 CLICK = ("clickedAt", "adId", "userId", "adType")
 
 
-def show_newest(stage: Stage, operation: str, place: str, last: int, columns: tuple[str, ...]) -> None:
-    """Print the newest items of an operation with pages, the newest last."""
-    with stage.client() as client:
-        found = client.items(getattr(client, operation), place, limit=min(last, 200))
-        items = [item for item, _ in zip(found, range(last), strict=False)][::-1]
-    if stage.as_json:
-        for each in items:
-            show_json(each)
-    else:
-        show_rows(items, columns)
+def add_newest(
+    group: click.Group, name: str, operation: str, argument: str, columns: tuple[str, ...], *, said: str
+) -> None:
+    """Add a command that prints the newest items of an operation with pages, the newest last."""
 
+    @click.argument(argument)
+    @click.option("--last", type=click.IntRange(1), default=20, show_default=True, help="So many of the newest.")
+    @click.pass_obj
+    def command(stage: Stage, /, last: int, **given: str) -> None:
+        with stage.client() as client:
+            found = client.items(getattr(client, operation), given[argument], limit=min(last, 200))
+            items = [item for item, _ in zip(found, range(last), strict=False)][::-1]
+        if stage.as_json:
+            for each in items:
+                show_json(each)
+        else:
+            show_rows(items, columns)
 
-def with_last(command: Any) -> Any:
-    """Add the option that says how many of the newest items to print."""
-    said = "So many of the newest."
-    return click.option("--last", type=click.IntRange(1), default=20, show_default=True, help=said)(command)
+    group.command(name, help=said)(command)
 
 
 def with_times(command: Any) -> Any:
@@ -117,19 +120,5 @@ def stats(stage: Stage, ad: str, from_: str, to: str, step: Any) -> None:
         stage.show(client.get_ad_stats(ad, from_=from_, to=to, step=step))
 
 
-@ads.command()
-@click.argument("ad")
-@with_last
-@click.pass_obj
-def clicks(stage: Stage, ad: str, last: int) -> None:
-    """Print the newest clicks on AD, the newest last."""
-    show_newest(stage, "list_ad_clicks", ad, last, CLICK)
-
-
-@ads.command()
-@click.argument("user")
-@with_last
-@click.pass_obj
-def user(stage: Stage, user: str, last: int) -> None:
-    """Print the newest clicks of USER, the newest last."""
-    show_newest(stage, "list_user_clicks", user, last, CLICK)
+add_newest(ads, "clicks", "list_ad_clicks", "ad", CLICK, said="Print the newest clicks on AD, the newest last.")
+add_newest(ads, "user", "list_user_clicks", "user", CLICK, said="Print the newest clicks of USER, the newest last.")
