@@ -21,7 +21,8 @@ const Figures = ({ answer }) => html`
   </dl>
 `;
 
-function One({ answer, found }) {
+/** The answer about one ad, which has a series, or about all of them, which has the ads with the most clicks. */
+function Clicks({ answer, found, here }) {
   const { from, to } = answer.window;
   return html`
     ${answer.clicks === 0
@@ -29,23 +30,12 @@ function One({ answer, found }) {
       : html`<${Figures} answer=${answer} />`}
     <${Known} answer=${answer} asking=${found.loading} again=${found.again} />
     ${answer.clicks > 0 && html`
-      <${Series} answer=${answer} names=${["clicks", "uniqueUsers"]} />
-      <div class="tops"><${Types} types=${answer.types} accuracy=${answer.accuracy} /></div>
-    `}
-  `;
-}
-
-function All({ answer, found, here }) {
-  const { from, to } = answer.window;
-  return html`
-    ${answer.clicks === 0
-      ? html`<${Empty} title=${texts.noClicks}>${texts.nothingBetween(at(from), at(to))}<//>`
-      : html`<${Figures} answer=${answer} />`}
-    <${Known} answer=${answer} asking=${found.loading} again=${found.again} />
-    ${answer.clicks > 0 && html`
+      ${answer.points !== undefined && html`<${Series} answer=${answer} names=${["clicks", "uniqueUsers"]} />`}
       <div class="tops">
-        <${TopTable} caption=${texts.topAds(count(TOP))} rows=${answer.topAds} name="adId" of="clicks"
-          accuracy=${answer.accuracy} href=${here} />
+        ${answer.topAds !== undefined && html`
+          <${TopTable} caption=${texts.topAds(count(TOP))} rows=${answer.topAds} name="adId" of="clicks"
+            accuracy=${answer.accuracy} href=${here} />
+        `}
         <${Types} types=${answer.types} accuracy=${answer.accuracy} />
       </div>
     `}
@@ -78,9 +68,7 @@ export function Ad({ client, path }) {
         ${adId !== undefined && html`<a href=${here()}>${texts.allAds}</a>`}
       </form>
       <${Answer} of=${found} absent=${texts.unknownAd(adId)}>
-        ${(answer) => answer.topAds === undefined
-          ? html`<${One} answer=${answer} found=${found} />`
-          : html`<${All} answer=${answer} found=${found} here=${here} />`}
+        ${(answer) => html`<${Clicks} answer=${answer} found=${found} here=${here} />`}
       <//>
     </section>
   `;

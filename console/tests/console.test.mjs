@@ -3,25 +3,13 @@
 // Playwright comes from the tools of the TypeScript client, whose folder is the working directory. With PICTURES, a
 // folder, pictures of the page are written there.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-const { chromium } = createRequire(join(process.cwd(), "package.json"))("playwright-core");
+import { browser, pictures, where } from "./rooms.mjs";
 
 const LARGEST = 60_000; // bytes, compressed
 const OUTAGE = 90_000; // milliseconds until all is stored and pushed after an outage of the broker of ten seconds
-const where = JSON.parse(readFileSync(process.env.STAGE, "utf8"));
-const pictures = process.env.PICTURES;
-let browser;
-
-before(async () => {
-  const args = ["--no-sandbox", "--disable-dev-shm-usage"];
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args });
-});
-
-after(() => browser?.close());
 
 /** The console in a new browser profile, and the errors that it logs. */
 async function open(options = {}) {

@@ -13,8 +13,9 @@ const { Headrace } = await import(pathToFileURL(join(process.cwd(), "dist", "ind
 
 const PATIENCE = 60_000; // milliseconds, where other work has the cores
 export const where = JSON.parse(readFileSync(process.env.STAGE, "utf8"));
-const pictures = process.env.PICTURES;
-let browser;
+export const pictures = process.env.PICTURES;
+/** Chromium, for the tests of one file. */
+export let browser;
 
 before(async () => {
   const args = ["--no-sandbox", "--disable-dev-shm-usage"];
