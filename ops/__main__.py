@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import click
 
 from headrace_client.cli.checks import examine, show_findings
-from headrace_client.cli.doctor import Finding
-from headrace_client.cli.doctor_stage import CannotTell
+from headrace_client.cli.doctor_stage import CannotTell, Finding
 from headrace_client.cli.letters import COMMANDS
 from localstage.client.errors import ClientError
 from localstage.client.make import Commands

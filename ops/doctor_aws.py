@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from headrace_client.cli.doctor import Finding, run
-from headrace_client.cli.doctor_stage import CannotTell, Failed
+from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from ops.aws import Stack, call
 
 

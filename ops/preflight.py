@@ -10,8 +10,7 @@ from typing import Any
 
 import boto3
 
-from headrace_client.cli.doctor import Finding, run
-from headrace_client.cli.doctor_stage import CannotTell, Failed
+from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from localstage.template import parameters
 from localstage.template.document import parse
 from ops.aws import NO_REGION, Stack, call

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from headrace_client.cli import doctor, doctor_chat
-from headrace_client.cli.doctor import run
-from headrace_client.cli.doctor_stage import Answer, Stage
+from headrace_client.cli.doctor_stage import Answer, Stage, run
 
 CHECKS = {**doctor.CHECKS, **doctor_chat.CHECKS}
 

@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from headrace_client.cli.doctor import Finding, run
+from headrace_client.cli.doctor_stage import Finding, run
 from ops.aws import Stack
 from ops.doctor_aws import addresses, alarms, examine_stack, releases
 

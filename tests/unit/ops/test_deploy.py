@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from headrace_client.cli.doctor import Finding, Verdict
+from headrace_client.cli.doctor_stage import Finding, Verdict
 from localstage.core.errors import StageError
 from ops import bytecode, deploy
 from ops.__main__ import cli

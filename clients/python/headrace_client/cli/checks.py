@@ -11,7 +11,7 @@ import click
 
 from . import doctor as outside
 from . import doctor_chat, doctor_stage
-from .doctor import Finding
+from .doctor_stage import Finding
 from .show import Command, show_json, visible
 from .stage import Stage, one_sentence
 from .trace import trace as steps_of

@@ -7,28 +7,14 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
 from urllib.parse import urlsplit
 
-from .doctor_stage import ANSWER_SECONDS, CannotTell, Failed, Stage, body_of
+from .doctor_stage import ANSWER_SECONDS, CannotTell, Failed, Finding, Stage, body_of, run
 
 ORIGIN = "https://doctor.example"
 NOT_A_TOKEN = "not.a.token"  # noqa: S105
 READ_SECONDS = 20.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-Verdict = Literal["pass", "fail", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check; ``unknown``: it needs a right or a setting that was not given."""
-
-    check: str
-    verdict: Verdict
-    detail: str
-
 
 Check = Callable[["Stage"], str]
 """Returns the detail of a check that passed, or raises :class:`Failed` or :class:`CannotTell`."""
@@ -38,16 +24,6 @@ def examine(stage: Stage, checks: Mapping[str, Check]) -> Iterator[Finding]:
     """Run checks, one after the other."""
     for name, check in checks.items():
         yield run(name, lambda check=check: check(stage))  # type: ignore[misc]
-
-
-def run(name: str, check: Callable[[], str]) -> Finding:
-    """The finding of one check."""
-    try:
-        return Finding(name, "pass", check())
-    except Failed as failure:
-        return Finding(name, "fail", str(failure))
-    except CannotTell as reason:
-        return Finding(name, "unknown", str(reason))
 
 
 def tls(stage: Stage) -> str:

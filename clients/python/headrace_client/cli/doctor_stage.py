@@ -1,4 +1,4 @@
-"""A stage as checks from outside see it: plain requests, connections, and what their answers say."""
+"""A stage as checks from outside see it: plain requests, connections, what their answers say, and what was found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import aiohttp
 
@@ -16,6 +16,18 @@ ANSWER_SECONDS = 35.0
 """Longer than API Gateway waits for a function (30 s)."""
 
 Result = TypeVar("Result")
+
+
+Verdict = Literal["pass", "fail", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check; ``unknown``: it needs a right or a setting that was not given."""
+
+    check: str
+    verdict: Verdict
+    detail: str
 
 
 class CannotTell(Exception):
@@ -160,6 +172,16 @@ class Stage:
     def read(self, path: str) -> Answer:
         """GET ``path`` with the token."""
         return self.request("GET", path, self.needed_token())
+
+
+def run(name: str, check: Callable[[], str]) -> Finding:
+    """The finding of one check."""
+    try:
+        return Finding(name, "pass", check())
+    except Failed as failure:
+        return Finding(name, "fail", str(failure))
+    except CannotTell as reason:
+        return Finding(name, "unknown", str(reason))
 
 
 def body_of(answer: Answer) -> dict[str, Any]:
