@@ -27,7 +27,7 @@ subscribers. All figures are computed from the list prices of {region}, {date}, 
 was measured on a bill. Free tiers, volume discounts, tokens, reads, the broker's own logs and support are left out.
 """
 SMALLEST = """
-`dev` is the smallest stage that keeps all promises: about ${day:.0f} a day, from the first to the last
+`dev` is the smallest stage that keeps all promises: about ${day:.0f} for each day that it exists
 ([delete it](../how-to/delete-a-stack.md) when you have seen enough). With an issuer of your own (`JwtIssuer`) it has no
 Cognito clients, and costs ${without:.0f} a month. What remains is one broker node, which is the smallest that runs
 RabbitMQ 4, its disk, and endpoints in one zone for the event source mappings, without which nothing is stored.

@@ -639,7 +639,7 @@ class IncomingMessage(TypedDict):
 
 
 class IncomingRide(TypedDict):
-    """A ride as a client sends it. Numbers may also be texts of digits."""
+    """A ride as a client sends it. Numbers can also be texts of digits."""
 
     resortID: int | str
     seasonID: int | str
@@ -1150,7 +1150,7 @@ class RideBatch(TypedDict):
 
 
 class RideBody(TypedDict):
-    """A ride as a client sends it. Numbers may also be texts of digits."""
+    """A ride as a client sends it. Numbers can also be texts of digits."""
 
     resortID: NotRequired[int | str]
     seasonID: NotRequired[int | str]

@@ -49,7 +49,7 @@ def single(stream: Stream, *path: str, status: int = 202, errors: Errors = ()) -
     def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
         """Send one event.
 
-        Fields that are in the path may be left out of the body.
+        Fields that are in the path can be left out of the body.
         """
         event = request.content
         given = request.event.get("pathParameters") or {}

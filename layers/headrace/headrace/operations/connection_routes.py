@@ -87,7 +87,7 @@ def list_connections(services: UserConnections, request: Request[UserPath, None,
 def close_connections(services: UserConnections, request: Request[UserPath, None, None]) -> ClosedConnections:
     """Close all of a user's connections.
 
-    It revokes no token: with a valid one, the user may connect again.
+    It revokes no token: with a valid one, the user can connect again.
 
     Raises:
         Unavailable: some may still be open; the request may be repeated.

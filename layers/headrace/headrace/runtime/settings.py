@@ -113,7 +113,7 @@ class BrokerSettings(Settings):
     persist_queues: QueueCounts
     """Number of persist queues of each stream."""
     broker_heartbeat_seconds: int = Field(default=180, ge=60, le=3600)
-    """Heartbeat of the AMQP connections. The broker closes that of a frozen environment after one to two of them."""
+    """Heartbeat of the AMQP connections. The broker closes a frozen environment's connection after one or two beats."""
 
 
 class AuthSettings(Settings):

@@ -124,7 +124,7 @@ def day_counts(day: ResortDay) -> str:
 
 
 class IncomingRide(IncomingModel):
-    """A ride as a client sends it. Numbers may also be texts of digits."""
+    """A ride as a client sends it. Numbers can also be texts of digits."""
 
     resort: ResortID
     season: SeasonID
