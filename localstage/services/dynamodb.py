@@ -13,6 +13,7 @@ _PRELOADS = (
     "aborted_requests",
     "failed_conditions",
     "known_parameters",
+    "projections",
     "grouped_writes",
     "own_machine",
     "read_in_chunks",

@@ -41,8 +41,8 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 21_630,
-    "localstage": 11_657,
+    "layers": 21_681,
+    "localstage": 11_658,
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_298,

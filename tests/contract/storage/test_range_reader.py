@@ -96,6 +96,11 @@ def walk(reader: RangeReader, query: RangeQuery) -> list[dict[str, Any]]:
         query = replace(query, start=rows.more)
 
 
+def key_of(row: dict[str, Any]) -> tuple[Any, Any]:
+    """By this, and not by the text of a row: AWS gives the attributes of a row in any order."""
+    return row["roomId"], row["timestampSk"]
+
+
 @pytest.mark.parametrize("newest_first", [True, False])
 @pytest.mark.parametrize(
     ("lower", "upper"), [(None, None), ("01", None), (None, "03"), ("01", "03"), ("02", "02"), ("07", "09")]
@@ -127,7 +132,7 @@ def test_p7_a_walk_over_an_index_visits_rows_with_equal_sort_keys_once_each(
 
     keys = [row["timestampSk"] for row in found]
     assert keys == sorted(keys, reverse=newest_first)
-    assert sorted(found, key=str) == sorted(ROWS, key=str)
+    assert sorted(found, key=key_of) == sorted(ROWS, key=key_of)
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
@@ -163,7 +168,7 @@ def test_expired_rows_are_left_out_and_counted_as_read(
     first = reader.read(query)
 
     mine = [row for row in ROWS if row[query.partition_attribute] == query.partition]
-    assert sorted(found, key=str) == sorted((row for row in mine if row["expiresAt"] > 2), key=str)
+    assert sorted(found, key=key_of) == sorted((row for row in mine if row["expiresAt"] > 2), key=key_of)
     assert len(first.items) == (query.limit if newest_first else 0)
     assert first.more is not None
 

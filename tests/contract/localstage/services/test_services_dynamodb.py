@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import pytest
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from localstage.services import install
 from localstage.services.dynamodb import node_command
 from localstage.services.ports import Ports
-from tests.contract.emulators import INSTALLED
+from tests.contract.emulators import INSTALLED, Emulators, function_environment, sdk
 
 PROGRAMS = Path(__file__).parent
 PAGES = 200
@@ -140,3 +141,37 @@ async def test_acknowledged_rows_and_their_index_entries_survive_a_kill(tmp_path
     assert max(int(owner.partition("-")[0]) for owner in rows.values()) > 0
     found = [(row["id"]["S"], row["owner"]["S"]) for row in index]
     assert sorted(found) == sorted(rows.items())
+
+
+@pytest.mark.parametrize(
+    "more", [{"ProjectionExpression": "id, #text"}, {"FilterExpression": "attribute_exists(#text)"}]
+)
+def test_an_attribute_that_an_index_lacks_is_refused(emulators: Emulators, more: dict[str, str]) -> None:
+    """dynalite leaves it out. On AWS the call fails, so a function that makes it must fail on the stage too."""
+    with pytest.MonkeyPatch.context() as patch:
+        function_environment(patch, emulators.dynamodb_url)
+        client = sdk("dynamodb")
+    name = "RowsByOwner"
+    keys = [{**TABLE["GlobalSecondaryIndexes"][0], "Projection": {"ProjectionType": "KEYS_ONLY"}}]
+    client.create_table(**{**TABLE, "TableName": name, "GlobalSecondaryIndexes": keys})
+    client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+    client.put_item(TableName=name, Item={each: {"S": "a"} for each in ("id", "owner", "text")})
+    query = {"TableName": name, "IndexName": "OwnerIndex", "KeyConditionExpression": "#owner = :a"}
+    values, names = {":a": {"S": "a"}}, {"#owner": "owner"}
+
+    try:
+        read = client.query(
+            **query, ProjectionExpression="id", ExpressionAttributeNames=names, ExpressionAttributeValues=values
+        )
+        with pytest.raises(ClientError, match=r"index OwnerIndex does not project \[text\]"):
+            client.query(
+                **query,
+                **more,
+                ExpressionAttributeNames={**names, "#text": "text"},
+                ExpressionAttributeValues=values,
+            )
+    finally:
+        client.delete_table(TableName=name)
+        client.close()
+
+    assert read["Items"] == [{"id": {"S": "a"}}]

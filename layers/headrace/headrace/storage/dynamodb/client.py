@@ -11,6 +11,7 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient, AwsError, call
 from headrace.storage.dynamodb.direct import send_directly
+from headrace.storage.dynamodb.limits import check_call
 
 GET_LIMIT = 100
 """Keys that one BatchGetItem takes."""
@@ -49,7 +50,9 @@ class DynamoClient:
         Raises:
             ConditionFailed: the write's condition does not hold.
             StoreUnavailable: no response in time; StoreThrottled: too many calls now.
+            ValueError: DynamoDB would refuse the parameters; nothing is sent.
         """
+        check_call(parameters)
         try:
             return call(operation, **parameters)
         except AwsError as error:
