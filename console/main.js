@@ -13,6 +13,8 @@ const VIEWS = {
   questions: () => import("./questions/view.js"),
   "dead-letters": () => import("./dead-letters/view.js"),
 };
+/** What one must be signed in with to see a view. */
+const SCOPES = { "": ["ops"], rooms: ["chat:read", "chat:write"], questions: ["analytics:read"], "dead-letters": ["ops"] };
 const USERS = ["alice", "bob", "carol", "dave"];
 
 /** A part of the address; as it is, if it is not encoded as it should be. */
@@ -48,6 +50,10 @@ const Navigation = ({ name, session, user, setUser }) => html`
         (each) => html`<a href=${`#/${each}`} aria-current=${each === name ? "page" : undefined}>${texts.views[each]}</a>`,
       )}
     </nav>
+    ${!session.isLocal && session.userName !== "" && html`
+      <span class="user">${texts.signedIn(session.userName)}</span>
+      <button type="button" onClick=${() => session.signOut()}>${texts.signOut}</button>
+    `}
     ${session.isLocal && html`
       <label class="user"><span>${texts.user}</span>
         <select value=${user} onChange=${(event) => setUser(event.currentTarget.value)}>
@@ -58,6 +64,19 @@ const Navigation = ({ name, session, user, setUser }) => html`
     `}
   </header>
 `;
+
+/** Says which scopes a view needs, and leads to the login that gives them. */
+function SignIn({ session, scopes }) {
+  const login = session.loginFor(...scopes);
+  if (login === undefined) {
+    return html`<${Empty} title=${texts.needsScope(scopes)}>${texts.noLogin}<//>`;
+  }
+  return html`
+    <${Empty} title=${texts.needsScope(scopes)}>
+      <button type="button" onClick=${() => session.signIn(login)}>${texts.signIn[login.name] ?? login.name}</button>
+    <//>
+  `;
+}
 
 function View({ name, path, session }) {
   const found = useLoad(VIEWS[name], [name]);
@@ -89,7 +108,9 @@ function Console({ session }) {
     <${Navigation} name=${name} session=${session} user=${user} setUser=${become} />
     <main id="main" class=${`view-${name || "overview"}`}>
       <h1 ref=${title} tabindex="-1">${texts.views[name]}</h1>
-      <${View} key=${`${name} ${user}`} name=${name} path=${path} session=${session} />
+      ${session.can(...SCOPES[name])
+        ? html`<${View} key=${`${name} ${user}`} name=${name} path=${path} session=${session} />`
+        : html`<${SignIn} session=${session} scopes=${SCOPES[name]} />`}
     </main>
   `;
 }
@@ -99,10 +120,11 @@ function Start() {
   if (found.error !== undefined) {
     return html`<main><${Failure} error=${found.error} again=${found.again} /></main>`;
   }
+  if (found.value === null) {
+    return html`<main><${Empty} title=${texts.noSecret}>${texts.noSecretHelp}<//></main>`;
+  }
   return found.value === undefined ? html`<main><${Loading} /></main>` : html`<${Console} session=${found.value} />`;
 }
 
-const start = secret() === null
-  ? html`<main><${Empty} title=${texts.noSecret}>${texts.noSecretHelp}<//></main>`
-  : html`<${Start} />`;
-render(start, document.body);
+secret(); // leaves the address before it is read
+render(html`<${Start} />`, document.body);

@@ -46,7 +46,7 @@ class Session {
     this.Headrace = Headrace;
   }
 
-  /** Whether the user can have a scope, such as "ops". */
+  /** Whether the user can have scopes, such as "ops". */
   can() {
     return true;
   }
@@ -74,7 +74,15 @@ class Session {
   }
 }
 
+/** The session of the person; null without the secret of a local stage. */
 export async function signIn() {
-  const [config, { Headrace }] = await Promise.all([local("/console/config.json"), import("/headrace-client.js")]);
-  return new Session(config, Headrace);
+  const [answer, { Headrace }] = await Promise.all([fetch("/console/config.json"), import("/headrace-client.js")]);
+  const config = await answer.json();
+  if (config.logins === undefined) {
+    return secret() === null ? null : new Session(config, Headrace);
+  }
+  const { SignedIn } = await import("./sign-in.js");
+  const session = new SignedIn(config, Headrace);
+  await session.start();
+  return session;
 }

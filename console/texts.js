@@ -27,6 +27,11 @@ const lane = (name) => (name === "retry" ? "retry lane" : "main lane");
 export const texts = {
   noSecret: "This page needs the whole address of the console.",
   noSecretHelp: "Open the address that make run printed after “console”. make status prints it again.",
+  signedIn: (name) => `as ${name}`,
+  signIn: { people: "Sign in", operators: "Sign in as an operator" },
+  signOut: "Sign out",
+  needsScope: (scopes) => `This view needs the ${scopes.length === 1 ? "scope" : "scopes"} ${scopes.join(" and ")}.`,
+  noLogin: "No login of this stage gives it to a person. Programs get it with client credentials.",
   loading: "Loading …",
   failed: (reason) => `It did not work: ${reason}`,
   again: "Try again",
@@ -121,6 +126,7 @@ export const texts = {
     failed: (reason) => `refused: ${reason}`,
   },
   seen: (ms) => `seen after ${duration(ms)}`,
+  deleted: "deleted",
 
   tools: "Try it",
   toolsNote: "Only on the local stage.",
@@ -197,6 +203,18 @@ export const roomsTexts = {
     stored: (name) => (name === undefined ? "stored" : `stored · ${lane(name)}`),
     failed: (reason) => `not sent: ${reason}`,
   },
+  edited: "edited",
+  deletedBy: (user) => (user === undefined ? "This message was deleted." : `This message was deleted by ${user}.`),
+  change: (at) => `Change the message of ${at}`,
+  edit: "Edit",
+  delete: "Delete",
+  versions: "Earlier texts",
+  editText: "The new text",
+  save: "Save",
+  surely: "Delete this message? Its text is gone for everybody, also from its earlier texts.",
+  keep: "Keep it",
+  close: "Close",
+  changeAccepted: (name) => `change accepted · ${lane(name)}`,
   took: (ms) => `accepted after ${duration(ms)}`,
   sendAgain: "Send again",
   discard: "Discard",
@@ -230,8 +248,6 @@ export const roomsTexts = {
 
 /** The view #/questions. */
 export const questionsTexts = {
-  needsScope: "Questions need the scope analytics:read.",
-  needsScopeHelp: "Sign in as a user who has it.",
   questions: "Questions",
   names: { messages: "Messages", resort: "A resort’s day", ads: "Ads" },
 

@@ -89,7 +89,7 @@ function Message({ message, own, user }) {
   return html`
     <li class=${own ? "own" : ""}>
       <p class="meta"><b>${message.username}</b> <time>${clock(Date.parse(message.timestamp))}</time></p>
-      <p class="text" dir="auto">${message.message}</p>
+      <p class="text" dir="auto">${message.deletedAt ? texts.deleted : message.message}</p>
       ${tick !== undefined && html`<p class=${`tick ${tick[0]}`}><span aria-hidden="true">${tick[1]}</span> ${tick[2]}</p>`}
       ${!own && times?.seen[user] !== undefined && html`<p class="tick">${texts.seen(times.seen[user] - times.sent)}</p>`}
     </li>
@@ -162,13 +162,15 @@ export function Pane({ client, user, room }) {
         <span>${texts.room(room)} <small>${texts.pane(user)}</small></span>
         <span class=${`state ${state === "open" ? "good" : "busy"}`} role="status">${texts.connection[state]}</span>
       </h2>
-      <ol ref=${list} tabindex="0" role="log" aria-label=${texts.messages(user)}>
-        ${shown.length === 0 && html`<li class="none">${texts.empty}</li>`}
-        ${shown.map(
-          (each) => html`<${Message} key=${each.messageId} message=${each} own=${each.userId === user}
-            user=${user} />`,
-        )}
-      </ol>
+      <div class="said" ref=${list} tabindex="0" role="log" aria-label=${texts.messages(user)}>
+        ${shown.length === 0 && html`<p class="none">${texts.empty}</p>`}
+        <ol>
+          ${shown.map(
+            (each) => html`<${Message} key=${each.messageId} message=${each} own=${each.userId === user}
+              user=${user} />`,
+          )}
+        </ol>
+      </div>
       ${failure !== "" && html`<p class="failure" role="alert">${failure}</p>`}
       <form onSubmit=${send}>
         <input value=${text} onInput=${(event) => setText(event.currentTarget.value)} autocomplete="off"

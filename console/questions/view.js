@@ -1,7 +1,6 @@
 // Questions: what happened in a window of time, on a resort's day, and to ads.
 import { html, useMemo } from "../htm.js";
 import { questionsTexts as texts } from "../texts.js";
-import { Empty } from "../ui.js";
 import { Ad } from "./ad.js";
 import { Messages } from "./messages.js";
 import { Resort } from "./resort.js";
@@ -21,9 +20,6 @@ export default function Questions({ session, path: [name = "messages", ...path] 
     const asking = session.client(SCOPE);
     return { request: (operation, parameters) => asking.request(operation, parameters, { tries: TRIES }) };
   }, [session]);
-  if (!session.can(SCOPE)) {
-    return html`<${Empty} title=${texts.needsScope}>${texts.needsScopeHelp}<//>`;
-  }
   return html`
     <nav class="tabs" aria-label=${texts.questions}>
       ${Object.keys(QUESTIONS).map((each) => html`

@@ -174,6 +174,10 @@ export class Conversations {
     if (found === undefined) {
       return; // its membership is a change of the user
     }
+    if (item.editedAt || item.deletedAt) {
+      this.#changedText(found, item);
+      return;
+    }
     if (!isSeen && item.userId !== this.user && item.messageType === "TEXT" && isAfter(item.key, found.readTo)) {
       found.unread += 1;
       this.#live.set(roomId, [...(this.#live.get(roomId) ?? []).slice(-PAGE), item]);
@@ -182,6 +186,18 @@ export class Conversations {
       found.lastMessage = item;
       found.activityAt = item.timestamp;
       this.items.sort(byActivity);
+    }
+    this.changed();
+  }
+
+  /** A message was edited or deleted: only the server counts what is unread then. */
+  #changedText(found, item) {
+    if (item.key === found.lastMessage?.key) {
+      found.lastMessage = item;
+    }
+    if (isAfter(item.key, found.readTo)) {
+      this.#live.delete(found.roomId);
+      this.#reload();
     }
     this.changed();
   }

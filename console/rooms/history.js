@@ -7,9 +7,13 @@ const byKey = (a, b) => (a.item.key < b.item.key ? -1 : a.item.key > b.item.key 
 /** Whether a message is behind a read mark: a message key, a time, or null where nothing was read. */
 export const isAfter = (key, readTo) => readTo === null || `${key}$` > `${readTo}$`;
 
+/** Orders what a message shows: its first text, its edits, its deletion. */
+const versionOf = ({ deletedAt, editedAt }) => (deletedAt ? `2${deletedAt}` : editedAt ? `1${editedAt}` : "");
+const isNewer = (item, former) => former === undefined || versionOf(item) > versionOf(former);
+
 /**
- * Rows are `{ id, item, tick, height }`. `tick` is there for one's own messages of this page: `{ state, lane, error }`,
- * with the state "sending", "accepted", "stored" or "failed".
+ * Rows are `{ id, item, tick, change, height }`. `tick` is there for one's own messages of this page: `{ state, lane, error }`,
+ * with the state "sending", "accepted", "stored" or "failed". `change` is an accepted edit or deletion that is not seen yet.
  */
 export class History {
   /** Stored messages, oldest first. */
@@ -59,16 +63,18 @@ export class History {
     this.#take(page.items);
   }
 
-  /** A message that came live. */
+  /** A message that came live, also one that was edited or deleted. */
   message(item) {
-    if (this.keep(item) && !this.#place(item)) {
+    const isKnown = this.#recent.has(item.key);
+    if (this.keep(item) && !this.#place(item) && !isKnown) {
       this.unseen += item.key > (this.stored.at(-1)?.item.key ?? "") ? 1 : 0;
     }
   }
 
-  /** Keep a live message until the first page is there. Returns whether it is new. */
+  /** Keep a live message until the first page is there. Returns whether it is new, or has changed. */
   keep(item) {
-    if (this.#keys.has(item.key) || this.#recent.has(item.key)) {
+    const former = this.#recent.get(item.key) ?? (this.#keys.has(item.key) ? this.rowOf(item.key).item : undefined);
+    if (!isNewer(item, former)) {
       return false;
     }
     this.#recent.set(item.key, item);
@@ -92,15 +98,27 @@ export class History {
     this.pending = this.pending.filter((each) => each !== row);
   }
 
-  /** Whether an accepted message is not seen in the history yet. */
+  /** Whether an accepted message or change is not seen in the history yet. */
   get waits() {
-    return this.pending.some(({ tick }) => tick.state === "accepted");
+    return this.pending.some(({ tick }) => tick.state === "accepted") || this.stored.some(({ change }) => change);
+  }
+
+  /** The row of a loaded message. */
+  rowOf(key) {
+    return this.stored.findLast(({ item }) => item.key === key);
+  }
+
+  /** The newest of one's own messages that can be edited. */
+  get lastOwn() {
+    return this.stored.findLast(
+      ({ item }) => item.userId === this.user && item.messageType === "TEXT" && item.deletedAt === undefined,
+    );
   }
 
   /** The first row that is behind a read mark and not one's own. */
   firstUnread(readTo) {
     return this.stored.find(
-      ({ item }) => item.userId !== this.user && item.messageType === "TEXT" && isAfter(item.key, readTo),
+      ({ item }) => item.userId !== this.user && item.messageType === "TEXT" && !item.deletedAt && isAfter(item.key, readTo),
     );
   }
 
@@ -129,6 +147,7 @@ export class History {
   }
 
   #add(items) {
+    items.filter((item) => versionOf(item) && this.#keys.has(item.key)).forEach((item) => this.#renew(item));
     const fresh = items.filter(({ key }) => !this.#keys.has(key)).map((item) => this.#rowOf(item)).sort(byKey);
     if (fresh.length === 0) {
       return;
@@ -141,6 +160,16 @@ export class History {
       this.stored = fresh.concat(this.stored);
     } else {
       this.stored = this.stored.concat(fresh).sort(byKey);
+    }
+  }
+
+  /** A loaded message was edited or deleted. */
+  #renew(item) {
+    const row = this.rowOf(item.key);
+    if (isNewer(item, row.item)) {
+      row.item = item;
+      const { change } = row;
+      row.change = change !== undefined && (item.deletedAt ?? item.editedAt) < change.timestamp ? change : undefined;
     }
   }
 

@@ -24,6 +24,9 @@ function preview({ lastMessage }, user) {
   if (messageType !== "TEXT") {
     return texts.notices[messageType](lastMessage.memberName ?? username);
   }
+  if (lastMessage.deletedAt) {
+    return texts.deletedBy();
+  }
   return userId === user ? texts.you(message) : `${username}: ${message}`;
 }
 

@@ -1,6 +1,7 @@
 // A row of a room: a message with its sender and its tick, or a notice of a join or leave.
 import { html } from "../htm.js";
 import { roomsTexts as texts } from "../texts.js";
+import { Changes } from "./changes.js";
 import { clock, dayName, moment, sameDay } from "./format.js";
 
 const TOGETHER = 300_000; // milliseconds between messages of one sender that have one heading
@@ -61,7 +62,11 @@ function Message({ row, before, room }) {
         ${heads
           ? html`<p class="who"><bdi>${item.username}</bdi> <time dateTime=${item.timestamp} title=${moment(item.timestamp)}>${clock(item.timestamp)}</time></p>`
           : html`<p class="hidden">${item.username}</p>`}
-        <p class="text" dir="auto">${item.message}</p>
+        ${item.deletedAt
+          ? html`<p class="text stub" title=${moment(item.deletedAt)}>${texts.deletedBy(item.deletedBy === item.userId ? undefined : item.deletedBy)}</p>`
+          : html`<p class="text" dir="auto">${item.message}</p>`}
+        ${item.editedAt && !item.deletedAt && html`<span class="note" title=${moment(item.editedAt)}>${texts.edited}</span>`}
+        <${Changes} row=${row} room=${room} acting=${room.acting?.row === row ? room.acting : undefined} />
       </div>
       ${isOwn && html`<${Tick} row=${row} room=${room} />`}
     </div>

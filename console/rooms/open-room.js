@@ -81,6 +81,9 @@ function Composer({ room, title }) {
   const pressed = (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       submit(event);
+    } else if (event.key === "ArrowUp" && text === "") {
+      event.preventDefault();
+      room.editLast();
     }
   };
   return html`
@@ -127,7 +130,10 @@ function Messages({ room, title, boxRef }) {
   const draw = (index) => html`
     <${Row} key=${rows[index].id} row=${rows[index]} before=${rows[index - 1]} line=${isLine(index)} room=${room} />
   `;
-  const parts = (index) => [rows[index].item, rows[index].tick, rows[index - 1]?.item, isLine(index)];
+  const parts = (index) => [
+    rows[index].item, rows[index].tick, rows[index].change, rows[index - 1]?.item, isLine(index),
+    room.acting?.row === rows[index] && room.acting,
+  ];
   return html`
     <div class="scroller">
       ${room.hasOlderUnread && html`

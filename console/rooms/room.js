@@ -20,6 +20,8 @@ export class Room {
   unread = 0;
   /** What the list of messages shows next: `{ row, place }`, or its end without a row. */
   target;
+  /** What the reader does with a message: `{ row, what }` and more; `what` is "menu", "edit", "delete" or "versions". */
+  acting;
   /** By what was tried: why it failed, and whether it is being read. */
   failure = {};
   reading = {};
@@ -61,6 +63,51 @@ export class Room {
 
   get isOwner() {
     return this.info?.kind === "members" && this.membership?.state === "in" && this.membership.role === "owner";
+  }
+
+  /** Whether the user may edit or delete a message: their own, or any one of their members room (delete only). */
+  mayChange({ key, userId, messageType, deletedAt }) {
+    const isTheirs = this.isOwner || (userId === this.user && this.canWrite);
+    return isTheirs && key !== undefined && messageType === "TEXT" && deletedAt === undefined;
+  }
+
+  /** Begin to do something with a message, or end it: without `what`. */
+  act(row, what, more) {
+    this.acting = what && { row, what, ...more };
+    this.changed();
+  }
+
+  /** Edit a message, or delete it: without a text. */
+  async changeText(row, text) {
+    const { what } = this.acting;
+    this.act(row, what, { text, isBusy: true });
+    try {
+      await this.sending.change(row, text);
+      this.act(row);
+    } catch (error) {
+      this.act(row, what, { text, error });
+    }
+  }
+
+  /** The texts that a message had. */
+  async versions(row) {
+    this.act(row, "versions");
+    try {
+      const { key } = row.item;
+      const { items } = await this.client.request(`${MESSAGES}/{key}/versions`, { roomId: this.roomId, key });
+      this.act(row, "versions", { items });
+    } catch (error) {
+      this.act(row, "versions", { error });
+    }
+  }
+
+  /** Edit one's newest message, if it is loaded. */
+  editLast() {
+    const row = this.history.lastOwn;
+    if (row !== undefined) {
+      this.target = { row, place: 0.7 };
+      this.act(row, "edit", { text: row.item.message });
+    }
   }
 
   /** Read the newest page, and follow the room. */

@@ -1,4 +1,4 @@
-// One's own messages of a room: sent until each is accepted, and looked for until each is stored.
+// One's own messages of a room, and changes of messages: sent until each is accepted, and looked for until it is stored.
 //
 // They are kept in the tab until they are accepted: after a reload they are sent again, under their ids.
 
@@ -46,6 +46,17 @@ export class Sending {
       }
     }
     this.changed();
+  }
+
+  /** Edit a message, or delete it: without a text. A repeated request is the same change. */
+  async change(row, message) {
+    const operation = `${message === undefined ? "DELETE" : "PATCH"} /rooms/{roomId}/messages/{key}`;
+    const parameters = { roomId: this.roomId, key: row.item.key, changeId: this.client.newId(), message };
+    const { lane, timestamp } = await this.client.request(operation, parameters);
+    if ((row.item.deletedAt ?? row.item.editedAt ?? "") < timestamp) {
+      row.change = { lane, timestamp };
+      this.#watch();
+    }
   }
 
   /** Take a message back that was not accepted. */

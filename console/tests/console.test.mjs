@@ -9,6 +9,7 @@ import { test } from "node:test";
 import { browser, pictures, where } from "./rooms.mjs";
 
 const LARGEST = 60_000; // bytes, compressed
+const PAINTED = 500; // milliseconds
 const OUTAGE = 90_000; // milliseconds until all is stored and pushed after an outage of the broker of ten seconds
 
 /** The console in a new browser profile, and the errors that it logs. */
@@ -62,13 +63,20 @@ test("two browsers talk, and markup stays text", async () => {
 test("the page loads less than 60 kB", async () => {
   const { page, responses, errors } = await open();
   const origin = new URL(where.console_url).origin;
-  const files = responses.filter((each) => /^\/($|headrace-client|console\/.*\.(js|css|svg)$)/.test(new URL(each.url()).pathname));
+  const loaded = [...responses];
+  const files = loaded.filter((each) => /^\/($|headrace-client|console\/.*\.(js|css|svg)$)/.test(new URL(each.url()).pathname));
   const sizes = await Promise.all(files.map(async (each) => (await each.request().sizes()).responseBodySize));
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  const paint = await page.evaluate(
-    () => performance.getEntriesByType("paint").find(({ name }) => name === "first-contentful-paint").startTime,
-  );
-  console.log(`console: ${files.length} files, ${bytes} bytes of at most ${LARGEST}; first paint after ${Math.round(paint)} ms`);
+  const paints = [];
+  for (let time = 0; time < 3; time += 1) {
+    await page.reload();
+    await page.getByText("lost 0").waitFor();
+    paints.push(await page.evaluate(
+      () => performance.getEntriesByType("paint").find(({ name }) => name === "first-contentful-paint").startTime,
+    ));
+  }
+  const paint = paints.sort((one, other) => one - other)[1];
+  console.log(`console: ${files.length} files, ${bytes} bytes of at most ${LARGEST}; first paint after ${Math.round(paint)} ms of at most ${PAINTED}`);
   assert.ok(files.length > 8 && files.every((each) => each.url().startsWith(origin)));
   assert.ok(bytes <= LARGEST, `${bytes} bytes`);
   assert.deepEqual(errors, []);

@@ -116,6 +116,30 @@ test("one's own message keeps its row from sending to stored, and its lane", () 
   assert.deepEqual([row.tick.state, row.tick.lane, row.item.key], ["stored", "retry", "1#m-1#y"]);
 });
 
+test("an edit and a deletion count once and in their order, however late pages and live messages come", () => {
+  const history = new History("alice");
+  const [first, second] = [1, 2].map((key) => ({ key: `${key}`, userId: "alice", message: "one", messageType: "TEXT" }));
+  const [edited, again] = ["3", "4"].map((editedAt) => ({ ...first, message: `edit ${editedAt}`, editedAt }));
+  const deleted = { ...first, message: "", deletedAt: "5", deletedBy: "alice" };
+  history.begin({ items: [second, first], next: "0" }, true);
+  const row = history.rowOf("1");
+  row.change = { lane: "retry", timestamp: "4" };
+  history.message(edited);
+  assert.ok(history.waits, "an older edit is not the accepted one");
+  history.message(again);
+  assert.equal(history.waits, false);
+  history.message(edited);
+  assert.deepEqual([history.rowOf("1"), row.item.message], [row, "edit 4"]);
+  history.message(deleted);
+  history.addOlder({ items: [again], hasMore: false });
+  assert.equal(row.item, deleted);
+  assert.deepEqual([history.firstUnread(null), history.lastOwn.item], [undefined, second]);
+  history.begin({ items: [second, again] }, true);
+  assert.equal(history.rowOf("1").item, deleted, "a page that was asked for before the deletion");
+  history.begin({ items: [second], next: "1" }, true);
+  assert.deepEqual([history.unseen, history.stored.length], [0, 1]);
+});
+
 test("intervals of members are those of their joins and leaves", () => {
   const notice = (messageType, timestamp, memberId) => ({ messageType, timestamp, userId: "alice", username: "Alice", memberId });
   const notices = [

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { clientOf, mark, numbers, open, roomHash, sleep, where } from "./rooms.mjs";
 
 const LARGEST = 60_000; // bytes, compressed
+const ALL = 82_000; // why not 60,000: docs/explanation/local-stage.md, "The console"
 
 test("two browsers talk, markup stays text, and ticks say stored", async () => {
   const roomId = `talk-${mark()}`;
@@ -184,7 +185,7 @@ test("an expired token signs in again, and the view stays", async () => {
   bob.close();
 });
 
-test("the rooms load less than 60 kB", async () => {
+test("the rooms load less than 60 kB, and all views less than 82 kB", async () => {
   const sizes = new Map();
   const alice = await open("alice", "#/rooms", {}, async (page) => {
     page.on("requestfinished", async (request) => {
@@ -202,7 +203,8 @@ test("the rooms load less than 60 kB", async () => {
     await alice.page.evaluate((hash) => { location.hash = hash; }, view);
     await sleep(1_000);
   }
-  console.log(`console: rooms load ${ofRooms} bytes of at most ${LARGEST}; with the other views, ${sizes.size} files have ${bytes()}`);
+  console.log(`console: rooms load ${ofRooms} bytes of at most ${LARGEST}; with the other views, ${sizes.size} files have ${bytes()} of at most ${ALL}`);
   assert.ok(ofRooms > 20_000 && ofRooms <= LARGEST, `${ofRooms} bytes`);
+  assert.ok(bytes() <= ALL, `${bytes()} bytes`);
   await alice.close();
 });

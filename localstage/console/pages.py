@@ -75,10 +75,10 @@ class ConsolePages:
             return self._issuer.refusal(request) or await self._answer_local(name, request)
         if name == _LIBRARY:
             packages = ensure_node_packages(self._state_dir, self._folder, "console", "the console's library")
-            return await made_file_response(packages, "htm/preact/standalone.module.js")
-        own = (path for path in self._folder.rglob("*") if path.suffix in FILE_TYPES)
-        files = {path.relative_to(self._folder).as_posix(): path for path in own}
-        return file_response(files[name]) if name in files else None
+            return await made_file_response(packages, "htm/preact/standalone.module.js", request)
+        path = (self._folder / name).resolve()
+        is_own = path.is_relative_to(self._folder) and path.suffix in FILE_TYPES and path.is_file()
+        return await file_response(path, request) if is_own else None
 
     async def _answer_local(self, name: str, request: web.BaseRequest) -> web.StreamResponse:
         if name == "counts":

@@ -70,11 +70,11 @@ class ReferencePages:
             return self._markdown(f"{found[1]}.md")
         name = path.removeprefix("/docs/")
         if name in _OWN:
-            return file_response(_HERE / name)
+            return await file_response(_HERE / name, request)
         if name in _SWAGGER:
-            return await made_file_response(self._install(), f"swagger-ui-dist/{name}")
+            return await made_file_response(self._install(), f"swagger-ui-dist/{name}", request)
         if path == "/headrace-client.js" and self._has_client:
-            return await made_file_response(self._build(), "dist/index.min.js")
+            return await made_file_response(self._build(), "dist/index.min.js", request)
         return None
 
     def _document(self, name: str) -> web.Response | None:

@@ -51,6 +51,17 @@ def test_two_users_talk_in_rooms_of_the_console(platform: RunningStage, typescri
     assert len(tried(platform, typescript_client, "history.test.mjs", "rooms.test.mjs")) == 1
 
 
+@pytest.mark.timeout(300)
+def test_messages_are_edited_and_deleted_in_the_console(platform: RunningStage, typescript_client: Path) -> None:
+    tried(platform, typescript_client, "changes.test.mjs")
+
+
+@pytest.mark.timeout(620)
+def test_everybody_can_use_the_console(platform: RunningStage, typescript_client: Path) -> None:
+    """By the rules of axe, with the keyboard alone, and without motion."""
+    assert len(tried(platform, typescript_client, "access.test.mjs", seconds=600 if WHOLE else 280)) == 1
+
+
 @pytest.mark.timeout(620)
 def test_the_console_scrolls_a_long_room_to_its_first_message(platform: RunningStage, typescript_client: Path) -> None:
     found = tried(platform, typescript_client, "rooms-history.test.mjs", seconds=600 if WHOLE else 280)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from localstage.console.pages import ConsolePages
 from localstage.core.errors import ServiceError
@@ -82,6 +83,21 @@ async def test_the_typescript_client_is_built_at_its_first_request(
     assert packages.installs == 1
     packages.fails = True
     assert (await client.get("/headrace-client.js")).status == 503
+
+
+@pytest.mark.parametrize(("accepts", "encoding"), [("gzip, br", "br"), ("gzip", "gzip"), ("identity", None)])
+async def test_a_file_of_the_console_is_compressed_as_its_reader_takes_it(
+    client: aiohttp.ClientSession, accepts: str, encoding: str | None
+) -> None:
+    answer = await client.get("/console/rooms/room.js", headers={"Accept-Encoding": accepts})
+
+    assert (answer.headers.get("Content-Encoding"), answer.headers["Vary"]) == (encoding, "Accept-Encoding")
+    assert await answer.text() == (ROOT / "console" / "rooms" / "room.js").read_text()
+
+
+@pytest.mark.parametrize("path", ["package.json", "..%2fREADME.md", "..%2fclients/typescript/build.mjs", "none.js"])
+async def test_the_console_serves_its_own_files_only(client: aiohttp.ClientSession, path: str) -> None:
+    assert (await client.get(URL(f"/console/{path}", encoded=True))).status == 404
 
 
 async def test_swagger_ui_is_installed_at_the_first_request(client: aiohttp.ClientSession, packages: Packages) -> None:
