@@ -99,6 +99,19 @@ def deploy(config_env: str, checks: bool, options: tuple[str, ...]) -> None:
         click.echo(f"deployed {config_env}, release {deploy_stage(config_env, list(options))}")
 
 
+@cli.command("publish-console")
+@click.option("--stack", envvar="STACK", default="headrace-dev", show_default=True, help="Name of the stack.")
+def publish_console(stack: str) -> None:
+    """Put the files of the console into a stack that has it, with the addresses of its APIs and logins."""
+    from ops.console import publish
+
+    with errors_as_messages():
+        try:
+            click.echo(f"published {publish(stack)}")
+        except CannotTell as error:
+            raise ClientError(str(error)) from None
+
+
 @cli.command()
 @click.option("--stack", envvar="STACK", default="headrace-dev", show_default=True, help="Name of the stack.")
 def destroy(stack: str) -> None:

@@ -81,7 +81,9 @@ class Resolver:
                 return as_text(self.value(left)) == as_text(self.value(right))
             case {"Fn::Not": [inner]}:
                 return not self._truth(inner)
-        raise TemplateError(f"{node} is not a condition; one of Condition, Fn::Equals, Fn::Not")
+            case {"Fn::And": list(parts)}:
+                return all(map(self._truth, parts))
+        raise TemplateError(f"{node} is not a condition; one of Condition, Fn::And, Fn::Equals, Fn::Not")
 
     def _secret(self, match: re.Match[str]) -> str:
         if match[1] not in self.secrets:

@@ -56,6 +56,11 @@ def test_messages_are_edited_and_deleted_in_the_console(platform: RunningStage, 
     tried(platform, typescript_client, "changes.test.mjs")
 
 
+@pytest.mark.timeout(300)
+def test_people_and_operators_sign_in_to_the_console_as_on_aws(platform: RunningStage, typescript_client: Path) -> None:
+    tried(platform, typescript_client, "sign-in.test.mjs")
+
+
 @pytest.mark.timeout(620)
 def test_everybody_can_use_the_console(platform: RunningStage, typescript_client: Path) -> None:
     """By the rules of axe, with the keyboard alone, and without motion."""

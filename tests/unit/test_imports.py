@@ -42,13 +42,13 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 21_681,
-    "localstage": 11_658,
+    "localstage": 11_681,
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_298,
     "faults": 2_644,
     "rehearsal": 2_035,
-    "ops": 1_126,
+    "ops": 1_205,
     "clients": 3_607,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise

@@ -64,6 +64,8 @@ def test_an_intrinsic_in_a_variable_becomes_cloudformations_text(project, expres
     [
         ("!Condition Other", True),
         ("!Not [!Not [!Equals [!Ref Size, small]]]", False),
+        ("!And [!Condition Other, !Equals [!Ref Size, big]]", True),
+        ("!And [!Condition Other, !Equals [!Ref Size, small]]", False),
         ("!Equals [true, 'true']", True),
     ],
 )

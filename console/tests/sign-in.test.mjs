@@ -1,0 +1,105 @@
+// The console as it is on AWS, where a person signs in at the issuer's login. The local issuer serves the
+// same grants.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { browser, mark, where } from "./rooms.mjs";
+
+const ISSUER = where.issuer;
+const login = (name, ...scopes) => ({
+  name, scopes, authorizeUrl: `${ISSUER}/authorize`, tokenUrl: `${ISSUER}/token`, clientId: where.client_id,
+});
+const CONFIG = {
+  httpUrl: where.http_url, wsUrl: where.websocket_url, scopePrefix: "",
+  logins: [login("people", "chat:read", "chat:write"), login("operators", "ops")],
+};
+const [ADDRESS] = where.console_url.split("#");
+const asIs = (status, json) => [status, json];
+
+/** The console with `CONFIG`. `tokens` has the forms that ask for tokens; `change` may change an answer. */
+async function open(hash, change = asIs) {
+  const context = await browser.newContext({ bypassCSP: true });
+  const page = await context.newPage();
+  const tokens = [];
+  await page.route("**/console/config.json", (route) => route.fulfill({ json: CONFIG }));
+  await page.route(`${ISSUER}/token`, async (route) => {
+    const form = new URLSearchParams(route.request().postData());
+    tokens.push(form.get("grant_type"));
+    const answer = await fetch(`${ISSUER}/token`, { method: "POST", body: form });
+    const [status, json] = change(answer.status, await answer.json());
+    await route.fulfill({ status, json, headers: { "access-control-allow-origin": "*" } });
+  });
+  await page.goto(ADDRESS + hash);
+  // The page of the login. The local stage answers no request that a page of another port causes, so the test signs in
+  // there, and opens the address to which the login sends the browser back.
+  await page.route(`${ISSUER}/authorize?*`, (route) => route.fulfill({ contentType: "text/html", body: "<h1>Login</h1>" }));
+  const signIn = async (user, button = "Sign in") => {
+    await page.locator("main").getByRole("button", { name: button, exact: true }).click();
+    await page.getByRole("heading", { name: "Login" }).waitFor();
+    const body = new URLSearchParams({ user });
+    const answer = await fetch(page.url(), { method: "POST", body, redirect: "manual" });
+    await page.goto(answer.headers.get("location"));
+  };
+  return { page, tokens, signIn, close: () => context.close() };
+}
+
+test("a person signs in with a code and PKCE, comes back to the room, and stays signed in after a reload", async () => {
+  const [roomId, user] = [`signed-${mark()}`, `ann-${mark()}`];
+  const { page, tokens, signIn, close } = await open(`#/rooms/${roomId}`);
+  await page.getByText("This view needs the scopes chat:read and chat:write.").waitFor();
+  await signIn(user);
+  const field = page.getByRole("textbox", { name: /^Message to/ });
+  await field.fill("hello");
+  await field.press("Enter");
+  await page.getByRole("log").getByRole("listitem").filter({ hasText: "hello" }).getByText("stored").waitFor();
+  assert.equal(new URL(page.url()).search, "", "the code leaves the address");
+  assert.equal(new URL(page.url()).hash, `#/rooms/${roomId}`);
+  await page.reload();
+  await page.getByText(`as ${user}`, { exact: true }).waitFor();
+  await page.getByRole("log").getByText("hello").waitFor();
+  assert.deepEqual(tokens, ["authorization_code"]);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("This view needs the scopes chat:read and chat:write.").waitFor();
+  await close();
+});
+
+test("an operator signs in at the other login, and a view says that no person can have its scope", async () => {
+  const { page, signIn, close } = await open("#/");
+  await page.getByText("This view needs the scope ops.").waitFor();
+  await signIn("olga", "Sign in as an operator");
+  await page.getByText("How many events were accepted and stored is in CloudWatch").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Kill RabbitMQ" }).count(), 0);
+  await page.getByRole("link", { name: "Dead lane" }).click();
+  await page.getByText("Each action is a line in the functions’ logs.").waitFor();
+  await page.getByRole("link", { name: "Questions" }).click();
+  await page.getByText("No login of this stage gives it to a person.").waitFor();
+  await page.getByRole("link", { name: "Rooms" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+  await close();
+});
+
+test("a token that ends is renewed, and with an outdated refresh token one signs in again", async () => {
+  const user = `ann-${mark()}`;
+  let isOutdated = false;
+  const { page, tokens, signIn, close } = await open("#/rooms", (status, json) =>
+    isOutdated ? [400, { error: "invalid_grant" }] : [status, { ...json, expires_in: 61 }]);
+  await signIn(user);
+  await page.getByRole("button", { name: "New conversation" }).waitFor();
+  await page.waitForTimeout(1_500);
+  await page.reload();
+  await page.getByRole("button", { name: "New conversation" }).waitFor();
+  await page.getByText("You are in no room yet.").waitFor();
+  assert.ok(tokens.includes("refresh_token"), String(tokens));
+  isOutdated = true;
+  await page.waitForTimeout(1_500);
+  await page.reload();
+  await page.getByRole("heading", { name: "Login" }).waitFor();
+  await close();
+});
+
+test("an answer that nobody asked for signs nobody in", async () => {
+  const { page, tokens, close } = await open("?code=stolen&state=made-up#/rooms");
+  await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+  assert.deepEqual(tokens, []);
+  await close();
+});
