@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.streams.chat.change import CHANGE_KEY, MARKER, partition
+from headrace.streams.chat.change import CHANGE_KEY, MARKER, edits_of, partition
 from headrace.streams.chat.change import Change as MessageChange
 from headrace.streams.chat.messages.positions import STORED_AT
 from headrace.streams.chat.rooms.channels import Changed
@@ -250,16 +250,21 @@ class MemoryChanges:
     def __init__(self, rows: dict[tuple[object, ...], Item]) -> None:
         self.rows = rows
         self.down = False
+        self.changes_read = 0
 
     def message(self, room_id: str, key: str) -> Item | None:
         self._call()
         return self.rows.get((room_id, key))
 
-    def changes_of(self, room_id: str, key: str) -> list[Item]:
-        self._call()
+    def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
         place = partition(room_id)
         found = [row for row in self.rows.values() if row["roomId"] == place and row["timestampSk"] != MARKER]
-        return [row for row in found if row["timestampSk"].startswith(f"{key}#")]
+        for row in sorted(found, key=lambda row: str(row["timestampSk"]), reverse=True):
+            self._call()
+            if row["timestampSk"].startswith(f"{key}#"):
+                self.changes_read += 1
+                yield row
+        self._call()
 
     def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
         self._call()
@@ -285,11 +290,11 @@ class MemoryChanges:
         if (room_id, key) in self.rows:
             self.rows[room_id, key] = self.rows[room_id, key] | {STORED_AT: stored_at}
 
-    def forget_text(self, change: Item) -> None:
+    def forget_edits(self, room_id: str, key: str) -> None:
         self._call()
-        place = change["roomId"], change["timestampSk"]
-        if self.rows.get(place, {}).get("change") == "edit":
-            self.rows[place] = {name: value for name, value in self.rows[place].items() if name != "message"}
+        for place in [place for place in self.rows if place[0] == partition(room_id)]:
+            if str(place[1]).startswith(edits_of(key)):
+                del self.rows[place]
 
     def _call(self) -> None:
         if self.down:

@@ -1531,7 +1531,7 @@ class Version(TypedDict):
 
 
 class Versions(TypedDict):
-    """The texts of a message, oldest first; none of a deleted one."""
+    """The texts of a message, oldest first: the first one, and those of the last 100 edits; none of a deleted one."""
 
     items: list[Version]
 

@@ -8,7 +8,7 @@ changes or after them, and again later. So the changes are never lost with a row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
@@ -53,7 +53,7 @@ _PARTITION = "#changes#"
 MARKER = "#"
 """The sort key of the row that says that a room has changes. It comes before all others."""
 _ORDER = {EDIT: "1", DELETE: "2"}
-"""A deletion follows every edit, whatever their times are."""
+"""Part of the place of a change: a deletion follows every edit, whatever their times are."""
 
 
 def _message_key(value: str) -> str:
@@ -133,13 +133,13 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
 
 
 def _sort_key(event: Mapping[str, str]) -> str:
-    return f"{event['key']}#{event['timestamp']}#{event['sender']}"
+    return f"{event['key']}#{_ORDER[event[CHANGE]]}#{event['timestamp']}#{event['sender']}"
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     """The row of a stamped change. It is kept at least as long as its message."""
     change = _stamped(event)
-    place = {"key": change.key, "timestamp": change.timestamp, "sender": change.sender}
+    place = {"key": change.key, CHANGE: change.change, "timestamp": change.timestamp, "sender": change.sender}
     row: Item = {
         "roomId": partition(change.room_id),
         "timestampSk": _sort_key(place),
@@ -162,6 +162,11 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
 def partition(room_id: str) -> str:
     """The partition of a room's changes. No room id contains ``#``."""
     return _PARTITION + room_id
+
+
+def edits_of(key: str) -> str:
+    """How the sort keys of a message's edits begin."""
+    return f"{key}#{_ORDER[EDIT]}#"
 
 
 def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -205,10 +210,10 @@ class Change:
 def fold(author: str, rows: Iterable[Mapping[str, Any]]) -> Change | None:
     """The change that counts among all of a message of ``author``: the last deletion, otherwise the last edit.
 
-    Changes of others count only if they were allowed as those of an owner. The order of ``rows`` does not matter.
+    Changes of others count only if they were allowed as those of an owner. ``rows`` are as
+    :meth:`ChangeStore.changes_of` reads them; it stops at the first that counts.
     """
-    found = [_change(row) for row in rows if counts(author, row)]
-    return max(found, key=lambda change: change.key, default=None)
+    return next((_change(row) for row in rows if counts(author, row)), None)
 
 
 def counts(author: str, row: Mapping[str, Any]) -> bool:
@@ -218,10 +223,7 @@ def counts(author: str, row: Mapping[str, Any]) -> bool:
 
 def _change(row: Mapping[str, Any]) -> Change:
     place = "#".join(row["timestampSk"].split("#")[3:])
-    # The text of an edit is gone after a deletion, which then counts.
-    return Change(
-        row[CHANGE], f"{_ORDER[row[CHANGE]]}#{place}", row["timestamp"], row["changedBy"], row.get("message", "")
-    )
+    return Change(row[CHANGE], place, row["timestamp"], row["changedBy"], row.get("message", ""))
 
 
 class ChangeStore(Protocol):
@@ -230,8 +232,8 @@ class ChangeStore(Protocol):
     def message(self, room_id: str, key: str) -> Item | None:
         """The row of a message."""
 
-    def changes_of(self, room_id: str, key: str) -> Sequence[Item]:
-        """The rows of all changes of a message."""
+    def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
+        """The rows of a message's changes: deletions, then edits, the latest first. It reads what is taken."""
 
     def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
         """Those of the rooms in which a message was changed."""
@@ -248,5 +250,5 @@ class ChangeStore(Protocol):
     def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
         """Set the time at which readers of positions find a message."""
 
-    def forget_text(self, change: Item) -> None:
-        """Remove the text of an edit."""
+    def forget_edits(self, room_id: str, key: str) -> None:
+        """Delete the edits of a message, which is deleted."""

@@ -5,13 +5,39 @@ from __future__ import annotations
 import pytest
 
 from headrace.core.errors import Forbidden, NotFound
+from headrace.core.items import Item
+from headrace.core.times import iso
 from headrace.streams.chat.changes.routes import MessagePath
 from headrace.streams.chat.changes.versions import list_versions
-from tests.worlds.chat_world import ChatWorld
+from headrace.streams.chat.stream import CHANGES, CHAT
+from tests.worlds.chat_world import MESSAGES, ChatWorld
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import caller
+from tests.worlds.senders import TABLE, sender
 
 RETAINED = 32 * 24 * 3600
+
+
+def _row(event: dict[str, str]) -> Item:
+    return CHAT.item(CHANGES.accept(event, sender("alice", trusted=True)).event, 0, TABLE)
+
+
+def test_the_first_text_and_the_last_hundred_are_shown() -> None:
+    world = ChatWorld()
+    assert world.send("alice", "lobby", "m-1") == 202
+    world.settle()
+    ((_, key),) = world.write_path.store.tables["ChatMessages"]
+    for number in range(101):
+        event = {"roomId": "lobby", "key": str(key), "change": "edit", "message": f"text {number}"}
+        world.clock.advance(1)
+        event["timestamp"] = iso(world.clock.now())
+        assert world.write_path.store.put_many(MESSAGES, [_row(event)]) == [None]
+
+    path = MessagePath(roomId="lobby", key=str(key))
+    found = list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))
+
+    texts = [version["message"] for version in found["items"]]
+    assert texts == ["hello", *(f"text {number}" for number in range(1, 101))]
 
 
 def test_the_texts_of_an_expired_message_are_gone_before_its_row_is() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
-from headrace.streams.chat.change import CHANGE, CHANGE_KEY, DELETE, EDIT, FIRST_TEXT, MARKER, Change, partition
+from headrace.streams.chat.change import CHANGE_KEY, DELETE, FIRST_TEXT, MARKER, Change, edits_of, partition
 from headrace.streams.chat.messages.positions import STORED_AT
 
+AT_ONCE = 10
+"""Changes that one query reads: of most messages all, and of one with thousands not much more than is needed."""
 _CONDITION = f"attribute_exists(roomId) AND (attribute_not_exists({CHANGE_KEY}) OR {CHANGE_KEY} < :key)"
 _EDIT = (
     f"SET {FIRST_TEXT} = if_not_exists({FIRST_TEXT}, message), message = :text, editedAt = :at, "
@@ -30,17 +33,20 @@ class DynamoChanges:
     def message(self, room_id: str, key: str) -> Item | None:
         return self._table.get(_key(room_id, key))
 
-    def changes_of(self, room_id: str, key: str) -> Sequence[Item]:
-        # "$" follows "#", with which the rest of each of these keys begins.
-        values = to_wire({":room": partition(room_id), ":from": f"{key}#", ":to": f"{key}$"})
-        return list(
-            self._table.query_all(
-                "roomId",
-                partition(room_id),
-                KeyConditionExpression="roomId = :room AND timestampSk BETWEEN :from AND :to",
-                ExpressionAttributeValues=values,
-                ConsistentRead=True,
-            )
+    def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
+        return self._query(room_id, f"{key}#", ScanIndexForward=False, Limit=AT_ONCE)
+
+    def _query(self, room_id: str, beginning: str, **parameters: Any) -> Iterator[Item]:
+        """The changes in a room whose sort keys have a ``beginning``, which ends with "#"."""
+        # "$" follows "#".
+        values = {":room": partition(room_id), ":from": beginning, ":to": f"{beginning[:-1]}$"}
+        return self._table.query_all(
+            "roomId",
+            partition(room_id),
+            KeyConditionExpression="roomId = :room AND timestampSk BETWEEN :from AND :to",
+            ExpressionAttributeValues=to_wire(values),
+            ConsistentRead=True,
+            **parameters,
         )
 
     def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
@@ -66,11 +72,9 @@ class DynamoChanges:
         expression = f"SET {STORED_AT} = :stored"
         self._table.update_if("attribute_exists(roomId)", _key(room_id, key), expression, {":stored": stored_at})
 
-    def forget_text(self, change: Item) -> None:
-        key = _key(change["roomId"], change["timestampSk"])
-        self._table.update_if(
-            "#change = :edit", key, "REMOVE message", {":edit": EDIT}, ExpressionAttributeNames={"#change": CHANGE}
-        )
+    def forget_edits(self, room_id: str, key: str) -> None:
+        rows = self._query(room_id, edits_of(key))
+        self._table.delete_many([_key(row["roomId"], row["timestampSk"]) for row in rows])
 
 
 def _key(room_id: str, sort_key: str) -> Item:

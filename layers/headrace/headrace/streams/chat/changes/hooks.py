@@ -77,7 +77,7 @@ class ChangeCheck:
                 except StoreUnavailable as error:
                     refused[index] = error
                 except Conflict:
-                    item["by"] = AUTHOR  # deleted meanwhile: the hook removes the text of this edit too
+                    item["by"] = AUTHOR  # deleted meanwhile: the hook forgets this edit too
                 except UserError:
                     refused[index] = PoisonRecord("not_allowed")
         return refused
@@ -147,16 +147,13 @@ class ChangeHook:
                 self._marked[room_id] = None
             message = self._store.message(room_id, key)
             if message is not None:
-                changes = self._store.changes_of(room_id, key)
-                change = fold(message["userId"], changes)
+                change = fold(message["userId"], self._store.changes_of(room_id, key))
                 if change is not None:
                     row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
                     if row is not None:
                         rows.append(row)
                     if change.kind == DELETE:
-                        for each in changes:
-                            if "message" in each:
-                                self._store.forget_text(each)
+                        self._store.forget_edits(room_id, key)
         except StoreUnavailable as error:
             return _not_applied(error)
         if is_change(item) and self._clock.now() < times.micros_of(keys.time_of(key)) + SETTLED:

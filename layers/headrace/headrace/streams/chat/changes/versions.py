@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -15,6 +16,8 @@ from headrace.streams.chat.changes.routes import MessagePath
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.rooms.rooms import existing
 
+EDITS = 100
+
 
 class Version(TypedDict):
     """A text that a message has or had since ``timestamp``."""
@@ -24,7 +27,7 @@ class Version(TypedDict):
 
 
 class Versions(TypedDict):
-    """The texts of a message, oldest first; none of a deleted one."""
+    """The texts of a message, oldest first: the first one, and those of the last 100 edits; none of a deleted one."""
 
     items: list[Version]
 
@@ -43,7 +46,7 @@ def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) 
         raise Forbidden("only its author and owners read earlier texts", details=[detail])
     if "deletedAt" in message:
         return {"items": []}
-    edits = [row for row in chat.changes.changes_of(room_id, key) if counts(author, row) and "message" in row]
+    rows = (row for row in chat.changes.changes_of(room_id, key) if counts(author, row))
+    edits = [{"message": row["message"], "timestamp": row["timestamp"]} for row in islice(rows, EDITS)]
     first = {"message": message.get(FIRST_TEXT, message["message"]), "timestamp": message["timestamp"]}
-    later = [{"message": row["message"], "timestamp": row["timestamp"]} for row in edits]
-    return {"items": [first, *sorted(later, key=lambda version: version["timestamp"])]}
+    return {"items": [first, *reversed(edits)]}
