@@ -53,6 +53,7 @@ function Message({ row, before, room }) {
   const { item } = row;
   const isOwn = item.userId === room.user;
   const heads = !isTogether(row, before);
+  const acting = room.acting?.row === row ? room.acting : undefined;
   return html`
     <div class=${`message ${heads ? "heads" : ""} ${isOwn ? "own" : ""}`}>
       ${heads
@@ -64,9 +65,9 @@ function Message({ row, before, room }) {
           : html`<p class="hidden">${item.username}</p>`}
         ${item.deletedAt
           ? html`<p class="text stub" title=${moment(item.deletedAt)}>${texts.deletedBy(item.deletedBy === item.userId ? undefined : item.deletedBy)}</p>`
-          : html`<p class="text" dir="auto">${item.message}</p>`}
+          : html`<p class="text" dir="auto" hidden=${acting?.what === "edit"}>${item.message}</p>`}
         ${item.editedAt && !item.deletedAt && html`<span class="note" title=${moment(item.editedAt)}>${texts.edited}</span>`}
-        <${Changes} row=${row} room=${room} acting=${room.acting?.row === row ? room.acting : undefined} />
+        <${Changes} row=${row} room=${room} acting=${acting} />
       </div>
       ${isOwn && html`<${Tick} row=${row} room=${room} />`}
     </div>

@@ -1,5 +1,5 @@
 // All views for everybody: axe finds nothing serious, light and dark, wide and narrow, and the keyboard is enough. With
-// CONSOLE, it looks at all four.
+// CONSOLE, it looks at all four, and PICTURES has a picture of each.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -66,17 +66,18 @@ test("axe finds nothing serious or critical, light and dark, wide and narrow", a
     messages: ["#/questions", async (page) => page.getByText("unique users").first().waitFor()],
     ads: ["#/questions/ads", async (page) => page.getByText(/clicks/i).first().waitFor()],
     resort: ["#/questions/resort", async (page) => page.waitForLoadState("networkidle")],
-    "dead lane": ["#/dead-letters", async (page) => page.getByText("What operators did").waitFor()],
+    "dead lane": ["#/dead-letters", async (page) => page.getByRole("button", { name: "Read again" }).waitFor()],
   };
   const grave = [];
   let looked = 0;
   for (const [look, options] of Object.entries(LOOKS)) {
-    const { page, close } = await open("alice", "#/", { ...options, bypassCSP: true });
+    const { page, draw, close } = await open("alice", "#/", { ...options, bypassCSP: true });
     for (const [name, [hash, prepare]] of Object.entries(states)) {
       await page.evaluate(() => { location.hash = "#/questions"; });
       await page.waitForFunction(() => document.title.startsWith("Questions"));
       await page.evaluate((to) => { location.hash = to; }, hash);
       await prepare(page);
+      await draw(`${name}, ${look}`.replaceAll(/\W+/g, "-"));
       await page.addScriptTag({ path: AXE });
       grave.push(...(await graveFindings(page)).map((found) => `${name}, ${look}: ${found}`));
       looked += 1;

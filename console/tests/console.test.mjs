@@ -172,11 +172,11 @@ test("the broker is killed: ticks say retry, then stored, and nothing is lost", 
   }
   await page.locator(".edge.flows.retry").first().waitFor();
   assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
-  await draw(page, "killed", { fullPage: true });
+  await draw(page, "killed");
   for (const text of texts) {
     await message("alice", text).getByText("stored · retry lane").waitFor({ timeout: OUTAGE });
   }
-  await page.locator(".node.bad").waitFor({ state: "detached", timeout: OUTAGE });
+  await page.locator(".node.bad").filter({ hasText: "away" }).waitFor({ state: "detached", timeout: OUTAGE });
   const last = `four ${mark()}`;
   await say("alice", last);
   for (const text of [...texts, last]) {
