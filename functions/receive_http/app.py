@@ -1,4 +1,4 @@
-"""Routes that accept events: one event, a batch with one result for each event, or the change of a message."""
+"""Routes that accept events: one, a batch with one result for each, and what changes or takes back earlier ones."""
 
 from headrace.api.rates.rate_limiter import EVENTS
 from headrace.api.router import Route
@@ -6,8 +6,8 @@ from headrace.bootstrap.acceptor import http_acceptor
 from headrace.bootstrap.api import http_api
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidEvent, NotFound, RetryLaneUnavailable
-from headrace.delivery.http_routes import batch, single
-from headrace.streams.ads.stream import ADS
+from headrace.delivery.http_routes import batch, single, take_back
+from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
 from headrace.streams.chat.changes.routes import (
     AcceptedChange,
     DeletionBody,
@@ -17,7 +17,7 @@ from headrace.streams.chat.changes.routes import (
     edit_message,
 )
 from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.stream import SKI
+from headrace.streams.ski.stream import SKI, TAKEN_BACK_RIDES
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 CHANGE_ERRORS = (InvalidEvent, NotFound, Conflict, RetryLaneUnavailable)
@@ -35,8 +35,10 @@ ROUTES = {
         SKI, "resortID", "seasonID", "dayID", "skierID", status=201, errors=(NotFound,)
     ),
     "POST /lift-rides/batch": batch(SKI, errors=(NotFound,)),
+    "POST /lift-rides/take-back": take_back(TAKEN_BACK_RIDES, errors=(NotFound,)),
     "POST /ads/{adId}/clicks": single(ADS, "adId"),
     "POST /clicks/batch": batch(ADS),
+    "POST /clicks/take-back": take_back(TAKEN_BACK_CLICKS),
 }
 
 handler = http_api(ROUTES, http_acceptor)

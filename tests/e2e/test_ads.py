@@ -69,6 +69,42 @@ def test_clicks_sent_again_at_another_time_count_once_in_every_answer(producer: 
     assert "192.0.2.10" not in str(first)
 
 
+def test_clicks_that_are_taken_back_are_in_no_answer_before_or_after_they_are_sent(producer: Client) -> None:
+    ad = unique("ad")
+    start = times.SystemClock().now() // times.HOUR * times.HOUR - 2 * times.HOUR
+    clicks = [
+        {
+            "adId": ad,
+            "userId": f"user-{number}",
+            "adType": "banner",
+            "clickedAt": times.iso(start + number * times.SECOND),
+            "clickId": f"{ad}-{number}",
+        }
+        for number in range(6)
+    ]
+    window = {"from": times.iso(start), "to": times.iso(start + times.HOUR), "step": "3600"}
+
+    def take_back(*taken: dict[str, Any]) -> None:
+        status, body, _ = producer.http("POST", "/clicks/take-back", {"events": taken})
+        assert (status, {each.get("lane") for each in body["results"]}) == (202, {"main"}), body
+
+    take_back(clicks[5])
+    write(producer, clicks[:5])
+    producer.wait_for_items(f"/ads/{ad}/clicks", 5)
+    write(producer, [clicks[5], later(clicks[0])])
+    producer.wait_for_items(f"/ads/{ad}-later/clicks", 1)
+    assert get(producer, f"/ads/{ad}/stats", **window)["clicks"] == 5
+    take_back(*clicks[:2])
+    stats = until(lambda: get(producer, f"/ads/{ad}/stats", **window), lambda found: found["clicks"] == 3)
+
+    assert (stats["uniqueUsers"], [point["clicks"] for point in stats["points"]]) == (3, [3])
+    write(producer, [*clicks[:2], later(clicks[1])])  # sent again
+    producer.wait_for_items(f"/ads/{ad}-later/clicks", 2)
+    items = get(producer, f"/ads/{ad}/clicks")["items"]
+    assert [item["clickId"] for item in items] == [each["clickId"] for each in reversed(clicks[2:5])]
+    assert get(producer, f"/ads/{ad}/stats", **window)["clicks"] == 3
+
+
 def test_a_user_reads_only_their_own_clicks(platform: RunningStage) -> None:
     own = Client(platform, None, "chat:write", "chat:read")
     click = {"adType": "banner", "clickedAt": times.iso(times.SystemClock().now())}

@@ -76,6 +76,34 @@ def test_rides_sent_one_by_one_and_in_batches_are_in_every_answer(skier: Client,
     assert get(skier, f"/resorts/{resort}/seasons") == {"seasons": [str(SEASON)]}
 
 
+def test_rides_that_are_taken_back_are_in_no_answer_before_or_after_they_are_sent(skier: Client, resort: int) -> None:
+    me = random.randrange(1, 10**12)
+    rides = [ride(resort, dayID=3, skierID=me + number % 2, time=number) for number in range(5)]
+    day = f"/resorts/{resort}/seasons/{SEASON}/days/3"
+
+    def send(path: str, *events: dict[str, Any]) -> None:
+        status, body, _ = skier.http("POST", path, {"events": events})
+        assert (status, {each.get("lane") for each in body["results"]}) == (202, {"main"}), body
+
+    def rides_of_first_hour(number: int) -> None:
+        until(lambda: get(skier, f"{day}/hours")["hours"][0]["rides"], lambda found: found == number)
+
+    send("/lift-rides/take-back", rides[4])
+    send("/lift-rides/batch", *rides)
+    rides_of_first_hour(4)
+    assert get(skier, f"{day}/skiers")["numSkiers"] == 2
+    send("/lift-rides/take-back", rides[1], rides[3])
+    rides_of_first_hour(2)
+    send("/lift-rides/batch", *rides, ride(resort, dayID=3, skierID=me, time=61))
+    until(lambda: get(skier, f"{day}/hours")["hours"][1]["rides"], lambda found: found == 1)
+
+    rides_of_first_hour(2)
+    assert get(skier, f"{day}/skiers")["numSkiers"] == 1
+    assert get(skier, f"{day}/lifts/21")["rides"] == 3
+    assert get(skier, f"/skiers/seasons/{SEASON}/skiers/{me + 1}")["daysSkied"] == 0
+    assert [each["time"] for each in get(skier, f"/skiers/seasons/{SEASON}/days/3/skiers/{me}")["rides"]] == [0, 2, 61]
+
+
 def test_statistics_show_the_mean_and_longest_time_of_each_route(skier: Client, resort: int) -> None:
     skier.http("GET", f"/resorts/{resort}/seasons")
 

@@ -93,7 +93,9 @@ class MemoryDayCounts:
             if found is None:
                 everywhere = False
             else:
-                found.rides.update((ride.mark, ride) for ride in each)
+                for ride in each:
+                    if ride.taken_back or ride.mark not in found.rides:
+                        found.rides[ride.mark] = ride
                 found.progress_at = now if generation is not None else found.progress_at
         return everywhere
 

@@ -59,9 +59,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     return requests
 
 
-def headrace(*arguments: str, **variables: str) -> Result:
+def headrace(*arguments: str, lines: str = "", **variables: str) -> Result:
     given = {"HEADRACE": "http://127.0.0.1:1", "TOKEN": "t", "HEADRACE_PROFILE": "", **variables}
-    return CliRunner().invoke(cli, arguments, env=given)
+    return CliRunner().invoke(cli, arguments, lines, env=given)
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
@@ -119,7 +119,7 @@ def test_every_question_about_rides_and_clicks_is_a_command(monkeypatch: pytest.
 
     monkeypatch.setattr(Headrace, "request", request)
     for name, command in commands_of(cli):
-        if name[0] in ("ski", "ads"):
+        if name[0] in ("ski", "ads") and name[-1] != "take-back":
             given = ["7" for each in command.params if isinstance(each, click.Argument)]
             given += ["--resort", "7"] if name[-1] == "vertical" else []
             assert headrace(*name, *given).exit_code == 0, name
@@ -129,6 +129,29 @@ def test_every_question_about_rides_and_clicks_is_a_command(monkeypatch: pytest.
     questions = {path for path, operations in paths.items() if "get" in operations and re.search(words, path)}
     questions.remove("/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers")  # the same as with "days"
     assert {re.sub(r"\{\w+\}", "7", path) for path in questions} == asked
+
+
+def test_events_that_are_taken_back_come_as_arguments_or_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+
+    def request(_: Headrace, _method: str, path: str, _query: Any = None, body: Any = None) -> Any:
+        sent.append((path, body["events"]))
+        return {"results": [{"error": {"code": "invalid_event"}} if each == {} else {} for each in body["events"]]}
+
+    monkeypatch.setattr(Headrace, "request", request)
+    rides = "\n".join(json.dumps({"rideID": number}) for number in range(501))
+
+    assert headrace("ski", "take-back", "-", lines=f"{rides}\n\n").exit_code == 0
+    assert [(path, len(events)) for path, events in sent] == [
+        ("/lift-rides/take-back", 500),
+        ("/lift-rides/take-back", 1),
+    ]
+    refused = headrace("ads", "take-back", '{"clickId": "c-1"}', "{}")
+    assert (refused.exit_code, sent[-1]) == (1, ("/clicks/take-back", [{"clickId": "c-1"}, {}]))
+    assert "invalid_event" in refused.output
+    wrong = headrace("ads", "take-back", "c-1")
+    assert (wrong.exit_code, len(sent)) == (2, 3)
+    assert "an event is JSON, as it was sent" in wrong.output
 
 
 def test_lists_of_objects_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

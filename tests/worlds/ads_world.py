@@ -17,11 +17,14 @@ from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import StreamHooks
 from headrace.queues import names
 from headrace.storage.ports import Failure, Table
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.ads.routes import AdsServices
 from headrace.streams.ads.stream import ADS
+from headrace.streams.ads.take_back import SettleHook, Stub, TakeBackHook
+from tests.fakes.ads import MemoryStubs
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
 from tests.fakes.secrets import MemorySecrets
@@ -35,7 +38,7 @@ CLICKS = TableSettings(table="AdClicks", retention_days=30)
 START = "2025-11-21T10:00:30.000000Z"
 SETTLE = 10
 PRODUCER, USER, READER = "events:write", "chat:write chat:read", "analytics:read"
-SINGLE, BATCH = "POST /ads/{adId}/clicks", "POST /clicks/batch"
+SINGLE, BATCH, TAKE_BACK = "POST /ads/{adId}/clicks", "POST /clicks/batch", "POST /clicks/take-back"
 ADDRESS = "203.0.113.7"
 
 
@@ -52,6 +55,8 @@ class LaggingStore(MemoryStore):
         self._clock = clock
         self._visible: dict[tuple[Any, ...], int] = {}
         self._written: dict[tuple[Any, ...], int] = {}
+        self._leaving: list[tuple[Item, int]] = []
+        self._stubs = MemoryStubs(self, CLICKS.table)
         self.looked_at: int | None = None
 
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
@@ -68,9 +73,22 @@ class LaggingStore(MemoryStore):
                 self._visible.setdefault(table.key_of(each), at)
         return outcomes
 
+    def take_back(self, stub: Item, now: str) -> Stub:
+        """Make a row a stub; indexes show the click for ``lag`` seconds more."""
+        key = (stub["clickId"], stub["sender"])
+        row = self.tables[CLICKS.table].get(key, {})
+        made = self._stubs.take_back(stub, now)
+        if "timestampSk" in row:
+            self._leaving.append((row, self._clock.now() + round(self.lag * times.SECOND)))
+            self._written[key] = self._clock.now()
+        return made
+
     def shown(self, table: str, _index: str | None = None) -> Iterable[Item]:
         now = self._clock.now()
-        return [row for row in self.rows(table) if self._visible[row["clickId"], row["sender"]] <= now]
+        found = [row for row in self.rows(table) if "timestampSk" in row]
+        found = [row for row in found if self._visible[row["clickId"], row["sender"]] <= now]
+        leaving = [row for row, until in self._leaving if until > now and row not in found]
+        return found + leaving
 
 
 class AdsWorld:
@@ -86,8 +104,10 @@ class AdsWorld:
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, hash_address=hasher.hashed)
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         late = LateEvents(self.cache, self.clock, SETTLE)
+        take_back, settle = TakeBackHook(self.store, self.clock), SettleHook(self.clock)
+        after = (StreamHooks({"ads": lambda: take_back}), late, StreamHooks({"ads": lambda: settle}))
         self.persister = Persister(
-            self.store, self.retry, {ADS.name: CLICKS}, self.clock, sleep=lambda _: None, after=(late,)
+            self.store, self.retry, {ADS.name: CLICKS}, self.clock, sleep=lambda _: None, after=after
         )
         self.router = self.reader()
 
@@ -111,6 +131,12 @@ class AdsWorld:
             return self.send({"events": clicks}, BATCH, None, subject, scope)
         body = {name: clicks[0][name] for name in clicks[0] if name != "adId"}
         return self.send(body, SINGLE, {"adId": clicks[0]["adId"]}, subject, scope)
+
+    def take_back(
+        self, *clicks: dict[str, Any], subject: str = "ad-server", scope: str = PRODUCER
+    ) -> tuple[int, dict[str, Any]]:
+        """Take clicks back."""
+        return self.send({"events": clicks}, TAKE_BACK, None, subject, scope)
 
     def send(
         self, body: Any, route: str, path: dict[str, str] | None, subject: str = "ad-server", scope: str = PRODUCER
@@ -180,4 +206,5 @@ class AdsWorld:
         return True
 
     def rows(self) -> list[Item]:
-        return self.store.rows(CLICKS.table)
+        """The rows of clicks, without stubs."""
+        return [row for row in self.store.rows(CLICKS.table) if "timestampSk" in row]

@@ -34,7 +34,7 @@ START = "2025-11-21T10:00:00.000000Z"
 WRITER, READER = "events:write", "analytics:read"
 
 SINGLE = "POST /skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}"
-BATCH = "POST /lift-rides/batch"
+BATCH, TAKE_BACK = "POST /lift-rides/batch", "POST /lift-rides/take-back"
 
 
 def ride(**fields: Any) -> dict[str, Any]:

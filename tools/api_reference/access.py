@@ -34,6 +34,7 @@ OTHER_USERS = {
     "GET /users/{userId}/messages": "yes: what they may read",
     "POST /ads/{adId}/clicks": "–",
     "POST /clicks/batch": "–",
+    "POST /clicks/take-back": "–",
     "DELETE /connections": "yes: their own",
     "unsubscribe": "yes: their own",
     "check": "yes: the room's error",

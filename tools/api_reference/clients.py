@@ -11,6 +11,7 @@ Node = Mapping[str, Any]
 COMMANDS = {
     "ads clicks": "listAdClicks",
     "ads stats": "getAdStats",
+    "ads take-back": "takeBackClicks",
     "ads top": "listTopAds",
     "ads user": "listUserClicks",
     "dead-letters": "listDeadLetters",
@@ -29,6 +30,7 @@ COMMANDS = {
     "ski seasons": "listSeasons",
     "ski skiers": "countSkiers",
     "ski statistics": "getStatistics",
+    "ski take-back": "takeBackRides",
     "ski vertical": "getVertical",
     "status": "getStatus",
     "window": "getWindow",

@@ -371,6 +371,11 @@ class Operations:
         return Request("POST", "/lift-rides/batch", body=body)
 
     @operation
+    def take_back_rides(self, body: types.RideBatch) -> Request[types.RideResults]:
+        """Take back up to 500 rides, with one result for each, in the order sent."""
+        return Request("POST", "/lift-rides/take-back", body=body)
+
+    @operation
     def list_ad_clicks(
         self,
         ad_id: str | int,
@@ -447,6 +452,11 @@ class Operations:
     def send_clicks(self, body: types.ClickBatch) -> Request[types.ClickResults]:
         """Send up to 500 clicks in one request, with one result for each, in the order sent."""
         return Request("POST", "/clicks/batch", body=body)
+
+    @operation
+    def take_back_clicks(self, body: types.ClickBatch) -> Request[types.ClickResults]:
+        """Take back up to 500 clicks, with one result for each, in the order sent."""
+        return Request("POST", "/clicks/take-back", body=body)
 
     @operation
     def get_health(self) -> Request[types.HealthBody]:

@@ -19,13 +19,17 @@ from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoColumns, DynamoReader, columns_client
-from headrace.storage.ports import Table
+from headrace.storage.ports import Store, Table
 from headrace.storage.redis import RedisCache, connect
+from headrace.streams.ads.dynamodb import DynamoStubs
 from headrace.streams.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
-from headrace.streams.ads.stream import ADS
+from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
+from headrace.streams.ads.take_back import StubStore
 from tests.contract.emulators import sdk
 from tests.contract.redis_node import RedisNode
+from tests.fakes.ads import MemoryStubs
 from tests.fakes.clock import FixedClock
+from tests.fakes.storage import MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context, key_of
 from tests.worlds.ski_world import event
@@ -153,3 +157,43 @@ def test_counts_include_all_shards_and_are_cached(table: Any, redis_node: RedisN
     assert {**again, **of_ad} == of_ad
     assert all_again["topAds"] == of_all["topAds"]
     assert (cold > 0, warm) == (True, 0)
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def stubs(request: pytest.FixtureRequest) -> tuple[Store, StubStore]:
+    if request.param == "memory":
+        store = MemoryStore()
+        return store, MemoryStubs(store, CLICKS.table)
+    request.getfixturevalue("table")
+    return DynamoStore(writing_client()), DynamoStubs(client("dynamodb"), CLICKS.table)
+
+
+def test_a_click_that_is_taken_back_becomes_a_stub_that_no_click_replaces(stubs: tuple[Store, StubStore]) -> None:
+    store, taken_back = stubs
+    table = Table(CLICKS.table, (ADS.partition_key, ADS.sort_key), ADS.insert_only)
+    click = {"adId": "ad-1", "userId": "ann", "adType": "banner", "clickedAt": times.iso(START), "clickId": "c-1"}
+    row = ADS.item(ADS.accept(click, SERVER).event, START, CLICKS)
+    stub = ADS.item(TAKEN_BACK_CLICKS.accept(click, SERVER).event, START, CLICKS)
+    early = {**stub, "clickId": "c-2"}
+
+    assert store.put_many(table, [row]) == [None]
+    for now in ("now", "later"):
+        assert taken_back.take_back(stub, now) == ("now", row["timestampSk"])
+        assert taken_back.take_back(early, now) == ("now", "")
+        assert store.put_many(table, [row, {**row, "clickId": "c-2"}, stub, early]) == [None] * 4
+
+
+def test_a_stub_is_in_no_index_and_nothing_of_the_click_is_left(table: Any) -> None:
+    _store(range(3))
+    rows = table.scan(TableName=CLICKS.table)["Items"]
+    for row in rows:
+        stub = {"clickId": row["clickId"]["S"], "sender": row["sender"]["S"], "takenBack": True}
+        DynamoStubs(client("dynamodb"), CLICKS.table).take_back(stub, "now")
+    _store(range(3))
+
+    left = table.scan(TableName=CLICKS.table)["Items"]
+    assert [set(row) for row in left] == [
+        {"clickId", "sender", "expiresAt", "takenBack", "takenBackAt", "takenFrom"}
+    ] * 3
+    for index in ADS.indexes:
+        assert table.scan(TableName=CLICKS.table, IndexName=index.name)["Items"] == []

@@ -164,3 +164,26 @@ def test_an_active_fill_excludes_other_readers(counts: DayCounts) -> None:
     assert counts.claim(DAY, "one", NOW + PATIENCE, PATIENCE)
     counts.add([(DAY, [a_ride(2)])], "one", NOW + PATIENCE + 1)
     assert not counts.claim(DAY, "one", NOW + 2 * PATIENCE, PATIENCE)
+
+
+def test_rides_that_are_taken_back_do_not_count_in_any_order(counts: DayCounts) -> None:
+    of = random.Random(7)
+    for generation in range(30):
+        assert counts.begin(DAY, str(generation), NOW + generation, NOW + generation - 1, PATIENCE, LATER)
+        rides = [a_ride(number, of.randint(1, 4), of.randint(1, 3), of.randint(0, 120)) for number in range(20)]
+        sent = rides + [ride._replace(taken_back=True) for ride in rides if of.random() < 0.4]
+        sent += of.choices(sent, k=10)
+        of.shuffle(sent)
+        cut = of.randint(0, len(sent))
+
+        assert counts.add([(DAY, sent[:cut])])
+        assert counts.add([(DAY, sent[cut:])])
+
+        gone = {ride.mark for ride in sent if ride.taken_back}
+        expected = Counts.of(ride for ride in rides if ride.mark not in gone)
+        assert Counts.of(sent) == expected
+        found = counts.read(DAY, [1, 2, 3])
+        assert found is not None
+        assert found[1].skiers == expected.skiers
+        assert found[1].hours == expected.hours
+        assert found[1].lifts == {lift: expected.lifts.get(lift, 0) for lift in (1, 2, 3)}

@@ -184,9 +184,9 @@ def test_analytics_cannot_read_the_text_of_messages(template_stack: TemplateStac
     }
 
 
-def test_the_function_that_stores_clicks_reads_only_their_keys(template_stack: TemplateStack) -> None:
+def test_the_function_that_stores_clicks_reads_only_their_keys_and_what_it_sets(template_stack: TemplateStack) -> None:
     """P12."""
-    (look,) = [
+    look, update = [
         one
         for name, one in template_stack.statements()
         if name == "PersistEventsRole" and "AdClicksTable" in str(one["Resource"]) and "Condition" in one
@@ -194,6 +194,8 @@ def test_the_function_that_stores_clicks_reads_only_their_keys(template_stack: T
 
     assert look["Action"] == "dynamodb:BatchGetItem"
     assert look["Condition"]["ForAllValues:StringEquals"] == {"dynamodb:Attributes": [ADS.partition_key, ADS.sort_key]}
+    assert update["Action"] == "dynamodb:UpdateItem"
+    assert update["Condition"] == {"StringEqualsIfExists": {"dynamodb:ReturnValues": "UPDATED_NEW"}}
 
 
 def test_no_read_function_can_read_the_hashes_of_addresses(template_stack: TemplateStack) -> None:

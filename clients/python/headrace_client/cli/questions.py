@@ -1,7 +1,9 @@
-"""The questions about lift rides and ad clicks: one command for each operation of the API that reads them."""
+"""Lift rides and ad clicks: one command for each operation of the API that reads them or takes them back."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,6 +15,9 @@ from .show import Group, show_json, show_rows
 from .stage import Stage
 
 CLICK = ("clickedAt", "adId", "userId", "adType")
+BATCH = 500
+RIDE_EXAMPLE = '{"resortID": 7, "seasonID": 2025, "dayID": 45, "skierID": 123, "time": 217, "liftID": 21}'
+CLICK_EXAMPLE = '{"adId": "ad-1", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z", "clickId": "c-1"}'
 
 
 def add_newest(
@@ -62,9 +67,33 @@ def _ask(group: Group, name: str, operation: str, *arguments: str, said: str) ->
     group.command(name, help=said)(decorated)
 
 
+def _take_back(group: Group, operation: str, example: str) -> None:
+    """Add a command that takes events back, as many in one request as the API takes."""
+
+    @click.pass_obj
+    def command(stage: Stage, /, events: tuple[str, ...]) -> None:
+        lines = [line for each in events for line in (sys.stdin if each == "-" else [each])]
+        try:
+            given = [json.loads(line) for line in lines if line.strip()]
+        except ValueError:
+            raise click.UsageError(f"an event is JSON, as it was sent: {example}") from None
+        results: list[Any] = []
+        with stage.client() as client:
+            for start in range(0, len(given), BATCH):
+                results += getattr(client, operation)({"events": given[start : start + BATCH]})["results"]
+        stage.show({"results": results})
+        if any("error" in each for each in results):
+            sys.exit(1)
+
+    said = f"""Take back EVENTS that you sent, each as JSON, as it was sent; \"-\" reads one a line.
+
+    For example '{example}'. Events that are refused are named, and the command ends with 1."""
+    group.command("take-back", help=said)(click.argument("events", nargs=-1, required=True)(command))
+
+
 @click.group(cls=Group)
 def ski() -> None:
-    """Ask about lift rides."""
+    """Ask about lift rides, and take rides back."""
 
 
 DAY = ("resort", "season", "day")
@@ -81,6 +110,7 @@ for name, operation, arguments, said in (
     ("statistics", "get_statistics", (), "Print how long the requests of each route took."),
 ):
     _ask(ski, name, operation, *arguments, said=said)
+_take_back(ski, "take_back_rides", RIDE_EXAMPLE)
 
 
 @ski.command()
@@ -96,7 +126,10 @@ def vertical(stage: Stage, skier: int, resorts: tuple[int, ...], seasons: tuple[
 
 @click.group(cls=Group)
 def ads() -> None:
-    """Ask about ad clicks."""
+    """Ask about ad clicks, and take clicks back."""
+
+
+_take_back(ads, "take_back_clicks", CLICK_EXAMPLE)
 
 
 @ads.command()

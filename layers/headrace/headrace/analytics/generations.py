@@ -106,7 +106,7 @@ class Generations:
 
 
 class LateEvents:
-    """A hook that changes the generations of the slots to which late events belong."""
+    """A hook that changes the generations of the slots to which late events belong. It ignores rows without a time."""
 
     def __init__(self, cache: Cache, clock: Clock, settle: float) -> None:
         self._cache = cache
@@ -122,8 +122,8 @@ class LateEvents:
         closed = self._clock.now() // times.SECOND + SKEW_SECONDS - GRACE_SECONDS
         length = LENGTHS[TEN_SECONDS]
         current = times.iso(closed * times.SECOND)[:length]
-        steps = [str(item[stream.analytics_dimensions.time])[:length] for item in items]
-        late = {step for step in steps if step < current}
+        steps = [str(item.get(stream.analytics_dimensions.time, ""))[:length] for item in items]
+        late = {step for step in steps if "" < step < current}
         changed = {slot for step in late for slot in _slots(start_of(step), closed)}
         try:
             if changed:

@@ -23,6 +23,9 @@ from headrace.runtime.settings import (
 )
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore, Store, Table
+from headrace.streams.ads.dynamodb import DynamoStubs
+from headrace.streams.ads.stream import ADS
+from headrace.streams.ads.take_back import SettleHook, TakeBackHook
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.changes.gate import ChangeRights
 from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, MessagesOnly
@@ -63,11 +66,22 @@ def persister() -> Persister:
         tables,
         clock(),
         settings.retry_first_pause_seconds,
-        # The activity hook is the last: its failures are retried, and live copies must not wait for that.
+        # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
         after=(
-            StreamHooks({"chat": lambda: ChangeHook(changes, live_hook(log, guarded), clock()), "ski": ride_hook}),
+            StreamHooks(
+                {
+                    "chat": lambda: ChangeHook(changes, live_hook(log, guarded), clock()),
+                    "ski": ride_hook,
+                    "ads": lambda: TakeBackHook(DynamoStubs(dynamodb(), tables[ADS.name].table), clock()),
+                }
+            ),
             MessagesOnly(LateEvents(cache(), clock(), SETTLE_SECONDS)),
-            StreamHooks({"chat": lambda: MessagesOnly(ActivityHook(activity, rooms, clock()))}),
+            StreamHooks(
+                {
+                    "chat": lambda: MessagesOnly(ActivityHook(activity, rooms, clock())),
+                    "ads": lambda: SettleHook(clock()),
+                }
+            ),
         ),
         before={"chat": check},
     )

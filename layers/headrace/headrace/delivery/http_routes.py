@@ -72,6 +72,20 @@ def batch(stream: Stream, errors: Errors = ()) -> Route:
     return _route(stream, post, 202, errors, BATCH_LIMIT)
 
 
+def take_back(stream: Stream, errors: Errors = ()) -> Route:
+    """A route whose body holds up to 500 ``events`` as they were sent, which are taken back."""
+
+    def post(acceptor: Acceptor, request: WriteRequest) -> Reply:
+        """Take back up to 500 events, with one result for each, in the order sent.
+
+        Only the sender of an event can take it back, and names it by the fields with which it was sent. An event that
+        is not stored yet is taken back too. Sent again under the same id, it stays taken back.
+        """
+        return _answer(acceptor, stream, event_list(request.content, BATCH_LIMIT), request, 202)
+
+    return _route(stream, post, 202, errors, BATCH_LIMIT)
+
+
 def _route(stream: Stream, post: Any, status: int, gate_errors: Errors, batch: int = 0) -> Route:
     scopes = tuple(dict.fromkeys((stream.write_scope, EVENTS_WRITE)))
     errors: Errors = (InvalidEvent, TooLarge, RateLimited, RetryLaneUnavailable, *gate_errors)

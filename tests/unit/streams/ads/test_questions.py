@@ -16,6 +16,7 @@ from headrace.core.items import Item
 from headrace.core.times import parse_iso
 from headrace.streams.ads import routes
 from headrace.streams.ads.routes import POINTS_LIMIT
+from headrace.streams.ads.take_back import SETTLED
 from tests.worlds.ads_world import SETTLE, START, AdsWorld, click
 
 NOW = parse_iso(START)
@@ -35,6 +36,7 @@ CLICKS = st.builds(
     st.sampled_from([times.iso(NOW - ago * times.SECOND) for ago in (0, 0, 29, 31, 100, 3599, 7000, 90_000)]),
     st.sampled_from((None, None, "a", "b", "c", "d")),
 )
+NAMED = ("clickId", "adId", "userId", "adType")
 SENDERS = st.sampled_from(("ad-server", "other"))
 STEPS = st.lists(
     st.one_of(
@@ -42,6 +44,9 @@ STEPS = st.lists(
         st.tuples(st.just("store"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=4))),
         st.tuples(st.just("outage"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=3))),
         st.tuples(st.just("race"), st.tuples(SENDERS, CLICKS, CLICKS, st.sampled_from((0.0, 1.0, 8.9)))),
+        st.tuples(st.just("race_back"), st.tuples(SENDERS, CLICKS, st.sampled_from((0.0, 1.0, 8.9)))),
+        st.tuples(st.just("take_back"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=2))),
+        st.tuples(st.just("take_one_back"), st.integers(0, 50)),
         st.tuples(st.just("deliver"), st.integers(0, 5)),
         st.tuples(st.just("again"), st.integers(0, 50)),
         st.tuples(st.just("blackout"), st.integers(0, 5)),
@@ -67,6 +72,9 @@ class AdsModel:
         self.sent: set[tuple[str, ...]] = set()
         self.stored: dict[tuple[str, str], Item] = {}
         self.since: dict[tuple[str, str], int] = {}
+        self.taken_back: set[tuple[str, str]] = set()
+        self.gone: dict[tuple[str, str], tuple[int, Item]] = {}
+        """Clicks that were taken back, and since when; 0: not yet for sure."""
         self.overwritten: list[tuple[int, Item]] = []
         self.raced = False
 
@@ -102,6 +110,36 @@ class AdsModel:
         self.raced = False
         self.world.store.looked_at = None
 
+    def take_back(self, value: Any) -> None:
+        sender, clicks = value
+        status, body = self.world.take_back(*(click(**each) for each in clicks), subject=sender)
+        assert status == 202
+        self.taken_back |= {(result["clickId"], keys.sender_tag(sender)) for result in body["results"]}
+        self.waiting += self.world.accepted()
+
+    def take_one_back(self, at: int) -> None:
+        """Take back one of the clicks that are stored."""
+        if self.stored:
+            row = list(self.stored.values())[at % len(self.stored)]
+            sender = "other" if row["sender"] == keys.sender_tag("other") else "ad-server"
+            named = {"clickedAt": row["timestampSk"][:27], **{name: row[name] for name in NAMED}}
+            self.take_back((sender, [named]))
+            self.deliver(len(self.waiting) - 1)
+
+    def race_back(self, value: Any) -> None:
+        """A click is taken back after its writer found no row, and before the writer stores it."""
+        sender, one, pause = value
+        self.world.store.lag = 0.0
+        looked_at = self.world.clock.now()
+        self.take_back((sender, [one]))
+        self.deliver(len(self.waiting) - 1)
+        self.wait(pause)
+        self.world.store.looked_at = looked_at
+        self.raced = True
+        self.store((sender, [one]))
+        self.raced = False
+        self.world.store.looked_at = None
+
     def deliver(self, at: int) -> None:
         if self.waiting:
             self.delivered.append(self.waiting.pop(at % len(self.waiting)))
@@ -128,7 +166,7 @@ class AdsModel:
         return done
 
     def note(self) -> None:
-        """P3: every stored row was sent, and no row is deleted or, unless writers raced, changed."""
+        """P3: every stored row was sent; no row is deleted but by taking it back, or changed unless writers raced."""
         rows = {(row["clickId"], row["sender"]): row for row in self.world.rows()}
         for key, row in rows.items():
             fields = (row["adId"], row["userId"], row["adType"], row["timestampSk"][:27], row["clickId"])
@@ -138,8 +176,12 @@ class AdsModel:
                 self.overwritten.append((self.world.clock.now(), self.stored[key]))
             if not self.world.retry.records:
                 self.since.setdefault(key, self.world.clock.now())
-        assert self.stored.keys() <= rows.keys()
-        assert self.raced or all(rows[key] == row for key, row in self.stored.items())
+        gone = self.stored.keys() - rows.keys()
+        assert gone <= self.taken_back
+        self.gone |= {key: (0, self.stored[key]) for key in gone}
+        if not self.world.retry.records:
+            self.gone = {key: (at or self.world.clock.now(), row) for key, (at, row) in self.gone.items()}
+        assert self.raced or all(rows[key] == self.stored[key] for key in self.stored.keys() & rows.keys())
         self.stored = rows
 
     def lose(self, _: object) -> None:
@@ -157,9 +199,11 @@ class AdsModel:
     def check_answers(self, _: object = None) -> None:
         """An answer counts every settled row, and no row that is not stored or was not when the tail was read."""
         until = self.world.clock.now() - SETTLE * times.SECOND
-        sure = [row for key, row in self.stored.items() if self.since.get(key, until + 1) <= until]
+        settled = [(key, row) for key, row in self.stored.items() if self.since.get(key, until + 1) <= until]
+        sure = [row for key, row in settled if key not in self.taken_back]
         read_after = self.world.clock.now() - int(TAIL_SECONDS * times.SECOND)
         possible = [*self.stored.values(), *(row for at, row in self.overwritten if at >= read_after)]
+        possible += [row for at, row in self.gone.values() if not at or at >= read_after - SETTLE * times.SECOND]
         for ad in ADS:
             status, body = self.world.request(routes.stats, self.window("3600", hours=20), adId=ad)
             low, high = (within(rows, ad, hours=20) for rows in (sure, possible))
@@ -175,7 +219,11 @@ class AdsModel:
         self.world.cache.down = False
         while self.waiting:
             self.deliver(0)
-        assert any(self.retry() for _ in range(10))
+        for _ in range(4):
+            self.retry()
+            self.wait(SETTLED / times.SECOND)
+        assert self.retry()
+        assert not self.stored.keys() & self.taken_back
         self.wait(SETTLE + 0.001)
         for router in (self.world.router, self.world.reader()):
             self.judge(router)
@@ -233,7 +281,7 @@ def listed(rows: list[Item], name: str, value: str) -> list[str]:
     return sorted((row["timestampSk"] for row in rows if row[name] == value), reverse=True)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_p3_p9_every_answer_equals_that_of_a_list_of_all_stored_clicks(steps: list[Any]) -> None:
     model = AdsModel()

@@ -13,7 +13,7 @@ from headrace.core.envelope import decode
 from headrace.core.errors import StoreUnavailable
 from headrace.streams.ski import routes, skiers
 from headrace.streams.ski.resort_days import LAG, STALENESS
-from tests.worlds.ski_world import SkiWorld
+from tests.worlds.ski_world import TAKE_BACK, SkiWorld
 
 RESORTS, SEASONS, DAYS, SKIERS, LIFTS = (7, 8), (2024, 2025), (1, 366), (1, 2, 30), (1, 2, 1000)
 
@@ -43,12 +43,16 @@ RIDES = st.builds(
     st.sampled_from(LIFTS),
     st.sampled_from((None, "a", "b")),
 )
+Sent = tuple[Known, bool]
+"""A ride that was sent, or (``True``) taken back."""
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("send"), st.lists(RIDES, min_size=1, max_size=6)),
         st.tuples(st.just("store"), st.lists(RIDES, min_size=1, max_size=3)),
         st.tuples(st.just("outage"), st.lists(RIDES, min_size=1, max_size=3)),
         st.tuples(st.just("blackout"), st.lists(RIDES, min_size=1, max_size=3)),
+        st.tuples(st.just("take_back"), st.lists(RIDES, min_size=1, max_size=3)),
+        st.tuples(st.just("take_one_back"), st.integers(0, 50)),
         st.tuples(st.just("deliver"), st.integers(0, 5)),
         st.tuples(st.just("again"), st.integers(0, 50)),
         st.tuples(st.just("lose"), st.none()),
@@ -70,10 +74,10 @@ class SkiModel:
 
     def __init__(self) -> None:
         self.world = SkiWorld()
-        self.waiting: list[tuple[bytes, list[Known]]] = []
-        self.delivered: list[tuple[bytes, list[Known]]] = []
-        self.settled: dict[Known, int] = {}
-        self.started: set[Known] = set()
+        self.waiting: list[tuple[bytes, list[Sent]]] = []
+        self.delivered: list[tuple[bytes, list[Sent]]] = []
+        self.settled: dict[Sent, int] = {}
+        self.started: set[Sent] = set()
         self.has_resorts = True
 
     def send(self, rides: list[Known]) -> None:
@@ -84,7 +88,24 @@ class SkiModel:
                 assert status == (202 if len(sent) > 1 else 201)
                 (packed,) = self.world.accepted()
                 assert len(decode(packed).events) == len(set(sent))
-                self.waiting.append((packed, sent))
+                self.waiting.append((packed, [(each, False) for each in sent]))
+
+    def take_back(self, rides: list[Known]) -> None:
+        for sender in ("gate", "other"):
+            sent = [each for each in rides if each.sender == sender]
+            if sent:
+                assert self.world.send({"events": [*map(body, sent)]}, TAKE_BACK, subject=sender)[0] == 202
+                self.waiting.append((self.world.accepted()[0], [(each, True) for each in sent]))
+
+    def take_one_back(self, at: int) -> None:
+        """Take back one of the rides that are stored."""
+        if rides := sorted(self.standing(), key=str):
+            self.take_back([rides[at % len(rides)]])
+            self.deliver(-1)
+
+    def standing(self) -> set[Known]:
+        """The rides that are stored and not taken back."""
+        return standing(self.started, self.started)
 
     def store(self, rides: list[Known]) -> None:
         self.send(rides)
@@ -111,7 +132,7 @@ class SkiModel:
         if self.delivered:
             self._give(*self.delivered[at % len(self.delivered)])
 
-    def _give(self, packed: bytes, rides: list[Known]) -> None:
+    def _give(self, packed: bytes, rides: list[Sent]) -> None:
         before = len(self.world.retry.records)
         self.world.resorts.failure = (
             None if self.has_resorts else StoreUnavailable("the table of resorts is unavailable")
@@ -148,19 +169,19 @@ class SkiModel:
         if self.world.retry_all():
             self._settle(self.started)
 
-    def _settle(self, rides: Iterable[Known]) -> None:
+    def _settle(self, rides: Iterable[Sent]) -> None:
         for each in rides:
             self.settled.setdefault(each, self.world.clock.now())
 
     def check_answers(self, _: None = None) -> None:
-        """An answer may lack only the rides stored last, and counts no ride that was not sent."""
-        for day in sorted({(each.resortID, each.seasonID, each.dayID) for each in self.started}):
+        """An answer may lack only what was stored last, and counts no ride that was not sent or is long taken back."""
+        for day in sorted({(each.resortID, each.seasonID, each.dayID) for each, _ in self.started}):
             self._check_day(day)
 
     def _check_day(self, day: tuple[int, int, int]) -> None:
         oldest = self.world.clock.now() - STALENESS * 1000
         sure = [each for each, at in self.settled.items() if at < oldest]
-        low, high = self._counts(sure, day), self._counts(self.started, day)
+        low, high = (self._counts(standing(*each), day) for each in ((sure, self.started), (self.started, sure)))
         found = self.counts_in_answers(day)
         for name, value in found.items():
             assert low[name] <= value <= high[name], (name, low, value, high)
@@ -199,7 +220,7 @@ class SkiModel:
 
     def check_all_rides(self) -> None:
         for season, number in [(season, number) for season in SEASONS for number in DAYS]:
-            there = [each for each in self.started if (each.seasonID, each.dayID) == (season, number)]
+            there = [each for each in self.standing() if (each.seasonID, each.dayID) == (season, number)]
             lifts, hours = Counter(each.liftID for each in there), Counter(each.time // 60 for each in there)
             assert good(self.world.request(routes.all_rides, seasonID=season, dayID=number)) == {
                 "resorts": len(RESORTS),
@@ -210,11 +231,11 @@ class SkiModel:
 
     def check_days(self) -> None:
         for day in [(resort, season, number) for resort in RESORTS for season in SEASONS for number in DAYS]:
-            assert self.counts_in_answers(day) == self._counts(self.started, day)
+            assert self.counts_in_answers(day) == self._counts(self.standing(), day)
 
     def check_skiers(self) -> None:
         for skier in SKIERS:
-            mine = sorted((each for each in self.started if each.skierID == skier), key=lambda each: each.time)
+            mine = sorted((each for each in self.standing() if each.skierID == skier), key=lambda each: each.time)
             for season in SEASONS:
                 self._check_season(skier, season, [each for each in mine if each.seasonID == season])
             found = good(self.world.request(skiers.totals, {"resort": "7,8"}, skierID=skier))["resorts"]
@@ -243,6 +264,11 @@ class SkiModel:
                 assert good(get(skiers.day_vertical, **path)) == 10 * sum(
                     each.liftID for each in there if each.resortID == resort
                 )
+
+
+def standing(sent: Iterable[Sent], taken_back: Iterable[Sent]) -> set[Known]:
+    """The rides that were ``sent``, without those ``taken_back``."""
+    return {each for each, is_back in sent if not is_back} - {each for each, is_back in taken_back if is_back}
 
 
 def body(known: Known) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """The stream ``ads``: clicks on ads.
 
 The key of a row is the id and the sender of its click. So a click that is sent again with another time, ad or user is
-the same click, and the row that was stored first stays.
+the same click, and the row that was stored first stays. The row of a click that was taken back is a stub. It is in no
+index, and keeps the click from being stored again.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, Field
@@ -31,6 +33,8 @@ from headrace.core.items import Item, expires_at
 from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
 
 ID_FIELD, OTHER_ID_FIELD = "clickId", "messageId"
+TAKEN_BACK = "takenBack"
+"""Attribute that only stubs have."""
 DERIVED_ID_LENGTH = 20
 """Characters of the id of a click that came without one: 100 bits."""
 ONCE_DAYS = 7
@@ -115,8 +119,16 @@ class StampedClick(EventModel):
     sender: SenderTag = Field(alias="s", description="12 characters of base32")
 
 
+class StampedTakeBack(EventModel):
+    """In an envelope, what takes a click back."""
+
+    click_id: StoredId = Field(alias="i", description=keys.STORED_ID_FORM)
+    taken_back_by: SenderTag = Field(alias="b", description="12 characters of base32")
+
+
 _incoming = incoming(IncomingClick)
 _stamped = stamped(StampedClick)
+_stamped_take_back = stamped(StampedTakeBack)
 
 
 def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
@@ -139,6 +151,15 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": clicked_at}
     key = (click.ad_id, keys.timestamp_sk(clicked_at, click_id, tag))
     return ValidatedEvent(event, _event_id(click_id, tag), key, receipt)
+
+
+def take_back(raw: object, sender: SenderContext) -> ValidatedEvent:
+    """A client's wish to take a click back, which names the click as it was sent. The click may be of any age."""
+    click = _incoming(raw)
+    click_id = click.click_id or _derived_id(click, _user_id(click, sender), click.clicked_at)
+    tag = keys.sender_tag(sender.subject)
+    receipt = {"adId": click.ad_id, ID_FIELD: click_id, "clickedAt": click.clicked_at}
+    return ValidatedEvent({"i": click_id, "b": tag}, _event_id(click_id, tag), (click_id, tag), receipt)
 
 
 def _derived_id(click: IncomingClick, user_id: str, clicked_at: str) -> str:
@@ -166,7 +187,12 @@ def _address_hash(click: IncomingClick, sender: SenderContext) -> str | None:
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped click. It is kept for ``table.retention_days``, at least 7; without limit if that is 0."""
+    """The row of a stamped click, or the stub of one that is taken back.
+
+    It is kept for ``table.retention_days``, at least 7; without limit if that is 0.
+    """
+    if "b" in event:
+        return _stub(_stamped_take_back(event), accepted_at, table)
     click = _stamped(event)
     clicked_at = times.iso(click.clicked_at)
     whole = _event_id(click.click_id, click.sender)
@@ -187,6 +213,13 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     return row
 
 
+def _stub(event: StampedTakeBack, accepted_at: int, table: TableSettings) -> Item:
+    row: Item = {"clickId": event.click_id, "sender": event.taken_back_by, TAKEN_BACK: True}
+    if table.retention_days:
+        row["expiresAt"] = expires_at(times.iso(accepted_at), accepted_at, max(table.retention_days, ONCE_DAYS))
+    return row
+
+
 ADS = Stream(
     name="ads",
     id_field=ID_FIELD,
@@ -203,3 +236,6 @@ ADS = Stream(
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("adType", "adId")),
     insert_only=True,
 )
+
+TAKEN_BACK_CLICKS = replace(ADS, accept=take_back)
+"""How clients take clicks back. It has the queues and the table of clicks."""

@@ -17,7 +17,7 @@ from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.streams.ski.resorts import Resorts
-from headrace.streams.ski.stream import ResortDay, parse_resort_day, ride_mark
+from headrace.streams.ski.stream import TAKEN_BACK, ResortDay, parse_resort_day, ride_mark
 
 FILLING, FILLED, CONFIRMED = "filling", "filled", "confirmed"
 MINUTES = 60
@@ -29,18 +29,23 @@ AHEAD = 2_000
 
 
 class CountedRide(NamedTuple):
-    """The counted attributes of a ride; ``mark`` is a short form of its key."""
+    """The counted attributes of a ride; ``mark`` is a short form of its key.
+
+    One that is ``taken_back`` says that this ride does not count, whether it was added before or is added later.
+    """
 
     mark: bytes
     skier: str
     lift: int
     time: int
+    taken_back: bool = False
 
 
 def counted(skier: str, sk: str) -> CountedRide:
-    """The counted attributes of a row."""
-    parts = sk.split(SEPARATOR, 5)
-    return CountedRide(ride_mark(skier, sk), skier, int(parts[4]), int(parts[2]))
+    """The counted attributes of a row: of a ride, or of one that was taken back."""
+    ride = sk.removesuffix(TAKEN_BACK)
+    parts = ride.split(SEPARATOR, 5)
+    return CountedRide(ride_mark(skier, ride), skier, int(parts[4]), int(parts[2]), len(ride) < len(sk))
 
 
 @dataclass(slots=True)
@@ -54,13 +59,17 @@ class Counts:
     @classmethod
     def of(cls, rides: Iterable[CountedRide]) -> Counts:
         """The counts of ``rides``; equal marks are one ride."""
-        unique = {ride.mark: ride for ride in rides}
+        unique: dict[bytes, CountedRide] = {}
+        for ride in rides:
+            if ride.taken_back or ride.mark not in unique:
+                unique[ride.mark] = ride
+        standing = [ride for ride in unique.values() if not ride.taken_back]
         lifts: dict[int, int] = {}
         hours = [0] * HOURS
-        for ride in unique.values():
+        for ride in standing:
             lifts[ride.lift] = lifts.get(ride.lift, 0) + 1
             hours[ride.time // MINUTES] += 1
-        return cls(len({ride.skier for ride in unique.values()}), lifts, hours)
+        return cls(len({ride.skier for ride in standing}), lifts, hours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,8 @@ class DayCounts(Protocol):
         self, rides: Sequence[tuple[ResortDay, Sequence[CountedRide]]], generation: str | None = None, now: int = 0
     ) -> bool:
         """Add rides to the counts of their days, where there are any. Returns whether all of the days had counts.
+
+        A ride counts once, and no longer after one that is ``taken_back``, in whatever order they come.
 
         A caller that fills or confirms counts names their ``generation``, which also records its progress at ``now``.
         """

@@ -1,7 +1,8 @@
 """Counts of a resort's day in Redis or Valkey: one hash per day, changed by scripts that touch that one key.
 
 Fields: ``g`` generation, ``t`` since, ``s`` stage, ``u`` until, ``c`` time of the last progress, ``n`` number of
-skiers; ``l`` + lift and ``h`` + hour hold counts. A counted ride has a field ``r`` + mark, and a skier ``k`` + skier.
+skiers; ``l`` + lift, ``h`` + hour and ``k`` + skier hold counts of rides. A counted ride has an empty field ``r`` +
+mark; one that was taken back has ``-`` there.
 """
 
 from __future__ import annotations
@@ -38,32 +39,39 @@ _ADD = """
 local key, generation = KEYS[1], redis.call('HGET', KEYS[1], 'g')
 if not generation or (ARGV[1] ~= '' and ARGV[1] ~= generation) then return 0 end
 if ARGV[1] ~= '' then redis.call('HSET', key, 'c', ARGV[2]) end
-local rides, skiers, lifts, hours = {}, {}, {}, {}
-for skier, lift, hour in string.gmatch(ARGV[4], '(%d+) (%d+) (%d+)') do
+local rides, skiers, lifts, hours, is_taken_back = {}, {}, {}, {}, {}
+for skier, lift, hour, sign in string.gmatch(ARGV[4], '(%d+) (%d+) (%d+)(%-?)') do
   local at = #rides + 1
   rides[at] = 'r' .. string.sub(ARGV[3], 12 * at - 11, 12 * at)
-  skiers[at], lifts[at], hours[at] = 'k' .. skier, 'l' .. lift, 'h' .. hour
+  skiers[at], lifts[at], hours[at], is_taken_back[at] = 'k' .. skier, 'l' .. lift, 'h' .. hour, sign == '-'
 end
 local old_rides, old_skiers = redis.call('HMGET', key, unpack(rides)), redis.call('HMGET', key, unpack(skiers))
-local new, added, sums = {}, {}, {}
-local function add(field)
-  new[field] = true
-  added[#added + 1] = field
-  added[#added + 1] = ''
+local new, sums = {}, {}
+local function count(field, by) sums[field] = (sums[field] or 0) + by end
+local function count_ride(at, by)
+  local skier = skiers[at]
+  local before = new[skier] or tonumber(old_skiers[at]) or (old_skiers[at] and 1 or 0)
+  new[skier] = before + by
+  count(lifts[at], by)
+  count(hours[at], by)
+  if before == 0 then count('n', 1) elseif before + by == 0 then count('n', -1) end
 end
-local function count(field) sums[field] = (sums[field] or 0) + 1 end
 for at, ride in ipairs(rides) do
-  if not old_rides[at] and not new[ride] then
-    add(ride)
-    count(lifts[at])
-    count(hours[at])
-    if not old_skiers[at] and not new[skiers[at]] then
-      add(skiers[at])
-      count('n')
-    end
+  local old = new[ride] or old_rides[at]
+  if is_taken_back[at] then
+    if old == '' then count_ride(at, -1) end
+    new[ride] = '-'
+  elseif not old then
+    new[ride] = ''
+    count_ride(at, 1)
   end
 end
-if #added > 0 then redis.call('HSET', key, unpack(added)) end
+local changed = {}
+for field, value in pairs(new) do
+  changed[#changed + 1] = field
+  changed[#changed + 1] = value
+end
+if #changed > 0 then redis.call('HSET', key, unpack(changed)) end
 for field, number in pairs(sums) do redis.call('HINCRBY', key, field, number) end
 return 1
 """
@@ -127,5 +135,5 @@ def _on(script: str, day: ResortDay) -> tuple[Any, ...]:
 
 def _arguments(rides: Sequence[CountedRide]) -> list[Any]:
     # Two arguments for all rides: the client needs longer for an argument than Redis for a ride.
-    texts = [f"{ride.skier} {ride.lift} {ride.time // MINUTES}" for ride in rides]
+    texts = [f"{ride.skier} {ride.lift} {ride.time // MINUTES}{'-' if ride.taken_back else ''}" for ride in rides]
     return [b"".join([ride.mark for ride in rides]), " ".join(texts)]

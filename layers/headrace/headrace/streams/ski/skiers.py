@@ -22,6 +22,7 @@ from headrace.streams.ski.stream import (
     RESORTS,
     SEASONS,
     SKI,
+    TAKEN_BACK,
     VERTICAL_PER_LIFT,
     ResortNumber,
     Ride,
@@ -141,7 +142,20 @@ def lifts(services: SkiServices, request: Request[SkierDayPath, None, None]) -> 
 def _rides(
     services: SkiServices, request: Request[Any, Any, None], bounds: tuple[str | None, str | None]
 ) -> Iterator[Ride]:
-    """The skier's rides within ``bounds`` of their keys, in order; the reads are consistent."""
+    """The skier's rides within ``bounds`` of their keys, in order, without those that were taken back."""
+    held = None
+    for key in _keys(services, request, bounds):
+        if held is not None and key != held + TAKEN_BACK:
+            yield parse_ride_sk(held)
+        held = None if key.endswith(TAKEN_BACK) else key
+    if held is not None:
+        yield parse_ride_sk(held)
+
+
+def _keys(
+    services: SkiServices, request: Request[Any, Any, None], bounds: tuple[str | None, str | None]
+) -> Iterator[str]:
+    """The keys of the skier's rows within ``bounds``, in order; the reads are consistent."""
     query = RangeQuery(
         services.table,
         SKI.partition_key,
@@ -157,7 +171,7 @@ def _rides(
     while True:
         page = services.reader.read(query)
         for row in page.items:
-            yield parse_ride_sk(row[SKI.sort_key])
+            yield row[SKI.sort_key]
         if page.more is None:
             return
         query = replace(query, start=page.more)

@@ -1,10 +1,13 @@
 """The stream ``ski``: rides on lifts, with the names of the public SkiDataAPI.
 
 The key of a ride has all of its attributes. Rides that differ in any of them are two rows, so a row never changes.
+A ride that was taken back has a second row, whose key follows the ride's directly. Readers skip both, in whatever order
+they were stored.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Annotated, Any, NamedTuple
 
@@ -28,6 +31,10 @@ from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
 
 ID_FIELD = "rideID"
+TAKEN_BACK_BY = "takenBackBy"
+"""Field of an event that takes a ride back: the tag of its sender. Without ``sender``, it can never become a ride."""
+TAKEN_BACK = "#taken-back"
+"""What follows the ride's key in the key of the row that takes it back. No other key is between the two."""
 VERTICAL_PER_LIFT = 10
 RESORTS = 1, 999_999_999
 SEASONS = 1900, 2199
@@ -172,9 +179,21 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     return ValidatedEvent(event, event_id(ride.skier, sk), (str(ride.skier), sk), {ID_FIELD: ride_id})
 
 
+def take_back(raw: object, sender: SenderContext) -> ValidatedEvent:
+    """A client's wish to take a ride back, which names the ride as it was sent."""
+    ride = accept(raw, sender)
+    ride.event[TAKEN_BACK_BY] = ride.event.pop("sender")
+    return replace(ride, key=(ride.key[0], ride.key[1] + TAKEN_BACK))
+
+
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped ride. It is kept for ``table.retention_days``, or without limit if that is 0."""
-    ride = _stamped(event)
+    """The row of a stamped ride, or of one that takes a ride back.
+
+    A ride is kept for ``table.retention_days``, or without limit if that is 0. What takes it back is kept twice as
+    long, because the ride can be sent again until it would have expired.
+    """
+    is_taken_back, days = TAKEN_BACK_BY in event, table.retention_days
+    ride = _stamped({**event, "sender": event[TAKEN_BACK_BY]} if is_taken_back else event)
     sk = ride_sk(Ride(ride.season, ride.day, ride.time, ride.resort, ride.lift, ride.ride_id, ride.sender))
     day = ResortDay(ride.resort, ride.season, ride.day)
     row: Item = {
@@ -182,9 +201,12 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "rideSk": sk,
         "resortDayId": keys.shard_of(day.id, event_id(ride.skier, sk), RESORT_DAY_SHARDS.write),
     }
-    if table.retention_days:
+    if is_taken_back:
+        row["rideSk"] += TAKEN_BACK
+        days *= 2
+    if days:
         # Counted from the end of the day of acceptance, so that sending a ride again on that day changes nothing.
-        row["expiresAt"] = (accepted_at // times.DAY + 1 + table.retention_days) * times.DAY // times.SECOND
+        row["expiresAt"] = (accepted_at // times.DAY + 1 + days) * times.DAY // times.SECOND
     return row
 
 
@@ -201,3 +223,6 @@ SKI = Stream(
     sort_key="rideSk",
     indexes=(RESORT_DAY_INDEX,),
 )
+
+TAKEN_BACK_RIDES = replace(SKI, accept=take_back)
+"""How clients take rides back. It has the queues and the table of rides."""

@@ -1,0 +1,40 @@
+"""Stubs of clicks in the table of clicks."""
+
+from __future__ import annotations
+
+from headrace.core.items import Item
+from headrace.runtime.aws import AwsClient
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
+from headrace.streams.ads.stream import TAKEN_BACK
+from headrace.streams.ads.take_back import SINCE, Stub
+
+PLACE = "takenFrom"
+_OF_CLICKS = "timestampSk, adId, userId, adType, adShardId, bucketId, addressHash"
+
+
+class DynamoStubs:
+    """A :class:`~headrace.streams.ads.take_back.StubStore`."""
+
+    def __init__(self, client: AwsClient, table: str) -> None:
+        self._table = DynamoTable(client, table, "clicks")
+
+    def take_back(self, stub: Item, now: str) -> Stub:
+        key = {"clickId": stub["clickId"], "sender": stub["sender"]}
+        values = {":true": True, ":now": now}
+        changes = f"{TAKEN_BACK} = :true, {SINCE} = if_not_exists({SINCE}, :now)"
+        if "expiresAt" in stub:
+            changes += ", expiresAt = :expires"
+            values[":expires"] = stub["expiresAt"]
+        try:
+            row = self._table.update(
+                key,
+                f"SET {changes}, {PLACE} = timestampSk REMOVE {_OF_CLICKS}",
+                values,
+                ConditionExpression="attribute_exists(timestampSk)",
+                ReturnValues="UPDATED_NEW",
+            )
+        except ConditionFailed:
+            # The role may only see what it sets.
+            changes += f", {PLACE} = if_not_exists({PLACE}, :nowhere)"
+            row = self._table.update(key, f"SET {changes}", {**values, ":nowhere": ""}, ReturnValues="UPDATED_NEW")
+        return Stub(row[SINCE], row[PLACE])

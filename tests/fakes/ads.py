@@ -1,0 +1,25 @@
+"""Stubs of clicks in memory, for tests."""
+
+from __future__ import annotations
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.streams.ads.take_back import SINCE, Stub
+from tests.fakes.storage import MemoryStore
+
+
+class MemoryStubs:
+    """A :class:`~headrace.streams.ads.take_back.StubStore` beside the rows of ``store``."""
+
+    def __init__(self, store: MemoryStore, table: str) -> None:
+        self._store = store
+        self._table = table
+
+    def take_back(self, stub: Item, now: str) -> Stub:
+        if self._store.down:
+            raise StoreUnavailable("the table is unavailable")
+        rows, key = self._store.tables[self._table], (stub["clickId"], stub["sender"])
+        row = rows.get(key, {})
+        made = Stub(row.get(SINCE, now), row.get("timestampSk") or row.get("takenFrom", ""))
+        rows[key] = {**stub, SINCE: made.since, "takenFrom": made.place}
+        return made

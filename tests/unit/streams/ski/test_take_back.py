@@ -1,0 +1,146 @@
+"""P3: a ride that is taken back is in no answer, whenever it comes and however often it is sent."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from headrace.core import times
+from headrace.core.caller import SenderContext
+from headrace.core.errors import PoisonRecord
+from headrace.streams.ski import routes, skiers
+from headrace.streams.ski.resort_days import LAG
+from headrace.streams.ski.stream import SKI, TAKEN_BACK_RIDES
+from tests.worlds.ski_world import RIDES, TAKE_BACK, SkiWorld, ride
+
+DAY = {"resortID": 7, "seasonID": 2025, "dayID": 45}
+SENDER = SenderContext("gate", "gate", True, 10**15)
+
+
+def taken_back(world: SkiWorld, *rides: dict[str, Any], subject: str = "gate") -> list[bytes]:
+    assert world.send({"events": rides}, TAKE_BACK, subject=subject)[0] == 202
+    return world.accepted()
+
+
+def answers(world: SkiWorld) -> dict[str, Any]:
+    """What the day, its lift 21 and skier 1001 have."""
+    found = world.request(skiers.lifts, seasonID=2025, dayID=45, skierID=1001)[1]
+    assert found["vertical"] == 10 * sum(found["lifts"]) == world.request(skiers.day_vertical, **DAY, skierID=1001)[1]
+    totals = world.request(skiers.totals, {"resort": "7"}, skierID=1001)[1]["resorts"]
+    assert sum(each["totalVert"] for each in totals) == found["vertical"]
+    assert (world.request(skiers.days, seasonID=2025, skierID=1001)[1]["daysSkied"] == 1) == bool(found["rides"])
+    of_lift = world.request(routes.lift_rides, **DAY, liftID=21)[1]["rides"]
+    every = world.request(routes.all_rides, seasonID=2025, dayID=45)[1]["lifts"]
+    assert every == ([{"liftID": 21, "rides": of_lift}] if of_lift else [])
+    return {
+        "mine": [each["rideID"] for each in found["rides"]],
+        "skiers": world.request(routes.unique_skiers, **DAY)[1]["numSkiers"],
+        "rides": of_lift,
+        "hours": sum(each["rides"] for each in world.request(routes.hours, **DAY)[1]["hours"]),
+    }
+
+
+def bodies(world: SkiWorld) -> list[bytes]:
+    """Two rides of one skier, one of another, and what takes back the first."""
+    found = []
+    for each in (ride(rideID="a"), ride(rideID="b"), ride(rideID="c", skierID=1002)):
+        world.post(each)
+        found += world.accepted()
+    return found + taken_back(world, ride(rideID="a"))
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["counted once", "counted before"])
+def test_every_order_gives_one_result_in_all_answers(asks: bool) -> None:
+    for order in permutations(range(4)):
+        world = SkiWorld()
+        sent = bodies(world)
+        if asks:
+            answers(world)
+        for at in order:
+            world.deliver(sent[at])
+            if asks:
+                answers(world)
+        world.deliver(*sent)  # the broker delivers all of it again
+
+        world.clock.advance(LAG / 1000)
+        for _ in range(2):
+            assert answers(world) == {"mine": ["b"], "skiers": 2, "rides": 2, "hours": 2}, order
+
+
+def test_a_skier_counts_until_the_last_ride_is_taken_back() -> None:
+    world = SkiWorld()
+    world.deliver(*bodies(world))
+    assert answers(world)["skiers"] == 2
+    reads = world.index.reads
+
+    world.deliver(*taken_back(world, ride(rideID="b"), ride(rideID="c", skierID=1002)))
+
+    assert answers(world) == {"mine": [], "skiers": 0, "rides": 0, "hours": 0}
+    assert world.index.reads == reads, "the counts in the cache follow"
+
+
+def test_a_ride_is_taken_back_while_the_cache_is_away() -> None:
+    world = SkiWorld()
+    world.deliver(*bodies(world)[:3])
+    assert answers(world)["rides"] == 3
+    world.counts.down = True
+    world.deliver(*taken_back(world, ride(rideID="c", skierID=1002)))
+    assert answers(world)["skiers"] == 1
+    world.counts.down = False
+    world.clock.advance(2 * LAG / 1000)
+
+    assert answers(world) == {"mine": ["a", "b"], "skiers": 1, "rides": 2, "hours": 2}
+
+
+def test_the_rows_of_one_ride_may_be_on_two_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skiers, "PAGE", 1)
+    world = SkiWorld()
+    world.deliver(*bodies(world))
+
+    assert answers(world)["mine"] == ["b"]
+
+
+def test_a_ride_without_an_id_is_taken_back_as_it_was_sent() -> None:
+    world = SkiWorld()
+    world.post(ride())
+    world.deliver(*world.accepted())
+
+    world.deliver(*taken_back(world, ride(waitTime=3, time="217")))
+
+    assert answers(world)["rides"] == 0
+
+
+def test_only_who_sent_a_ride_takes_it_back() -> None:
+    world = SkiWorld()
+    world.post(ride(rideID="a"))
+    world.deliver(*world.accepted())
+
+    world.deliver(*taken_back(world, ride(rideID="a"), subject="other"))
+
+    assert answers(world)["mine"] == ["a"]
+
+
+def test_wrong_fields_and_unknown_seasons_are_refused_by_name() -> None:
+    status, body = SkiWorld().send({"events": [ride(liftID=0), ride(seasonID=2031), ride()]}, TAKE_BACK)
+
+    errors = [each.get("error") for each in body["results"]]
+    assert (status, [error and error["details"][0]["field"] for error in errors]) == (202, ["liftID", "seasonID", None])
+
+
+def test_what_takes_a_ride_back_is_kept_until_the_ride_would_have_expired_if_sent_again() -> None:
+    event = TAKEN_BACK_RIDES.accept(ride(), SENDER).event
+    sent_again = SKI.item(SKI.accept(ride(), SENDER).event, 29 * times.DAY, RIDES)
+
+    assert sent_again["expiresAt"] <= SKI.item(event, 0, RIDES)["expiresAt"]
+    assert sent_again["resortDayId"] == SKI.item(event, 0, RIDES)["resortDayId"]
+
+
+def test_what_takes_a_ride_back_never_becomes_a_ride() -> None:
+    """A version that knows no taking back refuses it, since it has no sender."""
+    event = TAKEN_BACK_RIDES.accept(ride(), SENDER).event
+
+    assert "sender" not in event
+    with pytest.raises(PoisonRecord):
+        SKI.item({**event, "takenBackBy": "nobody"}, 0, RIDES)
