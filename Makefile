@@ -92,7 +92,7 @@ test: duration setup lint unit model contract e2e validate .local/sam/bin/sam ##
 	@$(PY) -m pytest -q tests/rehearsal
 
 duration:
-	@echo "headrace: all tests take about 16 minutes on two cores" >&2
+	@echo "headrace: all tests take about half an hour on two cores" >&2
 
 lint: setup ## run ruff, mypy, and zizmor on the workflows
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/zizmor --offline --quiet .github

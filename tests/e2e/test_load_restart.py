@@ -42,7 +42,8 @@ def test_a_run_goes_on_when_its_stage_starts_again_and_nothing_is_lost(
 ) -> None:
     where = killed_stage.where
     ports = [str(urlsplit(where[name]).port) for name in ("http_url", "websocket_url")]
-    options = ["--shape", "endurance", "--scale", "0.1", "--seconds", "20", "--results", str(tmp_path)]
+    # A slow machine needs half a minute to start the stage again, and the rest to send what waited meanwhile.
+    options = ["--shape", "endurance", "--scale", "0.1", "--seconds", "60", "--results", str(tmp_path)]
     command = [sys.executable, "-m", "loadtest.load", *options]
     environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(killed_stage.state_dir)}
     with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as run:
