@@ -46,7 +46,7 @@ LINES = {
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_303,
-    "faults": 2_644,
+    "faults": 2_646,
     "rehearsal": 2_035,
     "ops": 1_205,
     "clients": 3_634,
