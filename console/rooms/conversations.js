@@ -41,7 +41,8 @@ export class Conversations {
   constructor(client, user, { changed, message, ended, membership }) {
     Object.assign(this, { client, user, changed, membership });
     const arrived = (roomId, item) => this.#arrived(roomId, item, message(roomId, item));
-    this.feeds = new Feeds(client, { message: arrived, ended });
+    // What was stored after the list was read, and before the room was followed, is only in a list that is read now.
+    this.feeds = new Feeds(client, { message: arrived, ready: () => this.#reload(), ended });
   }
 
   /** Read the lists, and follow the user: the first change asks for the lists. */

@@ -1,13 +1,14 @@
 // Which rooms are followed live. A room is followed once, for the list of conversations and for the open room.
 
-/** Calls `message(roomId, item)` for each new message, and `ended(roomId, error)` when a room can be followed no longer. */
+/**
+ * Calls `message(roomId, item)` for each new message, `ready(roomId)` when the messages of a room come from now on, and
+ * `ended(roomId, error)` when a room can be followed no longer.
+ */
 export class Feeds {
   #feeds = new Map();
 
-  constructor(client, { message, ended }) {
-    this.client = client;
-    this.message = message;
-    this.ended = ended;
+  constructor(client, { message, ready, ended }) {
+    Object.assign(this, { client, message, ready, ended });
   }
 
   has(roomId) {
@@ -30,7 +31,12 @@ export class Feeds {
     const following = this.client.follow(roomId, options);
     const feed = { following, isReady: options.since !== undefined };
     this.#feeds.set(roomId, feed);
-    following.ready.then(() => { feed.isReady = true; }, () => {});
+    following.ready.then(() => {
+      if (!feed.isReady) {
+        feed.isReady = true;
+        this.ready(roomId);
+      }
+    }, () => {});
     this.#run(roomId, feed);
   }
 

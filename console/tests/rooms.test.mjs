@@ -69,11 +69,27 @@ test("unread messages are counted live, begin at a line, and are read at the end
     await bob.send(roomId, "first");
     await sleep(1_100); // the rate of new rooms
   }
-  const reader = await open(user, roomHash(one));
+  let follow;
+  const followed = new Promise((done) => { follow = done; });
+  const reader = await open(user, roomHash(one), {}, (page) => page.routeWebSocket(() => true, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage(async (frame) => {
+      if (frame.includes(other)) {
+        await followed;
+      }
+      server.send(frame);
+    });
+  }));
   await reader.message("first").waitFor();
   await reader.conversation(other).getByText("1 unread message").waitFor();
-  await bob.send(other, "second");
+  await bob.send(other, "second"); // after the list was read, before the room is followed
+  while ((await bob.request("GET /rooms/{roomId}/messages", { roomId: other })).items.length < 2) {
+    await sleep(100);
+  }
+  follow();
   await reader.conversation(other).getByText("2 unread messages").waitFor();
+  await bob.send(other, "third");
+  await reader.conversation(other).getByText("3 unread messages").waitFor();
   assert.ok((await reader.page.locator(".conversation").first().innerText()).includes(other), "the newest is first");
   await reader.conversation(one).focus();
   await reader.page.keyboard.press("ArrowUp");
@@ -85,7 +101,7 @@ test("unread messages are counted live, begin at a line, and are read at the end
   await reader.page.keyboard.press("Escape");
   assert.ok((await reader.page.evaluate(() => document.activeElement.textContent)).includes(other));
   const again = await open(user, roomHash(other));
-  await again.message("second").waitFor();
+  await again.message("third").waitFor();
   assert.equal(await again.log.getByText("New", { exact: true }).count(), 0);
   assert.deepEqual([...reader.errors, ...again.errors], []);
   await reader.close();
