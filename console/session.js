@@ -29,6 +29,26 @@ export async function local(path, body) {
   return result;
 }
 
+/** The TypeScript clients: one for each user and set of scopes. */
+export class Clients {
+  #clients = new Map();
+
+  constructor({ httpUrl, wsUrl }, Headrace) {
+    Object.assign(this, { httpUrl, wsUrl, Headrace });
+  }
+
+  /** The client with a set of scopes; `token()` gives its tokens. */
+  of(user, scopes, token) {
+    const key = [user, ...scopes].join(" ");
+    if (!this.#clients.has(key)) {
+      const { httpUrl, wsUrl } = this;
+      const settings = scopes.includes("ops") ? { answerTimeout: OPERATORS_TIMEOUT } : {};
+      this.#clients.set(key, new this.Headrace({ httpUrl, wsUrl, token, settings }));
+    }
+    return this.#clients.get(key);
+  }
+}
+
 /** A function that gets tokens of a user. */
 const tokensOf = (user, scopes) => async () => (await local("/console/token", { user, scopes })).access_token;
 
@@ -37,13 +57,12 @@ const tokensOf = (user, scopes) => async () => (await local("/console/token", { 
  * the user. A view takes the client with the scopes that it needs: `session.client("chat:read", "chat:write")`.
  */
 class Session {
-  #clients = new Map();
+  #clients;
 
   constructor(config, Headrace) {
     this.isLocal = true;
     this.user = sessionStorage.getItem(USER) ?? "alice";
-    this.config = config;
-    this.Headrace = Headrace;
+    this.#clients = new Clients(config, Headrace);
   }
 
   /** Whether the user can have scopes, such as "ops". */
@@ -51,20 +70,14 @@ class Session {
     return true;
   }
 
-  /** The TypeScript client of the user; one for each set of scopes. */
+  /** The TypeScript client of the user. */
   client(...scopes) {
     return this.as(this.user, ...scopes);
   }
 
   /** The client of any user; only on a local stage. */
   as(user, ...scopes) {
-    const key = [user, ...scopes].join(" ");
-    if (!this.#clients.has(key)) {
-      const { httpUrl, wsUrl } = this.config;
-      const settings = scopes.includes("ops") ? { answerTimeout: OPERATORS_TIMEOUT } : {};
-      this.#clients.set(key, new this.Headrace({ httpUrl, wsUrl, token: tokensOf(user, scopes), settings }));
-    }
-    return this.#clients.get(key);
+    return this.#clients.of(user, scopes, tokensOf(user, scopes));
   }
 
   /** Goes on as another user; only on a local stage. */

@@ -3,6 +3,8 @@
 // `config.logins` are the logins of the stage: `{ name, authorizeUrl, tokenUrl, clientId, scopes }`. A Cognito pool of
 // people gives the scopes of chat, and the operators' pool gives ops: one can be signed in at both.
 
+import { Clients } from "./session.js";
+
 const GRANTS = "headrace.grants";
 const ASKED = "headrace.asked";
 const EARLY = 60_000; // milliseconds before its end, a token is renewed
@@ -22,11 +24,12 @@ function claims(token) {
 export class SignedIn {
   isLocal = false;
   #grants = stored(GRANTS) ?? {};
-  #clients = new Map();
+  #clients;
   #renewals = new Map();
 
   constructor(config, Headrace) {
-    Object.assign(this, { config, Headrace });
+    this.config = config;
+    this.#clients = new Clients(config, Headrace);
   }
 
   /** Takes the code that the login put into the address. */
@@ -68,13 +71,7 @@ export class SignedIn {
 
   client(...scopes) {
     const login = this.loginFor(...scopes);
-    const key = scopes.join(" ");
-    if (!this.#clients.has(key)) {
-      const { httpUrl, wsUrl } = this.config;
-      const settings = scopes.includes("ops") ? { answerTimeout: 30_000 } : {};
-      this.#clients.set(key, new this.Headrace({ httpUrl, wsUrl, token: () => this.#token(login), settings }));
-    }
-    return this.#clients.get(key);
+    return this.#clients.of(login?.name, scopes, () => this.#token(login));
   }
 
   as(_user, ...scopes) {

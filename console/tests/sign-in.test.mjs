@@ -97,7 +97,7 @@ test("a token that ends is renewed, and with an outdated refresh token one signs
   await close();
 });
 
-test("an answer that nobody asked for signs nobody in", async () => {
+test("a code that this tab did not ask for is not redeemed", async () => {
   const { page, tokens, close } = await open("?code=stolen&state=made-up#/rooms");
   await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
   assert.deepEqual(tokens, []);

@@ -35,8 +35,8 @@ def taken_back(world: AdsWorld, *clicks: dict[str, Any], **more: str) -> None:
     world.deliver(*world.accepted())
 
 
-def clicks_and_users(world: AdsWorld, *, anew: bool = False) -> tuple[int, int]:
-    router = world.reader() if anew else world.router
+def clicks_and_users(world: AdsWorld, *, fresh: bool = False) -> tuple[int, int]:
+    router = world.reader() if fresh else world.router
     status, found = world.request(routes.stats, {**WINDOW, "step": "3600"}, adId="ad-1", router=router)
     _, top = world.request(routes.top, {**WINDOW, "top": "5"}, router=router)
     if status == 404:
@@ -50,7 +50,7 @@ def clicks_and_users(world: AdsWorld, *, anew: bool = False) -> tuple[int, int]:
 def test_cached_counts_pages_and_top_ads_follow_at_once() -> None:
     world = stored("ann", "bob", "carol")
     other = world.reader()
-    assert clicks_and_users(world) == clicks_and_users(world, anew=True) == (3, 3)
+    assert clicks_and_users(world) == clicks_and_users(world, fresh=True) == (3, 3)
     reads = world.request(routes.stats, {**WINDOW, "step": "3600"}, adId="ad-1", router=other)[1]
 
     taken_back(world, old("bob", userId="bob"))
@@ -58,7 +58,7 @@ def test_cached_counts_pages_and_top_ads_follow_at_once() -> None:
     assert reads["clicks"] == 3
     for router in (world.router, other):
         assert world.request(routes.stats, {**WINDOW, "step": "3600"}, adId="ad-1", router=router)[1]["clicks"] == 2
-    assert clicks_and_users(world, anew=True) == (2, 2)
+    assert clicks_and_users(world, fresh=True) == (2, 2)
     (page,) = world.walk(routes.ad_clicks, {}, adId="ad-1")
     assert [item["clickId"] for item in page["items"]] == ["carol", "ann"]
     assert world.request(routes.user_clicks, userId="bob")[1]["items"] == []
@@ -77,7 +77,7 @@ def test_while_the_cache_is_away_the_retry_lane_keeps_what_must_be_marked() -> N
     world.cache.down = False
     assert world.retry_all()
 
-    assert clicks_and_users(world) == clicks_and_users(world, anew=True) == (1, 1)
+    assert clicks_and_users(world) == clicks_and_users(world, fresh=True) == (1, 1)
 
 
 def test_a_click_that_comes_after_it_was_taken_back_is_not_stored() -> None:

@@ -143,4 +143,4 @@ def test_what_takes_a_ride_back_never_becomes_a_ride() -> None:
 
     assert "sender" not in event
     with pytest.raises(PoisonRecord):
-        SKI.item({**event, "takenBackBy": "nobody"}, 0, RIDES)
+        SKI.item({**event, "takenBackBy": "an unknown sender"}, 0, RIDES)
