@@ -93,6 +93,13 @@ def test_an_id_that_no_line_has_is_answered_with_what_an_id_is(logs: Path, monke
     assert result.output.startswith(f"headrace: no line in {logs} has '-nope'; give ID, the x-request-id")
 
 
+def test_an_empty_id_is_answered_with_what_an_id_is(logs: Path) -> None:
+    result = CliRunner().invoke(cli, ["trace", "--logs", str(logs), ""])
+
+    assert result.exit_code == 1
+    assert result.output.startswith("headrace: give ID, the x-request-id")
+
+
 def test_an_event_of_the_main_lane_was_received_and_published_before_it_was_accepted(tmp_path: Path) -> None:
     took = {"PublishSeconds": [0.02], "ConfirmSeconds": [0.005]}
     accepted = metric(100, correlation_id="r-1=", stream="chat", lane="main", Accepted=[1.0], ids={"m-1": 1}, **took)

@@ -66,7 +66,7 @@ def trace(stage: Stage, id_: str, logs: Path) -> None:
 
     ID is the x-request-id or correlationId of an answer, or the id of an event.
     """
-    steps = steps_of(logs, id_)
+    steps = steps_of(logs, id_) if id_ else []
     if not steps:
         sys.exit(
             visible(f"headrace: no line in {logs} has {id_!r}; give" if id_ else "headrace: give")
