@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,10 @@ from botocore.validate import ParamValidator
 from hypothesis import settings
 
 from headrace.runtime import aws
+
+# What names a stage in the developer's shell, for example after eval "$(make -s env)": tests have their own stages.
+for _name in ("HEADRACE", "WS", "TOKEN", "TOKENS", "TOKEN_URL", "CLIENT_ID", "HTTP_URL", "WS_URL"):
+    os.environ.pop(_name, None)
 
 # A deadline would be a timed assertion, which fails on a slow machine.
 settings.register_profile("headrace", deadline=None)
