@@ -416,6 +416,10 @@ export const deadLettersTexts = {
   body: "Body",
   bodyNote: "It can have what people wrote. Reading it is logged with your name.",
   showBody: (characters) => `Show the body, ${characters} characters`,
+  withheld: ({ deleted, unchecked }) => [
+    deleted > 0 && `Without ${deleted === 1 ? "the text of a deleted message" : `the texts of ${count(deleted)} deleted messages`}.`,
+    unchecked > 0 && "Without its texts: whether somebody deleted these messages could not be looked up.",
+  ].filter(Boolean).join(" "),
   encoded: (encoding) => `Not text: it is encoded as ${encoding}.`,
 
   selection: ({ stream, reason, day }) => {

@@ -34,6 +34,7 @@ _FIRST = (
     "track_connections.open",
     "read_frame.subscribe_cellar",
     "read_ski.season",
+    "persist_events.rabbitmq_changes",
 )
 _LAST = ("read_frame.expiring", "push_live", "manage_rooms.leave", "track_connections.close")
 _SOON_SECONDS = 120
@@ -90,8 +91,8 @@ def cases(*names: str) -> list[Case]:
     """The cases with these names, by default all.
 
     Rooms, connections and seasons are made before they are used, and deleted last: a push finds that the connection
-    is closed. The others have the order of their names, in which events are stored before they are read: ``persist``
-    comes before ``read``.
+    is closed. Changes are stored before dead letters are read, so that one is of a deleted message. The others have
+    the order of their names, in which events are stored before they are read: ``persist`` comes before ``read``.
     """
     found = []
     for path in sorted(EVENTS.glob("*.json"), key=lambda path: _order(path.stem)):
@@ -107,10 +108,13 @@ def parked() -> list[str]:
 
 
 def dead_letters() -> list[str]:
-    """Bodies for the dead lane, as the events of ``manage_dead_letters`` expect: a message, and three broken ones."""
-    found = cases("persist_events.sqs", "persist_events.sqs_poison")
-    message, broken = (json.loads(case.sent())["Records"][0]["body"] for case in found)
-    return [message, *[broken] * 3]
+    """Bodies for the dead lane, as the events of ``manage_dead_letters`` expect: a message, and three broken ones.
+
+    ``persist_events.rabbitmq_changes`` deletes the message.
+    """
+    stored, poison = (json.loads(case.sent()) for case in cases("persist_events.rabbitmq", "persist_events.sqs_poison"))
+    (message, *_), *_ = stored["rmqMessagesByQueue"].values()
+    return [base64.b64decode(message["data"]).decode(), *[poison["Records"][0]["body"]] * 3]
 
 
 def one_of_each_function() -> list[Case]:

@@ -50,6 +50,7 @@ function Body({ letters, id, characters, encoding, wasRead }) {
     ? html`<${Empty} title=${texts.gone}>${texts.goneHelp}<//>`
     : html`
         ${encoding !== undefined && html`<p class="note">${texts.encoded(encoding)}</p>`}
+        ${found.value.textsWithheld !== undefined && html`<p class="note">${texts.withheld(found.value.textsWithheld)}</p>`}
         <pre tabindex="0" aria-label=${texts.body} dir="auto">${readable(found.value.body)}</pre>
       `;
 }

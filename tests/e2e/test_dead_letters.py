@@ -8,6 +8,7 @@ import subprocess
 import sys
 import uuid
 from typing import Any
+from urllib.parse import quote
 
 import boto3
 import pika
@@ -85,12 +86,12 @@ def discard_all(stage: RunningStage) -> None:
         assert code == 200, answer
 
 
-def good(room: str, message_id: str, user: str = "alice") -> bytes:
-    """A record in the form in which receive_* publishes it."""
+def good(room: str, message_id: str, user: str = "alice", age: float = 0) -> bytes:
+    """A record in the form in which receive_* publishes it; its message was sent ``age`` seconds ago."""
     event = {
         "roomId": room,
         "messageId": message_id,
-        "timestamp": now(),
+        "timestamp": now(seconds=-age),
         "userId": user,
         "username": user,
         "message": "a neighbour",
@@ -189,6 +190,33 @@ def test_a_discard_needs_the_exact_count_of_letters(queues: Queues, operator: Cl
     code, answer, _ = operator.http("POST", "/dead-letters/discard", {**query, "confirm": 3})
     assert (code, answer["discarded"]) == (200, 3)
     assert letters(operator, **query)["count"] == 0
+
+
+def test_the_text_of_a_message_that_was_deleted_is_not_shown_and_not_stored(
+    platform: RunningStage, queues: Queues, operator: Client
+) -> None:
+    """P12: the message died before it was stored, and its author deleted it then."""
+    author, message_id, failed = Client(platform), unique("m"), "2003-01-01T00:00:00.000000Z"
+    room = unique("room")
+    assert author.http("POST", f"/rooms/{room}/messages", {"message": "hello"})[0] == 202
+    letter = good(room, message_id, author.user, age=60)
+    (event,) = json.loads(letter)["events"]
+    queues.send(queues.dead, letter.decode(), firstFailedAt=failed)
+    window = {"from": failed, "to": "2003-01-01T00:00:00.000001Z"}
+    (shown,) = letters(operator, **window)["items"]
+    assert "a neighbour" in shown["body"]
+
+    key = quote(f"{event['timestamp']}#{message_id}#{event['sender']}")
+    code, answer, _ = author.http("DELETE", f"/rooms/{room}/messages/{key}")
+
+    assert code == 202, answer
+    found = until(lambda: letters(operator, **window), lambda found: "textsWithheld" in found["items"][0])
+    (shown,) = found["items"]
+    assert "a neighbour" not in shown["body"]
+    assert shown["textsWithheld"] == {"deleted": 1, "unchecked": 0}
+    assert operator.http("POST", "/dead-letters/redrive", window)[1]["moved"] == 1
+    stored = next(item for item in author.wait_for(room, 2) if item["messageId"] == message_id)
+    assert (stored["message"], stored["deletedBy"]) == ("", author.user)
 
 
 def test_only_operators_see_dead_letters_and_parked_messages(platform: RunningStage) -> None:

@@ -29,6 +29,7 @@ from tests.model.ledger import EventKey, key_of
 from tests.model.marks import SETTLE, ChangingStore, MarkedCache
 from tests.model.poison import NOT_BASE64
 from tests.model.process import Crash, Fuse, Mortal, When
+from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.senders import NOW, TABLE
 
 QUEUES = {"chat": 2}
@@ -82,7 +83,9 @@ class World:
             self.writer, lane, {"chat": TABLE}, self.clock, sleep=self.clock.advance, after=(late,)
         )
         dead = self.mortal(MemoryDeadLane(self.lane.dead))
-        self.letters = DeadLetters(dead, lane, {"chat": TABLE}, self.clock, self.monotonic, self.clock.advance)
+        self.letters = DeadLetters(
+            dead, lane, {"chat": TABLE}, self.clock, NO_SCREENS, self.monotonic, self.clock.advance
+        )
 
     def mortal(self, target: object) -> Any:
         """``target``, wrapped so that each of its calls may end the process."""

@@ -71,6 +71,7 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "manage_connections.list",
         "manage_connections.close",
         "manage_dead_letters.list",
+        "manage_dead_letters.bodies",
         "manage_dead_letters.redrive",
         "manage_dead_letters.discard",
         "return_parked.depth",

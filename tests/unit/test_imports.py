@@ -41,15 +41,15 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 21_924,
+    "layers": 22_097,
     "localstage": 11_681,
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_303,
     "faults": 2_646,
-    "rehearsal": 2_035,
+    "rehearsal": 2_039,
     "ops": 1_205,
-    "clients": 3_634,
+    "clients": 3_643,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

@@ -6,8 +6,11 @@ import json
 from typing import Any
 
 from headrace.api.router import Api, http_handler
+from headrace.operations.dead_letter_texts import LetterBodies
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues.ports import RetryRecord
+from headrace.streams.chat.changes.deleted_texts import DeletedTexts
+from tests.fakes.chat import MemoryChanges
 from tests.fakes.queues import MemoryDeadLane
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
@@ -18,6 +21,7 @@ LIST = "GET /dead-letters"
 REDRIVE = "POST /dead-letters/redrive"
 DISCARD = "POST /dead-letters/discard"
 ROUTES = routes_of("manage_dead_letters")
+NO_SCREENS = LetterBodies({})
 
 
 class Dead(WritePath):
@@ -27,8 +31,10 @@ class Dead(WritePath):
         super().__init__()
         self.now = 0.0
         self.lane = MemoryDeadLane(self.retry.dead)
+        self.changes = MemoryChanges(self.store.tables[TABLE.table])
+        bodies = LetterBodies({"chat": DeletedTexts(self.changes, lambda: self.now)})
         self.letters = DeadLetters(
-            self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, lambda: self.now, self.sleep
+            self.lane, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, bodies, lambda: self.now, self.sleep
         )
         self.router = http_handler(Api(ROUTES, lambda: self.letters, CLOCK))
 

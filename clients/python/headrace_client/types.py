@@ -362,7 +362,7 @@ class Days(TypedDict):
 
 
 class DeadLetterBody(TypedDict):
-    """A dead letter in an answer."""
+    """A dead letter in an answer. `bodyCharacters` is the length of the record in the queue."""
 
     id: str
     reason: str
@@ -376,6 +376,7 @@ class DeadLetterBody(TypedDict):
     events: int
     bodyCharacters: int
     body: NotRequired[str]
+    textsWithheld: NotRequired[WithheldTexts]
     recordedReason: NotRequired[str]
     encoding: NotRequired[str]
     redrivenAt: NotRequired[str]
@@ -1561,3 +1562,10 @@ class WindowAnswer(TypedDict):
     topUsers: list[TopUser]
     topRooms: list[TopRoom]
     accuracy: Accuracy
+
+
+class WithheldTexts(TypedDict):
+    """How many texts a body is shown without: of `deleted` messages, and of those whose look-up failed."""
+
+    deleted: int
+    unchecked: int

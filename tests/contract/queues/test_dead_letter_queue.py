@@ -24,6 +24,7 @@ from localstage.triggers.sqs_queue import SqsQueue, make_client
 from tests.contract.emulators import sdk
 from tests.contract.ministack import ACCOUNT, Ministack
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
+from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.ports import free_port
 
 TABLES = {"chat": TableSettings(table="table"), "probe": TableSettings(table="table")}
@@ -37,7 +38,7 @@ class DeadLaneWorld:
         self.retry = retry
         self.dead = dead
         self._receive = receive
-        self.letters = DeadLetters(dead, retry, TABLES, SystemClock())
+        self.letters = DeadLetters(dead, retry, TABLES, SystemClock(), NO_SCREENS)
 
     def die(self, *records: RetryRecord) -> None:
         """Receive without success until SQS moves the records."""
@@ -208,7 +209,7 @@ def test_two_concurrent_redrives_move_every_letter(sqs: Any, queues: tuple[str, 
     entries = [{"Id": str(number), "MessageBody": "not json"} for number in range(10)]
     for _ in range(10):
         sqs.send_message_batch(QueueUrl=dead, Entries=entries)
-    both = [DeadLetters(dead_lane(dead), retry_lane(retry), TABLES, SystemClock()) for _ in range(2)]
+    both = [DeadLetters(dead_lane(dead), retry_lane(retry), TABLES, SystemClock(), NO_SCREENS) for _ in range(2)]
     moved = []
     interrupted = dead_lane(dead).receive(1)
 

@@ -65,6 +65,15 @@ def test_bodies_are_read_only_on_request(monkeypatch: pytest.MonkeyPatch) -> Non
     assert asked == ["/dead-letters?limit=50", "/dead-letters?limit=50&bodies=true"]
 
 
+def test_the_command_says_that_texts_were_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered(monkeypatch, 200, listing(letter(body="{}", textsWithheld={"deleted": 1, "unchecked": 0})))
+
+    result = CliRunner().invoke(cli, ["dead-letters", "--bodies"])
+
+    assert "1 left out: the texts of deleted messages" in result.output
+    assert "looked up" not in result.output
+
+
 def test_a_refused_filter_says_what_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     detail = {"field": "reason", "message": "is not known", "got": "nope", "allowed": "not_json, storable"}
     error = {"error": {"code": "invalid_request", "message": "reason is not known", "details": [detail]}}

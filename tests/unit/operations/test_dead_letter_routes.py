@@ -18,6 +18,7 @@ from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import logger
 from headrace.streams.registry import STREAMS
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
+from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.functions import routes_of
 from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW, TABLE
@@ -36,7 +37,7 @@ class World:
         message = self.retry.queue.send(RetryRecord(b"not json", {"reason": "not_json"}))
         self.retry.queue.messages.remove(message)
         self.retry.dead.put(message)
-        letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, {"chat": TABLE}, CLOCK)
+        letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, {"chat": TABLE}, CLOCK, NO_SCREENS)
         self.router = http_handler(Api(ROUTES, lambda: letters, CLOCK))
 
     def call(self, route: str, body: object = None, **query: str) -> tuple[int, Any]:

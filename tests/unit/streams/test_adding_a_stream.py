@@ -31,6 +31,7 @@ from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from tests.fakes.storage import MemoryReader, MemoryStore
 from tests.unit.streams.doors.stream import DOORS
 from tests.unit.template_stack import ROOT
+from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.ski_world import event
 from tests.worlds.write_path import rabbit_event, received_event
 
@@ -90,7 +91,7 @@ class DoorsWorld:
         self.persister = Persister(
             self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: HOOK}),)
         )
-        self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock)
+        self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock, NO_SCREENS)
 
     def post(self, route: str, body: Any, **path: str) -> tuple[int, list[dict[str, Any]]]:
         answer = self.http({**event(body, path, EVENTS_WRITE), "routeKey": route})

@@ -151,6 +151,18 @@ def test_functions_that_read_probes_can_read_no_other_messages(template_stack: T
         assert query["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["#probe#*"]}}
 
 
+def test_operators_of_dead_letters_read_edits_and_deletions_and_no_messages(template_stack: TemplateStack) -> None:
+    """P12."""
+    (query,) = [
+        one
+        for name, one in template_stack.statements()
+        if name == "ManageDeadLettersRole" and "dynamodb" in str(one["Action"])
+    ]
+
+    assert query["Action"] == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+    assert query["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["#changes#*"]}}
+
+
 def test_the_function_that_stores_messages_writes_only_the_last_activity_of_rooms(
     template_stack: TemplateStack,
 ) -> None:

@@ -20,6 +20,12 @@ WIDTH = 140
 """Columns that the table of dead letters needs."""
 
 
+_WITHHELD = {
+    "deleted": "left out: the texts of deleted messages",
+    "unchecked": "left out: texts of messages; whether they were deleted could not be looked up",
+}
+
+
 def _with_filters(command: Any) -> Any:
     """Add the options that select dead letters."""
     options = (
@@ -58,6 +64,9 @@ def dead_letters(stage: Stage, /, limit: int, bodies: bool, **wanted: str | None
     for item in answer["items"]:
         if "body" in item:
             click.echo(f"\n{visible(item['id'])}:\n{visible(item['body'], lines=True)}")
+        for kind, count in item.get("textsWithheld", {}).items():
+            if count:
+                click.echo(f"{count} {_WITHHELD[kind]}")
     click.echo(_summary(answer))
 
 

@@ -60,13 +60,19 @@ def health() -> Parts:
 @functools.cache
 def dead_letters() -> DeadLetters:
     """The dead letters of every stream."""
+    from headrace.operations.dead_letter_texts import LetterBodies
     from headrace.operations.dead_letters import DeadLetters
     from headrace.queues.sqs import TIMEOUT, SqsDeadLane
+    from headrace.streams.chat.changes.deleted_texts import AT_ONCE, DeletedTexts
+    from headrace.streams.chat.changes.dynamodb import DynamoChanges
+    from headrace.streams.chat.stream import CHAT
     from headrace.streams.registry import STREAMS
 
     dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
     tables = {name: table_settings(stream) for name, stream in STREAMS.items()}
-    return DeadLetters(dead_lane, retry_lane(), tables, clock())
+    dynamodb = client("dynamodb", timeout=1.0, attempts=1, connections=AT_ONCE)
+    screens = {CHAT.name: DeletedTexts(DynamoChanges(dynamodb, tables[CHAT.name].table))}
+    return DeadLetters(dead_lane, retry_lane(), tables, clock(), LetterBodies(screens))
 
 
 @functools.cache

@@ -134,6 +134,21 @@ class Stream:
     insert_only: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """An event as it may be shown; ``is_known``: it was taken back for sure, and not only maybe."""
+
+    event: dict[str, Any]
+    is_known: bool = True
+
+
+class EventScreen(Protocol):
+    """Keeps what people took back out of sight while its event waits in a queue that cannot be changed."""
+
+    def hidden(self, events: Sequence[Any]) -> Mapping[int, Hidden]:
+        """What is shown in place of some of ``events``, which are of any form, by index. Must not raise."""
+
+
 class BeforeStore(Protocol):
     """A hook of one stream that sees its rows before they are stored: a check, an attribute that is set late."""
 

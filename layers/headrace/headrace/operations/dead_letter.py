@@ -41,8 +41,15 @@ FIRST_FAILED = "firstFailedAt"
 REDRIVEN = "redrivenAt"
 
 
+class WithheldTexts(TypedDict):
+    """How many texts a body is shown without: of ``deleted`` messages, and of those whose look-up failed."""
+
+    deleted: int
+    unchecked: int
+
+
 class DeadLetterBody(TypedDict):
-    """A dead letter in an answer."""
+    """A dead letter in an answer. ``bodyCharacters`` is the length of the record in the queue."""
 
     id: str
     reason: str
@@ -56,6 +63,7 @@ class DeadLetterBody(TypedDict):
     events: int
     bodyCharacters: int
     body: NotRequired[str]
+    textsWithheld: NotRequired[WithheldTexts]
     recordedReason: NotRequired[str]
     encoding: NotRequired[str]
     redrivenAt: NotRequired[CanonicalTime]
@@ -91,8 +99,8 @@ class DeadLetter:
         """The number of attempts to store it: those of its last time in the retry lane, and those before."""
         return RECEIVES + attempts(self.held.attributes)
 
-    def to_body(self, characters: int | None = None) -> DeadLetterBody:
-        """The letter as an answer shows it, with at most ``characters`` of its body; ``None``: without its body."""
+    def to_body(self) -> DeadLetterBody:
+        """The letter as an answer shows it, without its body."""
         body: dict[str, Any] = {
             "id": self.held.id,
             "reason": self.reason,
@@ -106,8 +114,6 @@ class DeadLetter:
             "events": self.events,
             "bodyCharacters": len(self.held.body),
         }
-        if characters is not None:
-            body["body"] = self.held.body[:characters]
         optional = {
             "recordedReason": self.held.attributes.get("reason"),
             "encoding": self.held.attributes.get(ENCODING),

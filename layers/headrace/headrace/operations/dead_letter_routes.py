@@ -140,11 +140,18 @@ class DiscardResult(Counts):
 
 
 def list_dead_letters(letters: DeadLetters, request: Request[None, ListQuery, None]) -> DeadLetterList:
-    """List letters; ``bodies=true`` shows up to 2,000 characters of each body, and with ``id`` the whole body."""
+    """List letters; ``bodies=true`` shows up to 2,000 characters of each body, and with ``id`` the whole body.
+
+    Texts of deleted messages are left out, and ``textsWithheld`` counts them. It also counts those whose deletion could
+    not be looked up: they are left out too.
+    """
     query = request.query
     found = letters.find(query)
-    items = [letter.to_body(query.characters) for letter in found.letters[: query.limit]]
-    if query.characters is not None:
+    shown = found.letters[: query.limit]
+    if query.characters is None:
+        items = [letter.to_body() for letter in shown]
+    else:
+        items = letters.bodies.show(shown, query.characters)
         audit("bodies of dead letters were read", request.caller, filter=query.to_log(), count=len(items))
     return {"items": items, "days": found.days, **_counts(found)}
 

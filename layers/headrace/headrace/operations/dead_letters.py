@@ -16,6 +16,7 @@ from headrace.core.errors import DeadLaneUnavailable, FieldError, InvalidRequest
 from headrace.core.stream import TableSettings
 from headrace.core.times import Clock
 from headrace.operations.dead_letter import REDRIVEN, DeadLetter, Filter, examine
+from headrace.operations.dead_letter_texts import LetterBodies
 from headrace.queues.ports import RECEIVE_LIMIT, DeadLane, ReceivedLetter, RetryLane
 from headrace.runtime.observability import Meter, report
 
@@ -78,6 +79,7 @@ class DeadLetters:
     retry_lane: RetryLane
     tables: Mapping[str, TableSettings]
     clock: Clock
+    bodies: LetterBodies
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
