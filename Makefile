@@ -28,7 +28,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS RECONNECTS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
-.PHONY: start duration
+.PHONY: start setup duration
 start: FIRST = 1
 start help: ## list all targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"
@@ -80,7 +80,7 @@ kill: setup ## kill a service of the stage, and start it again later   [SERVICE=
 reset: setup ## delete the stage's data (tables, queues, broker), after a question   [YES=1]
 	@$(PY) -m localstage reset $(if $(YES),--yes)
 
-setup: ## make .venv from the lock files (every other target does this first)
+setup: # make .venv from the lock files
 	@localstage/setup.sh
 
 clean: ## delete everything that can be made again (.venv, .local, caches)
@@ -171,6 +171,9 @@ cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_
 	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(if $(PICTURE),--picture "$$PICTURE") $(ARGS)
 
 ##@ Deploy and document
+
+plan: setup ## print what a rate of events needs of a stage, and what is full first   [RATE=1000] [EVENT_BYTES=250] [BATCH=25] [HOT=1] [STREAM=chat] [STAGE_ENV=prod]
+	@PYTHONPATH=layers/headrace $(PY) -m tools.plan $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(HOT),--hot '$(HOT)') $(if $(STREAM),--stream "$$STREAM") $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")
 
 preflight: setup ## check an account before the first deployment of a stage; only reads   [STAGE_ENV=dev]
 	@$(OPS) preflight $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")

@@ -45,7 +45,7 @@ LINES = {
     "localstage": 11_681,
     "loadtest": 7_636,
     "bench": 4_050,
-    "tools": 3_303,
+    "tools": 3_574,
     "faults": 2_646,
     "rehearsal": 2_039,
     "ops": 1_205,

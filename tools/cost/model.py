@@ -16,7 +16,9 @@ from typing import Any
 from headrace.core.caller import SenderContext
 from headrace.core.items import size_of
 from headrace.core.stream import Stream, TableSettings
+from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.stream import SKI
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 
@@ -43,6 +45,8 @@ CACHE_UNITS = 4
 CHECK_WRITES, CHECK_READS = 1, 2.5
 OPEN_WRITES, CLOSE_WRITES, CONNECTED_SECONDS = 3, 3, 7200
 """API Gateway ends a connection after two hours."""
+CLICK_READS = 1.09
+"""Read units that look a click up before it is stored, as DynamoDB Local charged them."""
 CUSTOM_METRICS = 55
 POLLS_PER_MINUTE = 15
 SCHEDULED_CALLS = HOURS * 12 + MINUTES
@@ -50,10 +54,19 @@ SCHEDULED_CALLS = HOURS * 12 + MINUTES
 WINDOW_SECONDS = 0.5
 """How long Lambda lets a batch of rides or clicks fill."""
 
+TIME = "2025-11-21T10:00:58.722861Z"
+MESSAGE = {"roomId": "lobby", "message": "hello"}
+RIDE = {"skierID": 1, "resortID": 1, "seasonID": "2025", "dayID": 1, "time": 217, "liftID": 21}
+CLICK = {"adId": "a", "adType": "banner", "clickedAt": TIME, "clickId": "018f3c5e-7b1a-7c3d-9e2f-0a1b2c3d4e5f"}
+SAMPLES: dict[str, tuple[Stream, dict[str, Any]]] = {"chat": (CHAT, MESSAGE), "ski": (SKI, RIDE), "ads": (ADS, CLICK)}
+"""A small event of each stream."""
+
 
 @dataclass(frozen=True)
 class Load:
     """``rate`` events/s of ``event_bytes`` each, as clients send them, in frames or HTTP requests of ``batch``.
+
+    Of the ``stream`` ``chat``, ``ski`` or ``ads``. Rides and clicks have no frames: for them ``http`` is true.
 
     Each event is pushed to ``listeners``. ``connections`` are open all the time; each sends a check frame every
     ``check_seconds``. The events are spread over ``rooms``; those of a frame are in one room.
@@ -67,6 +80,7 @@ class Load:
     check_seconds: float = 420.0
     rooms: int = 10
     http: bool = False
+    stream: str = "chat"
 
     @property
     def frames(self) -> float:
@@ -92,7 +106,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Row:
-    """Bytes of one chat message as sent, in its table, and in each index."""
+    """Bytes of one event as sent, in its table, and in each index."""
 
     sent: int
     table: int
@@ -109,9 +123,16 @@ class Row:
         return (kept + (self.table + ITEM_OVERHEAD) * price("dynamodb_recovery")) / GB
 
 
-def row_of(event_bytes: int) -> Row:
-    """The row of a message whose JSON has ``event_bytes``, or as few as a message can have."""
+def row_of(event_bytes: int, stream: str = "chat") -> Row:
+    """The row of a message whose JSON has ``event_bytes``, or as few as a message can have.
+
+    A ride or click has the same row whatever it is sent as. Its indexes are taken to be as large as the row.
+    """
     sender = SenderContext("user-0123", "user-0123", False, 1_763_719_258_722_861)
+    if stream != "chat":
+        of, event = SAMPLES[stream]
+        size = size_of(of.item(of.accept(event, sender).event, sender.now, TableSettings(table="table")))
+        return Row(event_bytes, size, (size,) * (write_units(of, event) - 1))
     raw = {
         "roomId": "room-0123",
         "messageId": "01a20292-958f-7c23-a001-8207a85ed176",
@@ -147,13 +168,15 @@ def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
     observed = stage.alarm_metrics * price("alarm_metric") + CUSTOM_METRICS * price("custom_metric")
     yield Position("alarms and metrics, the dashboard", observed + price("dashboard"))
     yield Position("Cognito clients of machines", stage.machine_clients * price("cognito_client"))
-    probes = stage.persist_queues * MINUTES
+    probes = sum(stage.queues.values()) * MINUTES
     calls = (SCHEDULED_CALLS + probes) * _call(price, 0.05, GIGABYTES) + probes * price("dynamodb_write")
     yield Position("scheduled calls and polling", calls + POLLS_PER_MINUTE * MINUTES * price("sqs_request"))
 
 
 def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
-    row, events, frames = row_of(load.event_bytes), load.events, load.frames
+    row, events, frames = row_of(load.event_bytes, load.stream), load.events, load.frames
+    queues, days = stage.queues[load.stream], stage.retention[load.stream]
+    window = 0.0 if load.stream == "chat" else WINDOW_SECONDS
     usual_api = events * (_metered(row.sent, FRAME_BYTES) + 1) * price("websocket_message")
     if load.http:
         api = frames * _metered(load.batch * row.sent, REQUEST_BYTES) * price("http_request")
@@ -164,15 +187,17 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     receive = _call(price, RECEIVE_SECONDS + RECEIVE_EVENT_SECONDS * load.batch, GIGABYTES)
     usual_call = _call(price, USUAL_SECONDS, USUAL_GIGABYTES)
     yield Position("Lambda, receiving", load=frames * receive, usual=events * usual_call)
-    invocations = events / events_per_invocation(load, stage.chat_queues)
-    yield Position("Lambda, persisting", load=persisting(load, stage.chat_queues, price))
+    invocations = events / events_per_invocation(load, queues, window)
+    yield Position("Lambda, persisting", load=persisting(load, queues, price, window))
     units = events * row.units * price("dynamodb_write")
     yield Position(f"DynamoDB, {row.units} write units an event", load=units, usual=units, is_dynamodb=True)
-    activity = min(frames, load.rooms * stage.chat_queues * SECONDS)
+    activity = min(frames, load.rooms * queues * SECONDS) if load.stream == "chat" else 0
     yield Position("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
+    lookups = events * CLICK_READS if load.stream == "ads" else 0
+    yield Position("DynamoDB, looking clicks up", load=lookups * price("dynamodb_read"), is_dynamodb=True)
     # As many events as arrive in this time are stored from then on, when the first ones expire.
-    stored = load.rate * stage.retention_days * 86_400 * row.stored(price)
-    name = f"DynamoDB, storage after {stage.retention_days} days"
+    stored = load.rate * days * 86_400 * row.stored(price)
+    name = f"DynamoDB, storage after {days} days"
     yield Position(name, load=stored, usual=stored, is_dynamodb=True)
     logs = price("logs") / GB
     written = (frames + invocations) * LOG_BYTES + events * LOG_EVENT_BYTES
@@ -186,7 +211,7 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
 
 
 def _listening(load: Load, price: Prices) -> Iterator[Position]:
-    row, copies = row_of(load.event_bytes), load.events * load.listeners
+    row, copies = row_of(load.event_bytes, load.stream), load.events * load.listeners
     pushed = copies / load.batch
     one, many = _metered(row.sent, FRAME_BYTES), _metered(load.batch * row.sent, FRAME_BYTES)
     messages = price("websocket_message")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ _NOWHERE = Live("", "", 0, "", "", "", "", "")
 class Stage:
     """Counts of what is paid per month or hour: ``endpoints`` counts each zone.
 
-    ``chat_queues`` of the ``persist_queues`` are for chat messages, which are kept for ``retention_days``.
+    ``queues`` and ``retention`` are the persist queues of each stream, and the days that its rows are kept.
     ``warm_units`` are the write units a second, over all tables and indexes, that are warmed once beyond those that
-    every table has.
+    every table has. ``values`` are all parameters.
     """
 
     name: str
@@ -39,10 +40,10 @@ class Stage:
     secrets: int
     alarm_metrics: int
     machine_clients: int
-    retention_days: int
     warm_units: int
-    chat_queues: int
-    persist_queues: int
+    queues: Mapping[str, int]
+    retention: Mapping[str, int]
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read(name: str) -> Stage:
@@ -68,6 +69,8 @@ def read(name: str) -> Stage:
     monitoring = parse((ROOT / "templates" / "monitoring.yaml").read_text(encoding="utf-8"), path)["Resources"]
     alarms = [one["Properties"] for one in monitoring.values() if one["Type"] == "AWS::CloudWatch::Alarm"]
     clients = properties("AWS::Cognito::UserPoolClient")
+    persisting = resources["PersistEvents"]["Properties"]["Environment"]["Variables"]
+    kept = {name: resolver.value(persisting[f"{name.upper()}_RETENTION_DAYS"]) for name in ("chat", "ski", "ads")}
     warmed = str(properties("AWS::DynamoDB::Table")).count("WarmThroughput")
     return Stage(
         name,
@@ -78,10 +81,10 @@ def read(name: str) -> Stage:
         len(properties("AWS::SecretsManager::Secret")),
         sum(_metrics(alarm, nodes) for alarm in alarms),
         sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
-        int(values["ChatRetentionDays"]),
         warmed * max(0, int(values["WarmWriteUnits"]) - ON_DEMAND_UNITS),
-        int(values["ChatQueues"]),
-        sum(int(values[name]) for name in values if name.endswith("Queues")),
+        {name: int(values[f"{name.capitalize()}Queues"]) for name in kept},
+        {name: int(days) for name, days in kept.items()},
+        values,
     )
 
 

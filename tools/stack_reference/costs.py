@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headrace.streams.ads.stream import ADS
-from headrace.streams.chat.stream import CHAT
-from headrace.streams.ski.stream import SKI
 from tools.cost import model, prices, stage
-from tools.cost.model import Load, Position, positions, write_units
+from tools.cost.model import SAMPLES, TIME, Load, Position, positions, write_units
 from tools.cost.summary import Summary
 from tools.stack_reference.markdown import page, paragraph, table
 
@@ -52,10 +49,6 @@ An event of up to 1 KB takes a unit for its row, and one for each index that its
 sent again takes one. Each click is looked up before, for about one read unit, and is not written again. A connection
 takes {open} units to open and {close} to close.
 """
-TIME = "2025-11-21T10:00:58.722861Z"
-MESSAGE = {"roomId": "lobby", "message": "hello"}
-RIDE = {"skierID": 1, "resortID": 1, "seasonID": "2025", "dayID": 1, "time": 217, "liftID": 21}
-CLICK = {"adId": "a", "adType": "banner", "clickedAt": TIME, "clickId": "018f3c5e-7b1a-7c3d-9e2f-0a1b2c3d4e5f"}
 WINDOW = """
 Mappings of rides and clicks let a batch fill for 0.5 s. At {rate:.0f} single rides a second in one queue,
 `persist_events` costs ${window:.2f} per million rides. Without that window, each call would store only the rides that
@@ -113,8 +106,8 @@ def render() -> str:
             STORED.format(
                 dev=kept["dev"],
                 prod=kept["prod"],
-                dev_days=stages["dev"].retention_days,
-                prod_days=stages["prod"].retention_days,
+                dev_days=stages["dev"].retention["chat"],
+                prod_days=stages["prod"].retention["chat"],
             )
         ),
         "## By rate",
@@ -127,10 +120,10 @@ def render() -> str:
 
 def event_units() -> list[list[str]]:
     return [
-        ["a message", str(write_units(CHAT, MESSAGE))],
-        ["a message that is stored late", str(write_units(CHAT, MESSAGE, storedAt=TIME))],
-        ["a lift ride", str(write_units(SKI, RIDE))],
-        ["an ad click", str(write_units(ADS, CLICK))],
+        ["a message", str(write_units(*SAMPLES["chat"]))],
+        ["a message that is stored late", str(write_units(*SAMPLES["chat"], storedAt=TIME))],
+        ["a lift ride", str(write_units(*SAMPLES["ski"]))],
+        ["an ad click", str(write_units(*SAMPLES["ads"]))],
     ]
 
 

@@ -15,7 +15,9 @@ from tools.cost.stage import Stage
 from tools.cost.summary import Summary
 from tools.stack_reference.costs import event_units
 
-DEV = Stage("dev", "mq.m7g.medium", 1, 200, 8, 3, 31, 1, 30, 0, 4, 6)
+DEV = Stage(
+    "dev", "mq.m7g.medium", 1, 200, 8, 3, 31, 1, 0, {"chat": 4, "ski": 1, "ads": 1}, {"chat": 30, "ski": 730, "ads": 90}
+)
 
 
 def cost(load: Load, name: str, at: Stage = DEV, listed: Prices | None = None) -> Position:
@@ -51,6 +53,7 @@ def test_only_prices_in_use_are_named_as_not_confirmed() -> None:
 
 def test_every_price_is_used() -> None:
     listed = prices.read()
+    listed("dynamodb_provisioned_write")  # by make plan
     for name in stage.STAGES:
         positions(Load(listeners=1, connections=1), stage.read(name), listed)
     positions(Load(http=True), DEV, listed)
@@ -85,6 +88,17 @@ def test_a_small_message_takes_three_write_units() -> None:
 
 def test_a_large_message_takes_a_unit_per_kilobyte_of_table_and_user_index() -> None:
     assert row_of(4_100).units == 5 + 5 + 1
+
+
+def test_rides_and_clicks_have_their_own_units_and_queues() -> None:
+    ride, click = (Load(batch=1, http=True, stream=name) for name in ("ski", "ads"))
+
+    assert cost(ride, "DynamoDB, 2 write units an event").load == pytest.approx(ride.events * 2 * of("dynamodb_write"))
+    assert cost(click, "DynamoDB, 4 write units an event").load == pytest.approx(
+        click.events * 4 * of("dynamodb_write")
+    )
+    assert cost(click, "DynamoDB, looking").load == pytest.approx(click.events * 1.09 * of("dynamodb_read"))
+    assert cost(ride, "DynamoDB, last activity").load == 0
 
 
 def test_storage_costs_what_the_retention_keeps() -> None:

@@ -1,0 +1,72 @@
+"""The plan of a rate says what is full first, from the parameters of a stage and the cost model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.template_stack import ROOT
+from tools.cost import stage
+from tools.cost.model import Load
+from tools.plan.__main__ import RATES, main
+from tools.plan.parts import BROKER, PAGES, Part, parts
+
+DEV, PROD = stage.read("dev"), stage.read("prod")
+RIDES, CLICKS = (Load(batch=1, http=True, stream=name) for name in ("ski", "ads"))
+
+
+def part(name: str, load: Load, at: stage.Stage = PROD, hot: float = 0.01) -> Part:
+    (found,) = (each for each in parts(load, at, hot) if each.name == name)
+    return found
+
+
+def test_the_fullest_part_comes_first_and_its_use_grows_with_the_rate() -> None:
+    few, many = (parts(Load(rate), PROD, 0.01) for rate in (1_000.0, 10_000.0))
+
+    assert few[0].use == max(each.use for each in few)
+    assert many[0].name == few[0].name == "time shards"
+    assert many[0].use == pytest.approx(10 * few[0].use) == pytest.approx(10_000 / 8 / 1_000)
+
+
+def test_requests_of_each_kind_are_held_against_the_parameter_that_limits_them() -> None:
+    route = "API Gateway, the route"
+
+    assert part(route, Load(), DEV).moved_by == part(route, RIDES, DEV).moved_by == "RouteRate"
+    assert part(route, replace(RIDES, batch=500), DEV).moved_by == "BatchRate"
+    assert part("receiving functions", Load(), DEV).moved_by == "ReceiveFrameConcurrency"
+    assert part("receiving functions", CLICKS, DEV).moved_by == "ReceiveHttpConcurrency"
+
+
+def test_queues_and_larger_nodes_raise_what_a_stage_takes() -> None:
+    more = replace(PROD, queues={**PROD.queues, "chat": 2 * PROD.queues["chat"]}, instance="mq.m7g.xlarge")
+
+    assert part("persist queues", Load(), more).limit == 2 * part("persist queues", Load()).limit
+    assert part(BROKER, Load(), more).use == part(BROKER, Load()).use / 2
+
+
+def test_a_busy_key_is_full_by_its_share() -> None:
+    assert part("the busiest room", Load(10_000.0), hot=0.1).use == pytest.approx(1.0)
+    assert part("the busiest ad", replace(CLICKS, rate=10_000.0), hot=0.4).use == pytest.approx(1.0)
+    assert part("the busiest resort's day", replace(RIDES, rate=10_000.0), hot=0.8).use == pytest.approx(1.0)
+
+
+def test_each_limit_has_a_source_that_exists() -> None:
+    for load in (Load(), RIDES, CLICKS):
+        for each in parts(load, DEV, 0.01):
+            file, _, heading = each.source.partition(", ")
+            assert each.source in PAGES or f"## {heading}" in (ROOT / file).read_text() or not heading
+
+
+def test_the_plan_is_printed_up_to_a_million_events_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--stream", "ads", "--batch", "1", "--config-env", "dev"]) == 0
+
+    printed = capsys.readouterr().out
+    assert "dev: 1,000 ads events/s of 250 bytes, requests of 1, 1% in the busiest" in printed
+    assert all(f"{rate:,} " in printed for rate in RATES)
+    assert "cost less from 29% use" in printed
+
+
+def test_a_stage_that_samconfig_has_not_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--config-env", "foo"]) == 1
+    assert "samconfig.toml has no stage 'foo'" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""What saturates first as the rate of events grows."""
