@@ -31,6 +31,8 @@ SIZES = (1, 10, 100)
 """Events of a request."""
 CLIENTS = 4
 QUERY_EVERY = 1.0
+TAKEN_BACK = 0.05
+"""The share of the events that their sender takes back: before sending one, between two times, or afterwards."""
 LATE_BY = 600_000_000
 """Microseconds within which clicks happened before they are sent."""
 
@@ -45,6 +47,8 @@ class Unmeasured:
 class Rides(Unmeasured, SkiWork):
     """Rides of ten resorts."""
 
+    take_back = "/lift-rides/take-back"
+
     def __init__(self, target: Target, place: Place) -> None:
         phase = Phase("rides", (Load("HttpWriter", CLIENTS, events=EVENTS),), stream="ski")
         super().__init__(target, phase, place, Measurements(), None)
@@ -57,6 +61,8 @@ class Rides(Unmeasured, SkiWork):
 
 class LateClicks(Unmeasured, AdsWork):
     """Clicks of the last ten minutes: most are for minutes that were already counted."""
+
+    take_back = "/clicks/take-back"
 
     def __init__(self, target: Target, place: Place) -> None:
         super().__init__(target, place, Measurements(), None)
@@ -80,7 +86,7 @@ STREAMS: dict[str, type[Rides] | type[LateClicks]] = {"ski": Rides, "ads": LateC
 class StreamLoad:
     """Sends events in threads from :meth:`start` to :meth:`stop`, each ``times`` times, and asks about them.
 
-    The questions let cached counts exist during the fault.
+    Some are taken back. The questions let cached counts exist during the fault.
     """
 
     def __init__(self, target: Target, stream: str, *, times: int = 1) -> None:
@@ -89,6 +95,7 @@ class StreamLoad:
         self._api = target.http("faults", "events:write", "analytics:read", connections=CLIENTS + 1, timeout=30.0)
         self._sender = self.work.sender(0)
         self._times = times
+        self._taken_back: set[Any] = set()
         self._left = EVENTS
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -122,7 +129,9 @@ class StreamLoad:
         self, scenario: str, *, retried: int, left: QueueContents, note: str = "", problems: Sequence[str] = ()
     ) -> Row:
         """Ask all questions, compare, and close all connections; the scenario's row, without its duration."""
-        found, work = self.work.read_back(), self.work
+        work: Any = self.work
+        work.all_accepted = [event for event in work.all_accepted if event not in self._taken_back]
+        found = work.read_back()
         work.close()
         self._api.close()
         faults = [f"{name} {count}" for name in FAULTS if (count := getattr(found, name))]
@@ -139,7 +148,7 @@ class StreamLoad:
             unexpected=found.unexpected,
             duplicated=0,
             refused=work.retries["unavailable"],
-            note=note,
+            note="; ".join(filter(None, [note, f"{len(self._taken_back)} more taken back"])),
             problems=[*problems, *faults, *([] if work.all_accepted else ["nothing was accepted"])],
         )
 
@@ -154,15 +163,25 @@ class StreamLoad:
         # Only the first of several times is counted.
         counts = (self.work, *(CountedEvents[Any]() for _ in range(self._times - 1)))
         deliveries = [Delivery(HttpTransport(self._api, self.work.request, each.retried), each) for each in counts]
+        back: CountedEvents[Any] = CountedEvents()
+        taking_back = Delivery(HttpTransport(self._api, self._take_back, back.retried), back)
         try:
             while not self._stopping.is_set() and (events := self._take()):
                 began = time.monotonic()
-                if not all(delivery.send(events) for delivery in deliveries):
+                wrong = [event for event in events if random.random() < TAKEN_BACK]
+                sends = [(delivery, events) for delivery in deliveries]
+                if wrong:
+                    sends.insert(random.randrange(len(sends) + 1), (taking_back, wrong))
+                if not all(delivery.send(each) for delivery, each in sends):
                     self.problems.append(f"not all of {len(events)} events were accepted: {self.work.errors}")
+                self._taken_back.update(wrong)
                 pace = len(events) * CLIENTS / RATE
                 self._stopping.wait(max(0.0, began + pace - time.monotonic()))
         except Exception as error:  # noqa: BLE001 - the scenario fails
             self.problems.append(f"a client gave up: {type(error).__name__}: {error}")
+
+    def _take_back(self, events: Sequence[Any]) -> tuple[str, dict[str, Any]]:
+        return self.work.take_back, {"events": events}
 
     def _query(self) -> None:
         while not self._stopping.wait(QUERY_EVERY):

@@ -46,7 +46,7 @@ LINES = {
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_574,
-    "faults": 2_646,
+    "faults": 2_665,
     "rehearsal": 2_039,
     "ops": 1_205,
     "clients": 3_643,
