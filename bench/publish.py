@@ -52,6 +52,7 @@ def prepare(endpoints: Endpoints) -> Handler:
         RETRY_QUEUE_URL=boto3.client("sqs").create_queue(QueueName="retry")["QueueUrl"],
         CACHE_ENDPOINT=endpoints.cache_endpoint,
         EVENT_RATE="100000",  # so that the sender is counted, and never refused
+        BACKLOG_SECONDS="30",
         ROOMS_TABLE=create_table(dynamodb, "Rooms"),
         MEMBERSHIPS_TABLE=create_table(dynamodb, "Memberships"),
     )

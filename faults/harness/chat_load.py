@@ -58,7 +58,8 @@ class EventGenerator:
 class Load:
     """Sends events in threads, from :meth:`start` to :meth:`stop`; ``checker`` records every event.
 
-    ``rate`` is events per second of all workers; each frame or request has ``size`` events, in ``rooms`` rooms.
+    ``rate`` is events per second of all workers; each frame or request has ``size`` events, in ``rooms`` rooms. The
+    workers' tokens have ``scope``.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Load:
         rate: float = 240,
         size: int = 20,
         rooms: int = ROOMS,
+        scope: str = "chat:write",
     ) -> None:
         self.target = target
         self.scenario = scenario
@@ -78,6 +80,7 @@ class Load:
         self.problems: list[str] = []
         self._size = size
         self._rooms = rooms
+        self._scope = scope
         self._pause = size * (sockets + posts) / rate
         self._stopping = threading.Event()
         self._going = threading.Event()
@@ -152,7 +155,7 @@ class Load:
 
     def _send_frames(self, user: str) -> None:
         generator = EventGenerator(self.scenario, user, 0, self._rooms)
-        with closing(self.target.websocket(user, "chat:write")) as socket:
+        with closing(self.target.websocket(user, self._scope)) as socket:
             delivery = Delivery(FrameTransport(socket, self.checker.retried), self.checker, TRIES)
             for _ in self._turns(user):
                 delivery.send(generator.events(self._size))
@@ -176,7 +179,7 @@ class Load:
 
     def _send_posts(self, user: str) -> None:
         generator = EventGenerator(self.scenario, user, 0, self._rooms)
-        with closing(self.target.http(user, "chat:write")) as api:
+        with closing(self.target.http(user, self._scope)) as api:
             for _ in self._turns(user):
                 self.post(api, generator.events(self._size))
 

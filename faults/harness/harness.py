@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,6 +52,9 @@ class Harness:
     folder: Path = FOLDER
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables of the services and of the stage, beside those of this process."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    edits: Sequence[tuple[str, str]] = ()
+    """Parameters of the template, and texts of it with what replaces them, beside those of all scenarios."""
     services: ProxiedServices = field(init=False)
     stage: SeparateStage = field(init=False)
     target: Target = field(init=False)
@@ -81,7 +84,7 @@ class Harness:
         self._lock()
         self.services = ProxiedServices(self.folder / "services", self.variables)
         self.services.start()
-        template = write_template(self.folder / "template")
+        template = write_template(self.folder / "template", self.parameters, self.edits)
         environment = {**self.variables, **self.services.environment()}
         self.stage = SeparateStage(self.folder / "stage", "--template", str(template), environment=environment)
         self.target = self.stage.start()

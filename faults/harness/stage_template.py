@@ -6,7 +6,7 @@ heartbeat, the schedule that repairs the topology).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadtest.client import stage_template
@@ -31,10 +31,10 @@ _EDITS = (
 )
 
 
-def write_template(folder: Path, parameters: Mapping[str, str] = _NONE) -> Path:
-    """Write the template with the short durations and these ``parameters`` into ``folder``; the template's path.
+def write_template(folder: Path, parameters: Mapping[str, str] = _NONE, edits: Sequence[tuple[str, str]] = ()) -> Path:
+    """Write the template with the short durations, these ``parameters`` and ``edits`` into ``folder``; its path.
 
     Raises:
-        ValueError: a text of ``_EDITS`` is not in the template; the message names it.
+        ValueError: a text to replace is not in the template; the message names it.
     """
-    return stage_template.write_template(folder, _EDITS, {**PARAMETERS, **parameters})
+    return stage_template.write_template(folder, (*_EDITS, *edits), {**PARAMETERS, **parameters})

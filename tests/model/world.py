@@ -14,6 +14,7 @@ from headrace.core.items import Item
 from headrace.core.times import SECOND
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import RowWriter
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
@@ -80,7 +81,7 @@ class World:
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
         late = LateEvents(self.mortal(self.cache), self.clock, SETTLE)
         self.persister = Persister(
-            self.writer, lane, {"chat": TABLE}, self.clock, sleep=self.clock.advance, after=(late,)
+            RowWriter(self.writer, {"chat": TABLE}, (late,)), lane, self.clock, sleep=self.clock.advance
         )
         dead = self.mortal(MemoryDeadLane(self.lane.dead))
         self.letters = DeadLetters(

@@ -17,7 +17,7 @@ from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import StreamHooks
+from headrace.delivery.row_writer import RowWriter, StreamHooks
 from headrace.queues import names
 from headrace.storage.ports import Failure, Table
 from headrace.streams.ads.addresses import AddressHasher
@@ -106,9 +106,8 @@ class AdsWorld:
         late = LateEvents(self.cache, self.clock, SETTLE)
         take_back, settle = TakeBackHook(self.store, self.clock), SettleHook(self.clock)
         after = (StreamHooks({"ads": lambda: take_back}), late, StreamHooks({"ads": lambda: settle}))
-        self.persister = Persister(
-            self.store, self.retry, {ADS.name: CLICKS}, self.clock, sleep=lambda _: None, after=after
-        )
+        writer = RowWriter(self.store, {ADS.name: CLICKS}, after)
+        self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
         self.router = self.reader()
 
     def reader(self) -> Handler:

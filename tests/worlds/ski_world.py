@@ -14,6 +14,7 @@ from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import RowWriter
 from headrace.queues import names
 from headrace.storage.ports import Columns, Failure, Query, RangeQuery, Rows, Table
 from headrace.streams.ski.day_counts import RideHook
@@ -112,9 +113,8 @@ class SkiWorld:
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {SKI.name: gate})
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         self.hook = RideHook(self.counts, self.resorts, self.clock)
-        self.persister = Persister(
-            self.store, self.retry, {SKI.name: RIDES}, self.clock, sleep=lambda _: None, after=(OnlySki(self.hook),)
-        )
+        writer = RowWriter(self.store, {SKI.name: RIDES}, (OnlySki(self.hook),))
+        self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
         days = ResortDays(self.index, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
         services = SkiServices(self.skier_rows, RIDES.table, days, self.resorts, RequestTimes(NoCache()))
         self.router = http_handler(Api(routes_of("read_ski"), lambda: services, self.clock))

@@ -13,7 +13,9 @@ from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.items import Item
 from headrace.delivery.acceptor import Acceptor
+from headrace.delivery.backlog import BacklogLimit, BacklogReports
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import RowWriter
 from headrace.queues import names
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import to_text
@@ -34,18 +36,22 @@ BATCH_POST = "POST /messages/batch"
 class WritePath:
     """A broker, a retry lane and a table, with everything that writes into them."""
 
-    def __init__(self, limiter: RateLimiter | None = None) -> None:
+    def __init__(
+        self,
+        limiter: RateLimiter | None = None,
+        backlog: BacklogLimit | None = None,
+        reports: BacklogReports | None = None,
+    ) -> None:
         self.broker = MemoryPublisher(names.persist_queues(QUEUES))
         self.retry = MemoryRetryLane(CLOCK)
         self.store = MemoryStore()
         self.waits: list[float] = []
         self.limiter = limiter
-        self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK, rate_limiter=limiter)
+        self.acceptor = Acceptor(self.broker, self.retry, QUEUES, CLOCK, rate_limiter=limiter, backlog=backlog)
         self.live = MemoryLivePublisher()
         self.gate = RoomGate(CachedRooms(MemoryRooms()), MemoryMemberships())
-        self.persister = Persister(
-            self.store, self.retry, {"chat": TABLE, "probe": TABLE}, CLOCK, sleep=self.waits.append
-        )
+        writer = RowWriter(self.store, {"chat": TABLE, "probe": TABLE})
+        self.persister = Persister(writer, self.retry, CLOCK, sleep=self.waits.append, backlog=reports)
 
     def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
         """The answer of receive_frame to a frame of ``action``."""

@@ -16,6 +16,7 @@ from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.delivery.persister import Persister
 from headrace.delivery.retry_schedule import RECEIVES
+from headrace.delivery.row_writer import RowWriter
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
@@ -125,7 +126,7 @@ class LateWritePath(WritePath):
         self.world = HookWorld()
         self.world.clock.advance(3600)
         tables = dict.fromkeys(STREAMS, TABLE)
-        self.persister = Persister(self.store, self.retry, tables, self.world.clock, after=(self.world.late,))
+        self.persister = Persister(RowWriter(self.store, tables, (self.world.late,)), self.retry, self.world.clock)
 
     def accept(self, *messages: dict[str, Any]) -> None:
         self.acceptor.accept(CHAT, caller(), list(messages), "c", Meter())

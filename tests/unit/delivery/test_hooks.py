@@ -10,7 +10,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import AfterStore, BeforeStore, Stream
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import StreamHooks
+from headrace.delivery.row_writer import RowWriter, StreamHooks
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import Failure
 from headrace.streams.chat.stream import CHAT
@@ -45,7 +45,7 @@ class Check:
 def lanes_with(*after: AfterStore, before: Mapping[str, BeforeStore] = MappingProxyType({})) -> WritePath:
     write_path = WritePath()
     tables = {"chat": TABLE, "probe": TABLE}
-    write_path.persister = Persister(write_path.store, write_path.retry, tables, CLOCK, after=after, before=before)
+    write_path.persister = Persister(RowWriter(write_path.store, tables, after, before), write_path.retry, CLOCK)
     write_path.acceptor.accept(CHAT, caller(), [message(messageId="m-1"), message(messageId="m-2")], "c", Meter())
     return write_path
 

@@ -8,6 +8,7 @@ from headrace.core.envelope import Envelope
 from headrace.core.times import SECOND
 from headrace.delivery import retry_schedule
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import RowWriter
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.breaker import BreakerRule
 from headrace.storage.ports import GuardedStore, Table
@@ -62,7 +63,7 @@ def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer
     clock = FixedClock(CLOCK.now())
     lane = MemoryRetryLane(clock)
     store = GuardedStore(write_path.store, BreakerRule(monotonic=lambda: clock.now() / SECOND))
-    persister = Persister(store, lane, {"chat": TABLE}, clock)
+    persister = Persister(RowWriter(store, {"chat": TABLE}), lane, clock)
     event = CHAT.accept(message(), sender()).event
     lane.send([RetryRecord(Envelope("chat", "c", NOW, [event]).encode())])
     end = outage_of(15) + longer

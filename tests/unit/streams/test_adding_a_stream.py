@@ -19,7 +19,7 @@ from headrace.core.stream import Stream, ValidatedEvent
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.http_routes import batch, single
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import StreamHooks
+from headrace.delivery.row_writer import RowWriter, StreamHooks
 from headrace.operations.dead_letter import STREAM_NAMES, Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
@@ -88,9 +88,8 @@ class DoorsWorld:
         self.store = MemoryStore()
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {DOORS.name: DoorGate()})
         self.http = http_handler(Api(ROUTES, lambda: acceptor, self.clock))
-        self.persister = Persister(
-            self.store, self.retry, tables, self.clock, after=(StreamHooks({DOORS.name: lambda: HOOK}),)
-        )
+        writer = RowWriter(self.store, tables, after=(StreamHooks({DOORS.name: lambda: HOOK}),))
+        self.persister = Persister(writer, self.retry, self.clock)
         self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock, NO_SCREENS)
 
     def post(self, route: str, body: Any, **path: str) -> tuple[int, list[dict[str, Any]]]:

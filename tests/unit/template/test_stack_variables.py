@@ -7,8 +7,8 @@ from tests.unit.template_stack import ROOT, TemplateStack
 
 # To publish to the broker, and to query it.
 BROKER = {"BROKER_ENDPOINTS", "BROKER_SECRET_ARN"}
-# The limit on events of a sender.
-RATES = {"EVENT_RATE"}
+# The limits on events.
+RATES = {"EVENT_RATE", "BACKLOG_SECONDS"}
 # The tables that decide rights.
 RIGHTS = {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
 GATE = RIGHTS | {"ROOMS_BY_FIRST_MESSAGE"}
@@ -45,6 +45,7 @@ VARIABLES = {
     | GATE
     | EVENT_TABLES
     | {
+        "BACKLOG_SECONDS",
         "CACHE_ENDPOINT",
         "CONNECTIONS_TABLE",
         "RESORTS_TABLE",

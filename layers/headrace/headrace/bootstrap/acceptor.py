@@ -7,12 +7,28 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.bootstrap.shared import breaker_status, clock, impatient, rate_limiter, retry_lane, secrets
+from headrace.bootstrap.shared import (
+    breaker_status,
+    clock,
+    impatient,
+    rate_limiter,
+    retry_lane,
+    secrets,
+    separate_cache,
+)
 from headrace.core.caller import HashAddress, without_hash
 from headrace.delivery.acceptor import Acceptor, Gate
+from headrace.delivery.backlog import BacklogLimit, SharedWaits
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
-from headrace.runtime.settings import AddressSettings, BrokerSettings, ResortSettings, RoomGateSettings, table_settings
+from headrace.runtime.settings import (
+    AddressSettings,
+    BacklogSettings,
+    BrokerSettings,
+    ResortSettings,
+    RoomGateSettings,
+    table_settings,
+)
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights, ChatGate
 from headrace.streams.chat.messages.gate import RoomGate
@@ -33,7 +49,7 @@ def frame_sending() -> Sending:
     from headrace.streams.chat.live.frames import Sending
 
     gate = room_gate()
-    sending = acceptor({"chat": ChatGate(gate, change_gate)}, rate_limiter())
+    sending = acceptor({"chat": ChatGate(gate, change_gate)}, rate_limiter(), backlog=backlog_limit())
     return Sending(sending, gate, publisher().live_publisher())
 
 
@@ -41,9 +57,8 @@ def frame_sending() -> Sending:
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
     hasher = AddressHasher(secrets(), AddressSettings.read().address_secret_arn)
-    return acceptor(
-        {"chat": ChatGate(room_gate(), change_gate), "ski": SeasonGate(resorts)}, rate_limiter(), hasher.hashed
-    )
+    gates: dict[str, Gate] = {"chat": ChatGate(room_gate(), change_gate), "ski": SeasonGate(resorts)}
+    return acceptor(gates, rate_limiter(), hasher.hashed, backlog_limit())
 
 
 @functools.cache
@@ -76,13 +91,24 @@ def resorts() -> DynamoResorts:
     return DynamoResorts(impatient("dynamodb"), ResortSettings.read().resorts_table)
 
 
+@functools.cache
+def backlog_limit() -> BacklogLimit | None:
+    """Refuses events of streams with a backlog; ``None`` if there is no limit."""
+    limit = BacklogSettings.read().backlog_seconds
+    waits = SharedWaits(separate_cache(), clock())
+    return BacklogLimit(waits, BrokerSettings.read().persist_queues, limit) if limit else None
+
+
 def acceptor(
-    gates: Mapping[str, Gate], limiter: RateLimiter | None = None, hash_address: HashAddress = without_hash
+    gates: Mapping[str, Gate],
+    limiter: RateLimiter | None = None,
+    hash_address: HashAddress = without_hash,
+    backlog: BacklogLimit | None = None,
 ) -> Acceptor:
     """Accepts events; ``gates``, by stream name, refuse events that their sender may not write."""
     guarded = GuardedPublisher(publisher(), BreakerRule(on_state=breaker_status().seen))
     queues = BrokerSettings.read().persist_queues
-    return Acceptor(guarded, retry_lane(), queues, clock(), gates, limiter, hash_address)
+    return Acceptor(guarded, retry_lane(), queues, clock(), gates, limiter, hash_address, backlog)
 
 
 @functools.cache

@@ -6,14 +6,17 @@ import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, retry_lane, secrets, separate_cache
+from headrace.core.errors import BrokerUnavailable
+from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import StreamHooks
+from headrace.delivery.row_writer import RowWriter, StreamHooks
 from headrace.live.connections import SubscriberHints
 from headrace.live.dynamodb import DynamoConnections
-from headrace.queues.ports import LivePublisher
+from headrace.queues.ports import LivePublisher, QueueDepth
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
+    BacklogSettings,
     BrokerSettings,
     ConnectionSettings,
     PersistSettings,
@@ -43,6 +46,8 @@ from headrace.streams.ski.redis import RedisDayCounts
 
 LOOK_SECONDS = 0.5
 """The timeout of one lookup of subscribers: the records are acknowledged only after it."""
+DEPTH_SECONDS = 1.0
+"""The timeout of a connection that asks for the depth of a queue."""
 
 
 @functools.cache
@@ -60,31 +65,43 @@ def persister() -> Persister:
     messages = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)
     check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), changes)
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
-    return Persister(
-        guarded,
-        retry_lane(),
-        tables,
-        clock(),
-        settings.retry_first_pause_seconds,
-        # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
-        after=(
-            StreamHooks(
-                {
-                    "chat": lambda: ChangeHook(changes, live_hook(log, guarded), clock()),
-                    "ski": ride_hook,
-                    "ads": lambda: TakeBackHook(DynamoStubs(dynamodb(), tables[ADS.name].table), clock()),
-                }
-            ),
-            MessagesOnly(LateEvents(cache(), clock(), SETTLE_SECONDS)),
-            StreamHooks(
-                {
-                    "chat": lambda: MessagesOnly(ActivityHook(activity, rooms, clock())),
-                    "ads": lambda: SettleHook(clock()),
-                }
-            ),
+    # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
+    after = (
+        StreamHooks(
+            {
+                "chat": lambda: ChangeHook(changes, live_hook(log, guarded), clock()),
+                "ski": ride_hook,
+                "ads": lambda: TakeBackHook(DynamoStubs(dynamodb(), tables[ADS.name].table), clock()),
+            }
         ),
-        before={"chat": check},
+        MessagesOnly(LateEvents(cache(), clock(), SETTLE_SECONDS)),
+        StreamHooks(
+            {
+                "chat": lambda: MessagesOnly(ActivityHook(activity, rooms, clock())),
+                "ads": lambda: SettleHook(clock()),
+            }
+        ),
     )
+    writer = RowWriter(guarded, tables, after, {"chat": check})
+    return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
+
+
+def backlog_reports() -> BacklogReports | None:
+    """Tells senders how long events wait; ``None`` if there is no limit on that."""
+    if not BacklogSettings.read().backlog_seconds:
+        return None
+    return BacklogReports(SharedWaits(separate_cache(), clock()), _waiting)
+
+
+def _waiting(queue: str) -> int:
+    """The records that wait in ``queue``; raises BrokerUnavailable."""
+    # Imported here: pika takes 10 ms of CPU, and only environments whose events are late need it.
+    from headrace.queues.rabbitmq.topology import queue_depths
+
+    depth = queue_depths(BrokerSettings.read(), secrets(), [queue], DEPTH_SECONDS)[queue]
+    if isinstance(depth, QueueDepth):
+        return depth.ready
+    raise BrokerUnavailable(f"the depth of {queue} is not known: {depth}")
 
 
 def live_hook(log: RoomLog, store: Store) -> LiveHook:

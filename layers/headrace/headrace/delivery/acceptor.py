@@ -28,6 +28,7 @@ from headrace.core.errors import (
 )
 from headrace.core.stream import Result, Stream, ValidatedEvent
 from headrace.core.times import Clock
+from headrace.delivery.backlog import BacklogLimit
 from headrace.queues import names
 from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
@@ -48,7 +49,7 @@ class Acceptor:
 
     ``queues`` are the numbers of persist queues. ``gates``, by stream name, refuse events; a stream without one accepts
     all that its scope allows. ``rate_limiter`` limits the events of a batch; the router has counted the first.
-    ``hash_address`` makes the keyed hashes of clients' addresses.
+    ``hash_address`` makes the keyed hashes of clients' addresses. ``backlog`` refuses events that would wait too long.
     """
 
     publisher: Publisher
@@ -58,6 +59,7 @@ class Acceptor:
     gates: Mapping[str, Gate] = field(default_factory=dict)
     rate_limiter: RateLimiter | None = None
     hash_address: HashAddress = without_hash
+    backlog: BacklogLimit | None = None
 
     def accept(
         self, stream: Stream, caller: Caller, raws: Sequence[object], correlation_id: str, meter: Meter
@@ -65,11 +67,15 @@ class Acceptor:
         """One result per event, in order. ``raws`` are events as clients send them; nothing invalid is published.
 
         The caller may write: the router has checked its scope, and has counted the request as one event. The others
-        count here, before they are validated; those over the limit are not looked at.
+        count here, before they are validated; those over the limit are not looked at. During a backlog, none is.
         """
-        passed, too_many = len(raws), None
-        if passed > 1 and self.rate_limiter is not None:
-            others, too_many = self.rate_limiter.admit(caller, passed - 1, meter)
+        passed, refusal = len(raws), None
+        if self.backlog is not None:
+            refusal = self.backlog.refusal(stream.name, caller, passed, meter)
+        if refusal is not None:
+            passed = 0
+        elif passed > 1 and self.rate_limiter is not None:
+            others, refusal = self.rate_limiter.admit(caller, passed - 1, meter)
             passed = 1 + others
         now = self.clock.now()
         is_trusted = caller.has(EVENTS_WRITE)
@@ -97,7 +103,7 @@ class Acceptor:
         if events:
             envelope = Envelope(stream.name, correlation_id, times.iso(now), [event.event for event, _ in events])
             self._carry(envelope, events, meter)
-        results += [Result(_sent_id(stream, raw), error=too_many) for raw in raws[passed:]]
+        results += [Result(_sent_id(stream, raw), error=refusal) for raw in raws[passed:]]
         _measure(stream, results, meter)
         return results
 

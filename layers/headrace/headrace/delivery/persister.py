@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -21,16 +20,15 @@ from aws_lambda_powertools.metrics import MetricUnit
 from headrace.core import times
 from headrace.core.envelope import CORRELATION_ID, Envelope, correlation_attribute, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
-from headrace.core.stream import AfterStore, BeforeStore, TableSettings
 from headrace.core.times import Clock
 from headrace.delivery import records, retry_schedule
+from headrace.delivery.backlog import BacklogReports
 from headrace.delivery.records import ATTEMPTS, UNKNOWN_STREAM, Record
 from headrace.delivery.row_writer import Failed, Reason, RowWriter
 from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
 from headrace.queues.sqs import BASE64, ENCODING, fits
 from headrace.runtime.observability import Meter, correlate_batch, logger, report
-from headrace.storage.ports import Store
 
 TRY_MARGIN = 12.0
 """No attempt begins later than this before the deadline, in seconds: a call to a silent service may take as long."""
@@ -45,25 +43,24 @@ Remaining = Callable[[], float]
 
 
 class Persister:
-    """Stores the records of both lanes; for ``tables``, ``after`` and ``before`` see RowWriter."""
+    """Stores the records of both lanes by ``writer``; ``backlog`` is told of the batches of the main lane."""
 
     def __init__(
         self,
-        store: Store,
+        writer: RowWriter,
         retry_lane: RetryLane,
-        tables: Mapping[str, TableSettings],
         clock: Clock,
         first_pause: int = 15,
         sleep: Callable[[float], None] = time.sleep,
-        after: Sequence[AfterStore] = (),
-        before: Mapping[str, BeforeStore] = MappingProxyType({}),
+        backlog: BacklogReports | None = None,
     ) -> None:
-        self._writer = RowWriter(store, tables, after, before)
+        self._writer = writer
         self._retry_lane = retry_lane
-        self._tables = tables
+        self._tables = writer.tables
         self._clock = clock
         self._first_pause = first_pause
         self._sleep = sleep
+        self._backlog = backlog
 
     def main_lane(self, event: Mapping[str, Any], remaining: Remaining, invocation: str = "") -> None:
         """Store a RabbitMQ event's records, or send them to the retry queue; ``invocation`` is Lambda's request id.
@@ -74,15 +71,18 @@ class Persister:
         Raises:
             RetryLaneUnavailable: SQS refused some records until near the deadline; the broker redelivers the batch.
         """
-        meter = Meter()
+        meter, began = Meter(), time.perf_counter()
+        queue = next(iter(event["rmqMessagesByQueue"]), "").split("::")[0]  # a mapping reads one queue
         try:
             raws = [record for queue in event["rmqMessagesByQueue"].values() for record in queue]
             correlate_batch(set(map(rabbit_correlation_id, raws)), invocation)
-            unstored = self._store([raw for raw in raws if raw.get("redelivered") is not True], meter)
+            unstored = self._store([raw for raw in raws if raw.get("redelivered") is not True], meter, queue)
             redelivered = [raw for raw in raws if raw.get("redelivered") is True]
             if redelivered:
                 unstored += self._store(self._hand_on(redelivered, meter), meter)
             self._hand_over(unstored, remaining, meter)
+            if self._backlog is not None:
+                self._backlog.end(queue, len(raws), time.perf_counter() - began)
         finally:
             meter.flush()
 
@@ -156,8 +156,8 @@ class Persister:
         poison = all(isinstance(reason, PoisonRecord) for reason in reasons)
         return 0 if poison else retry_schedule.pause_after(records.receives(raw), self._first_pause)
 
-    def _store(self, raws: Sequence[Raw], meter: Meter) -> list[RetryRecord]:
-        """Store RabbitMQ records; returns those for the retry queue."""
+    def _store(self, raws: Sequence[Raw], meter: Meter, queue: str = "") -> list[RetryRecord]:
+        """Store RabbitMQ records of ``queue``; returns those for the retry queue."""
         unstored: list[RetryRecord] = []
         parsed: dict[int, Record] = {}
         for index, raw in enumerate(raws):
@@ -166,10 +166,14 @@ class Persister:
                 unstored.append(read)
             else:
                 parsed[index] = read
+        longest = 0.0
         for stream in {record.stream.name for record in parsed.values()}:
             oldest = min(each.envelope.accepted_at for each in parsed.values() if each.stream.name == stream)
             waited = max(0, self._clock.now() - times.micros_of(oldest)) / times.SECOND  # clocks differ
             meter.measure("WaitSeconds", waited, MetricUnit.Seconds, stream=stream, lane="main")
+            longest = max(longest, waited)
+        if self._backlog is not None:
+            self._backlog.begin(queue, len(raws), longest)
         unstored.extend(self._repacked(parsed, self._writer.write(parsed, "main", meter)))
         return unstored
 

@@ -7,7 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -42,8 +42,8 @@ class RowWriter:
 
     store: Store
     tables: Mapping[str, TableSettings]
-    after: Sequence[AfterStore]
-    before: Mapping[str, BeforeStore]
+    after: Sequence[AfterStore] = ()
+    before: Mapping[str, BeforeStore] = field(default_factory=dict)
 
     def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
         """Store every row of all records, one call per stream; returns the events to retry."""

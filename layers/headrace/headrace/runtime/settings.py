@@ -159,6 +159,13 @@ class RateSettings(Settings):
     """Each of these limits for a producer with the scope ``events:write``."""
 
 
+class BacklogSettings(Settings):
+    """When new events of a stream with a backlog are refused."""
+
+    backlog_seconds: int = Field(default=0, ge=0, le=3600)
+    """How long a new event may wait for its storing before producers get 429; users get it at twice. 0: no limit."""
+
+
 class EnvironmentSettings(Settings):
     """The variables by which Lambda describes this environment."""
 

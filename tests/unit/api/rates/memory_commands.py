@@ -1,4 +1,4 @@
-"""The commands of a cache that the rate limit uses, in memory."""
+"""The commands of a cache that the limits on callers use, in memory."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ class MemoryCommands:
         if name == "EXPIRE":
             return 1
         field, value = (str(each).encode() for each in arguments)
-        before = fields.get(field, b"0") if name == "HINCRBY" else b"0"
-        fields[field] = str(int(before) + int(value)).encode()
+        if name == "HSET":
+            fields[field] = value
+            return 1
+        fields[field] = str(int(fields.get(field, b"0")) + int(value)).encode()
         return int(fields[field])

@@ -9,6 +9,7 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import iso
 from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import RowWriter
 from headrace.live import frames
 from headrace.live.frames import LiveCopy
 from headrace.queues.names import SIGNAL_QUEUE, live_queue, live_queues
@@ -174,7 +175,7 @@ def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
 def test_both_lanes_publish_what_they_stored_and_only_that(lane: str) -> None:
     live, write_path = Live(), WritePath()
     tables = {"chat": TABLE, "probe": TABLE}
-    write_path.persister = Persister(write_path.store, write_path.retry, tables, CLOCK, after=(live.hook,))
+    write_path.persister = Persister(RowWriter(write_path.store, tables, (live.hook,)), write_path.retry, CLOCK)
     live.subscribe("kitchen")
     write_path.acceptor.accept(
         CHAT, caller(), [message(message="kept"), message(messageId="m-2", message="not kept")], "r", Meter()

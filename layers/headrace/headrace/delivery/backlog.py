@@ -1,0 +1,143 @@
+"""Refuses new events of a stream that has a backlog: those of producers first, and those of users last.
+
+For example, an import sends twice what is stored. When a new event would wait for 30 s, the import gets 429; people can
+still send. The parts:
+
+1. :class:`BacklogReports`, in persist_events: while a queue's events are late, it computes how long a new event would
+   wait, from the records in the queue and the rate at which they are stored.
+2. :class:`SharedWaits`: this number of each queue, in the cache.
+3. :class:`BacklogLimit`, in the functions that accept events: it refuses events of a stream whose wait is too long.
+
+The age of the oldest event would tell it too late: what has waited for 30 s was sent 30 s ago, and more came since.
+Whatever fails here refuses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from headrace.core.caller import EVENTS_WRITE, Caller
+from headrace.core.errors import CacheUnavailable, HeadraceError, RateLimited
+from headrace.core.times import SECOND, Clock
+from headrace.queues.names import PERSIST_PREFIX
+from headrace.runtime.observability import Meter, report
+from headrace.runtime.threads import Background
+from headrace.storage.ports import Commands
+
+USERS = 2
+"""Events of users are refused above so many times the limit of producers."""
+LATE_SECONDS = 1.0
+"""A queue whose events wait for less is not looked at."""
+SHARE_SECONDS = 1.0
+"""A wait is shared at most once in this time, and read as often."""
+FRESH_SECONDS = 10
+"""After this time, a wait that was not shared again counts no longer: its queue may be empty. No caller is told to
+come later than that."""
+WAIT_SECONDS = 0.05
+"""The longest that a request waits for the reading that it starts. Usually it takes 0.2 ms."""
+
+
+class SharedWaits:
+    """How many seconds a new event would wait, in Redis or Valkey: a hash for each stream, with a field for each queue.
+
+    Both methods may raise CacheUnavailable.
+    """
+
+    def __init__(self, cache: Commands, clock: Clock) -> None:
+        self._cache = cache
+        self._clock = clock
+
+    def write(self, queue: str, seconds: float) -> None:
+        """Share the wait of ``queue``."""
+        key = _key(queue.removeprefix(PERSIST_PREFIX).rpartition(".")[0])
+        value = f"{self._clock.now()} {seconds:.1f}"
+        self._cache.run([("HSET", key, queue, value), ("EXPIRE", key, FRESH_SECONDS)])
+
+    def read(self, streams: Iterable[str]) -> dict[str, float]:
+        """The longest wait of each stream's queues, in one round trip; 0 for a stream that is not late."""
+        names, oldest = list(streams), self._clock.now() - FRESH_SECONDS * SECOND
+        waits = {}
+        for name, fields in zip(names, self._cache.run([("HGETALL", _key(each)) for each in names]), strict=True):
+            known = [value.split() for value in fields.values()]
+            waits[name] = max((float(seconds) for at, seconds in known if int(at) > oldest), default=0.0)
+        return waits
+
+
+def _key(stream: str) -> str:
+    return f"backlog:{stream}"
+
+
+class BacklogReports:
+    """Shares how long a new event of a late queue would wait; ``depth`` returns the records that wait in a queue.
+
+    A background thread asks and shares, at most once a second, while a batch is stored.
+    """
+
+    def __init__(self, waits: SharedWaits, depth: Callable[[str], int]) -> None:
+        self._waits = waits
+        self._depth = depth
+        self._stored: dict[str, tuple[float, float]] = {}
+        """Of each queue the records of late batches, and the seconds that these took. Earlier ones count less."""
+        self._is_late = self._is_warm = False
+        self._background = Background("backlog", SHARE_SECONDS)
+
+    def begin(self, queue: str, records: int, waited: float) -> None:
+        """Before a batch of ``records`` of ``queue`` is stored, whose oldest event waited for so many seconds."""
+        stored, seconds = self._stored.get(queue, (0.0, 0.0))
+        self._is_late = waited >= LATE_SECONDS
+        if self._is_late and seconds:
+            self._background.run(lambda: self._share(queue, records, stored / seconds))
+
+    def end(self, queue: str, records: int, seconds: float) -> None:
+        """After the batch, which took so many seconds."""
+        # The first batch opens connections, and those that are not late are small: neither has the usual rate.
+        if self._is_late and self._is_warm:
+            stored, taken = self._stored.get(queue, (0.0, 0.0))
+            self._stored[queue] = (stored / 2 + records, taken / 2 + seconds)
+        self._is_warm = True
+
+    def _share(self, queue: str, records: int, rate: float) -> None:
+        try:
+            self._waits.write(queue, (self._depth(queue) + records) / rate)
+        except HeadraceError as error:
+            report("backlog", f"senders do not know how long events wait: {error.message}")
+
+
+class BacklogLimit:
+    """Refuses events of the ``streams`` that would wait for more than ``limit`` seconds, or ``USERS`` times as many.
+
+    The waits are read at most once a second. ``clock`` gives seconds since the epoch.
+    """
+
+    def __init__(
+        self, waits: SharedWaits, streams: Iterable[str], limit: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._waits = waits
+        self._streams = tuple(streams)
+        self._limit = limit
+        self._clock = clock
+        self._known: tuple[float, Mapping[str, float]] = (0.0, {})
+        # The first reading imports the cache's library: not in a cold start.
+        self._background = Background("backlog", SHARE_SECONDS, WAIT_SECONDS, clock, delay=SHARE_SECONDS)
+
+    def refusal(self, stream: str, caller: Caller, events: int, meter: Meter) -> RateLimited | None:
+        """Why new events of ``stream`` are refused now; ``None`` if they are not. Never raises."""
+        self._background.run(self._read)
+        read_at, waits = self._known
+        wait = waits.get(stream, 0.0)
+        is_producer = caller.has(EVENTS_WRITE)
+        most = self._limit if is_producer else USERS * self._limit
+        if wait <= most or abs(self._clock() - read_at) > FRESH_SECONDS:
+            return None
+        meter.count("BacklogLimited", events, stream=stream, senders="trusted" if is_producer else "users")
+        message = f"events wait too long to be stored now (about {wait:.0f} s); send it again as it is"
+        return RateLimited(message, retry_after=min(math.ceil(wait - most), FRESH_SECONDS))
+
+    def _read(self) -> None:
+        try:
+            self._known = (self._clock(), self._waits.read(self._streams))
+        except (CacheUnavailable, ValueError) as error:  # ValueError: what is shared is no number
+            self._known = (0.0, {})
+            report("backlog", f"no events are refused for a backlog: {error}")

@@ -1,0 +1,87 @@
+"""A store that is slower than the producers: the limit slows them down, and without it the backlog grows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+from aiohttp import web
+
+from faults.harness.chat_load import Load
+from faults.harness.harness import Harness
+from faults.harness.ledger import QueueContents, Row
+from faults.harness.stage_template import ROOT
+from faults.proxies.http_proxy import Call, Forward
+from loadtest.checker.checker import Checker
+from loadtest.client.chat_events import ChatEvent
+
+LIMIT = 5
+SECONDS = 25.0
+RATE = 80
+"""What the producers send a second, for so long. At most 40 a second are stored."""
+RECORDS = 20
+"""Records in a batch, so that few are in flight: two batches, which take a second."""
+IN_FLIGHT = 5.0
+"""Seconds of two batches, and until the producers know how long events wait."""
+
+
+async def slow(call: Call, forward: Forward) -> web.Response:
+    """Each batch of writes takes half a second longer."""
+    if call.action == "BatchWriteItem":
+        await asyncio.sleep(0.5)
+    return await forward(call.body)
+
+
+class Outcome(NamedTuple):
+    """The rows of producers and users, the 429s of each, and the longest time until a message was stored."""
+
+    rows: tuple[Row, Row]
+    refused: tuple[int, int]
+    longest: float
+
+
+def overload(limit: int) -> Outcome:
+    """Producers send faster than is stored, and a user sends a message a second."""
+    accepted: dict[str, float] = {}
+
+    def remember(events: Sequence[ChatEvent], _began: float) -> None:
+        accepted.update((each.message_id, time.monotonic()) for each in events)
+
+    parameters = {"BacklogSeconds": str(limit)}
+    edits = [("          BatchSize: 200\n", f"          BatchSize: {RECORDS}\n")]
+    harness = Harness(ROOT / ".local" / f"faults-backlog-{limit}", parameters=parameters, edits=edits)
+    load = {"sockets": 0, "posts": 12, "rate": RATE, "size": 1, "scope": "events:write"}
+    with harness, harness.scenario("backlog", **load) as run:
+        run.load.checker = checker = Checker(remember)
+        users = Load(harness.target, "backlog-users", sockets=0, posts=1, rate=1, size=1)
+        harness.services.dynamodb.fault = slow
+        run.load.start()
+        users.start()
+        run.wait(SECONDS)
+        users.stop()
+        rows = run.finish(heal=False), users.row("backlog-users", retried=0, left=QueueContents())
+        stored = harness.services.stored.by_id
+        longest = max(stored[message_id] - at for message_id, at in accepted.items())
+    return Outcome(rows, (checker.retries["rate_limited"], users.checker.retries["rate_limited"]), longest)
+
+
+@pytest.mark.timeout(300)
+def test_with_the_limit_events_wait_no_longer_and_users_are_not_refused() -> None:
+    found = overload(LIMIT)
+
+    assert all(row.good for row in found.rows), found
+    assert found.refused[0]
+    assert not found.refused[1], found
+    assert found.longest < LIMIT + IN_FLIGHT, found
+
+
+@pytest.mark.timeout(300)
+def test_without_the_limit_the_backlog_grows() -> None:
+    found = overload(0)
+
+    assert all(row.good for row in found.rows), found
+    assert found.refused == (0, 0)
+    assert found.longest > 2 * LIMIT + IN_FLIGHT, found

@@ -1,0 +1,282 @@
+"""New events of a stream with a backlog are refused: those of producers first, those of users last."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from headrace.core.envelope import Envelope
+from headrace.core.errors import BrokerUnavailable
+from headrace.delivery.backlog import (
+    FRESH_SECONDS,
+    LATE_SECONDS,
+    SHARE_SECONDS,
+    BacklogLimit,
+    BacklogReports,
+    SharedWaits,
+)
+from headrace.runtime.observability import Meter
+from headrace.streams.chat.stream import CHAT
+from tests.fakes.clock import FixedClock
+from tests.unit.api.rates.memory_commands import MemoryCommands
+from tests.worlds.senders import NOW, caller, message, sender
+from tests.worlds.write_path import BATCH_POST, ROOM_POST, WritePath, frame_event, http_event
+
+LIMIT = 30
+IMPORTER = caller("importer", "events:write")
+
+
+@dataclass
+class Limits:
+    """What one request of a client holds."""
+
+    max_events: int
+    max_bytes: int
+
+
+class Stage:
+    """An environment of each side of one cache. ``ready`` are the records that the broker holds."""
+
+    def __init__(self) -> None:
+        self.clock = FixedClock(NOW)
+        self.cache = MemoryCommands()
+        self.ready = 0
+        self.broker_is_down = False
+        self.asked: list[str] = []
+        self.waits = SharedWaits(self.cache, self.clock)
+        self.reports = BacklogReports(self.waits, self._depth)
+        self.limit = BacklogLimit(self.waits, ("chat", "ski"), LIMIT, self._seconds)
+        self.path = WritePath(backlog=self.limit, reports=self.reports)
+        self.clock.advance(SHARE_SECONDS)
+
+    def _seconds(self) -> float:
+        return self.clock.now() / 1_000_000
+
+    def _depth(self, queue: str) -> int:
+        self.asked.append(queue)
+        if self.broker_is_down:
+            raise BrokerUnavailable("no")
+        return self.ready
+
+    def late(self, seconds: float, queue: str = "persist.chat.0") -> None:
+        """Share that a new event would wait for so many seconds."""
+        self.waits.write(queue, seconds)
+        self.clock.advance(SHARE_SECONDS)
+
+    def store(self, records: int, seconds: float, waited: float, queue: str = "persist.chat.0") -> None:
+        """Store a batch, whose oldest event has waited."""
+        self.reports.begin(queue, records, waited)
+        if self.reports._background._running is not None:
+            self.reports._background._running.result(5)
+        self.reports.end(queue, records, seconds)
+
+    def refused(self, *scopes: str, stream: str = "chat") -> int:
+        """Seconds after which a refused caller may send again; 0 if an event is not refused."""
+        error = self.limit.refusal(stream, caller("alice", *scopes), 1, Meter())
+        return error.retry_after if error else 0
+
+
+@pytest.mark.parametrize(
+    ("wait", "producers", "users"), [(30, 0, 0), (31, 1, 0), (39.2, 10, 0), (60, 10, 0), (64, 10, 4), (90, 10, 10)]
+)
+def test_producers_are_refused_before_users(wait: float, producers: int, users: int) -> None:
+    stage = Stage()
+    stage.late(wait)
+
+    assert (stage.refused("events:write"), stage.refused("chat:write")) == (producers, users)
+
+
+def test_each_stream_has_its_own_backlog_and_its_worst_queue_counts() -> None:
+    stage = Stage()
+    stage.late(50, "persist.chat.0")
+    stage.late(3, "persist.chat.1")
+
+    assert (stage.refused("events:write"), stage.refused("events:write", stream="ski")) == (10, 0)
+
+
+def test_a_wait_that_is_not_shared_again_counts_no_longer() -> None:
+    stage = Stage()
+    stage.late(50)
+    assert stage.refused("events:write")
+
+    stage.clock.advance(FRESH_SECONDS)
+
+    assert not stage.refused("events:write")
+
+
+def test_waits_are_read_once_a_second() -> None:
+    stage = Stage()
+    stage.refused()
+    stage.waits.write("persist.chat.0", 50)
+    calls = stage.cache.calls
+
+    assert [stage.refused("events:write") for _ in range(100)] == [0] * 100
+    assert stage.cache.calls == calls
+    stage.clock.advance(SHARE_SECONDS)
+    assert stage.refused("events:write")
+
+
+def test_a_cold_start_reads_no_waits() -> None:
+    stage = Stage()
+    stage.late(50)
+
+    assert BacklogLimit(stage.waits, ("chat",), LIMIT).refusal("chat", IMPORTER, 1, Meter()) is None
+
+
+def test_without_the_cache_nothing_is_refused() -> None:
+    stage = Stage()
+    stage.late(500)
+    assert stage.refused("chat:write")
+    stage.cache.down = True
+
+    stage.clock.advance(SHARE_SECONDS)
+
+    assert not stage.refused("events:write")
+
+
+def test_what_is_no_number_in_the_cache_refuses_nothing() -> None:
+    stage = Stage()
+    stage.late(500)
+    stage.cache.run([("HSET", "backlog:chat", "persist.chat.1", "soon")])
+
+    assert not stage.refused("events:write")
+
+
+def test_the_wait_is_of_a_new_event_and_not_the_age_of_the_oldest() -> None:
+    """20 records/s are stored; 1,000 wait, and a batch of 200 is in flight: a new one waits for a minute."""
+    stage = Stage()
+    stage.store(1, 5.0, waited=2.0)  # opens connections
+    stage.store(1, 5.0, waited=0.1)
+    stage.store(200, 10.0, waited=2.0)
+    stage.ready = 1000
+    assert not stage.asked, "the rate was not known yet"
+
+    stage.store(200, 10.0, waited=2.0)
+
+    assert stage.waits.read(["chat", "ski"]) == {"chat": 60.0, "ski": 0.0}
+    assert stage.refused("events:write")
+
+
+def test_later_batches_count_more_than_earlier_ones() -> None:
+    stage = Stage()
+    stage.ready = 200
+    stage.store(1, 1.0, waited=0.1)
+    stage.reports.begin("persist.chat.0", 200, LATE_SECONDS)
+    for seconds in (1.0, *[10.0] * 8):
+        stage.reports.end("persist.chat.0", 200, seconds)
+
+    stage.store(200, 10.0, waited=5.0)
+
+    assert stage.waits.read(["chat"])["chat"] == pytest.approx(20, abs=0.2)
+
+
+def test_the_broker_is_not_asked_while_events_are_in_time() -> None:
+    stage = Stage()
+
+    for _ in range(3):
+        stage.store(200, 1.0, waited=LATE_SECONDS - 0.01)
+
+    assert not stage.asked
+    stage.store(200, 1.0, waited=LATE_SECONDS)
+    assert not stage.asked, "the rate is not known yet"
+    stage.store(200, 1.0, waited=LATE_SECONDS)
+    assert stage.asked == ["persist.chat.0"]
+
+
+@pytest.mark.parametrize("lost", ["broker", "cache"])
+def test_a_batch_is_stored_though_its_wait_cannot_be_shared(lost: str) -> None:
+    stage = Stage()
+    stage.broker_is_down, stage.cache.down = lost == "broker", lost == "cache"
+    event = CHAT.accept(message(), sender()).event
+
+    for _ in range(3):
+        stage.path.persist(Envelope("chat", "c-1", "2025-11-21T10:00:00.000000Z", [event]).encode())
+
+    assert [row["messageId"] for row in stage.path.rows()] == ["m-1"]
+
+
+def test_a_late_batch_of_the_main_lane_shares_its_wait() -> None:
+    """P4: the queue's name and the age of the batch are those of the event from RabbitMQ."""
+    stage = Stage()
+    stage.ready = 10_000_000
+    event = CHAT.accept(message(), sender()).event
+    late = Envelope("chat", "c-1", "2025-11-21T10:00:00.000000Z", [event]).encode()
+
+    for _ in range(2):
+        stage.path.persist(late)
+        assert not stage.asked, "the rate is not known yet"
+    stage.path.persist(late)
+
+    assert stage.reports._background._running is not None
+    stage.reports._background._running.result(5)
+    assert stage.asked == ["persist.chat.0"]
+    assert stage.waits.read(["chat"])["chat"] > LIMIT
+
+
+def test_a_refused_request_says_what_happened_and_when_to_retry() -> None:
+    stage = Stage()
+    stage.late(64)
+
+    answer = stage.path.post(ROOM_POST, http_event(message(), room="kitchen"))
+    body = json.loads(answer["body"])
+
+    assert (answer["statusCode"], answer["headers"]["retry-after"], body["error"]["retryAfter"]) == (429, "4", 4)
+    assert body["error"]["code"] == "rate_limited"
+    assert body["error"]["message"] == "events wait too long to be stored now (about 64 s); send it again as it is"
+    assert body["results"][0]["messageId"] == "m-1"
+    assert not stage.path.published()
+
+
+def test_each_event_of_a_batch_is_refused_with_its_id() -> None:
+    stage = Stage()
+    stage.late(31)
+    events = [message(messageId=f"m-{number}") for number in range(3)]
+
+    answer = stage.path.post(BATCH_POST, http_event({"events": events}, scope="events:write"))
+    results = json.loads(answer["body"])["results"]
+
+    assert (answer["statusCode"], answer["headers"]["retry-after"]) == (429, "1")
+    assert [(each["messageId"], each["error"]["code"]) for each in results] == [
+        (f"m-{number}", "rate_limited") for number in range(3)
+    ]
+
+
+@pytest.mark.parametrize("action", ["sendMessage", "sendBatch", "editMessage", "deleteMessage"])
+def test_a_frame_is_refused_in_its_own_form(action: str) -> None:
+    stage = Stage()
+    stage.late(64)
+
+    answer = stage.path.frame(action, frame_event(_fields(action)))
+    body = json.loads(answer["body"])
+    error = body["results"][0]["error"] if action == "sendBatch" else body["error"]
+
+    assert body["type"] == ("acks" if action == "sendBatch" else "error")
+    assert body["requestId"] == "r-9"
+    assert (error["code"], error["retryAfter"]) == ("rate_limited", 4)
+    assert not stage.path.published()
+
+
+def test_refused_events_are_counted_by_stream_andsender() -> None:
+    stage, meter = Stage(), Meter()
+    stage.late(64)
+
+    stage.path.acceptor.accept(CHAT, IMPORTER, [message(), message(messageId="m-2")], "c-1", meter)
+    stage.path.acceptor.accept(CHAT, caller(), [message()], "c-1", meter)
+
+    assert meter.line(stream="chat", senders="trusted").metrics["BacklogLimited"] == [2]
+    assert meter.line(stream="chat", senders="users").metrics["BacklogLimited"] == [1]
+    assert meter.line(stream="chat", code="rate_limited").metrics["Refused"] == [3]
+
+
+def _fields(action: str) -> dict[str, Any]:
+    head = {"action": action, "requestId": "r-9"}
+    if action == "sendBatch":
+        return {**head, "events": [message()]}
+    if action == "sendMessage":
+        return {**head, **message()}
+    key = f"{NOW}#m-1#aaaaaaaaaaaa"
+    change = {"roomId": "kitchen", "key": key, "changeId": "c-1", "timestamp": NOW}
+    return {**head, **change, **({"message": "new"} if action == "editMessage" else {})}
