@@ -4,31 +4,55 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 from headrace_client.cli.doctor_stage import CannotTell
+from localstage.core.errors import ServiceError
 from localstage.gateway.serving import FILE_TYPES
-from localstage.services.install import ensure_node_packages
+from localstage.services.install import ensure_node_packages, last_line, node_program, real, run
 from localstage.services.typescript_client import ensure_typescript_client
 from ops.aws import Stack, call
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML, JSON = "text/html", "application/json"
+CLIENT = "headrace-client.js"
 
 
-def files(state_dir: Path) -> dict[str, Path]:
-    """The files of the console by their path at its address."""
-    console = ROOT / "console"
-    packages = asyncio.run(ensure_node_packages(state_dir, console, "console", "the console's library"))
-    client = asyncio.run(ensure_typescript_client(state_dir, ROOT))
-    own = [path for path in sorted(console.rglob("*")) if path.suffix in FILE_TYPES and "tests" not in path.parts]
-    return {
-        "index.html": console / "index.html",
-        "headrace-client.js": client / "dist" / "index.min.js",
-        "console/htm.js": packages / "htm" / "preact" / "standalone.module.js",
-        **{f"console/{path.relative_to(console).as_posix()}": path for path in own},
-    }
+async def bundle(state_dir: Path) -> dict[str, Path]:
+    """The files of the console by their path at its address: as small as they can be, and few, for a long way.
+
+    A file for each view, and files that views share. The page that names them comes last.
+
+    Raises:
+        ServiceError: npm, the build of the client or the bundler failed.
+    """
+    packages = await ensure_node_packages(state_dir, ROOT / "console", "console", "the console's library")
+    client = await ensure_typescript_client(state_dir, ROOT)
+    folder = real(state_dir / "console-bundle")
+    source, made = folder / "source", folder / "console"
+    shutil.rmtree(folder)
+    shutil.copytree(ROOT / "console", source, ignore=shutil.ignore_patterns("tests"))
+    shutil.copy(packages / "htm" / "preact" / "standalone.module.js", source / "htm.js")
+    entries = ["main.js", *(path.relative_to(source).as_posix() for path in sorted(source.rglob("*.css")))]
+    esbuild = [str(node_program()), str(client / "node_modules" / "esbuild" / "bin" / "esbuild"), *entries]
+    options = ["--bundle", "--splitting", "--minify", "--format=esm", "--external:/headrace-client.js"]
+    code, output = await run([*esbuild, *options, f"--outdir={made}", "--log-level=warning"], dict(os.environ), source)
+    if code != 0:
+        raise ServiceError(f"the console could not be bundled: {last_line(output)}")
+    shutil.copy(source / "icon.svg", made)
+    page = folder / "index.html"
+    page.write_text(
+        "".join(
+            line
+            for line in (source / "index.html").read_text().splitlines(keepends=True)
+            if "modulepreload" not in line or CLIENT in line
+        )
+    )
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(made.rglob("*")) if path.is_file()}
+    return {CLIENT: client / "dist" / "index.min.js", **files, page.name: page}
 
 
 def config(stack: dict[str, Any]) -> dict[str, Any]:
@@ -51,15 +75,16 @@ def publish(name: str, state_dir: Path = ROOT / ".local") -> str:
 
     Raises:
         CannotTell: the stack has no console, or AWS refused.
-        ServiceError: npm or the build of the client failed.
+        ServiceError: the files could not be made.
     """
     stack = Stack(name).described()
     outputs = (stack or {}).get("Outputs", [])
     found: dict[str, str] = {one["OutputKey"]: one["OutputValue"] for one in outputs}
     if stack is None or "ConsoleBucket" not in found:
         raise CannotTell(f"{name} has no console; deploy it with the parameter Console=on")
-    contents = {key: (FILE_TYPES.get(path.suffix, HTML), path.read_bytes()) for key, path in files(state_dir).items()}
-    contents["console/config.json"] = (JSON, json.dumps(config(stack)).encode())
+    contents = {"console/config.json": (JSON, json.dumps(config(stack)).encode())}
+    for key, path in asyncio.run(bundle(state_dir)).items():
+        contents[key] = (FILE_TYPES.get(path.suffix, HTML), path.read_bytes())
     for key, (kind, body) in contents.items():
         answer = {"ContentType": f"{kind}; charset=utf-8", "CacheControl": "no-cache"}
         call("s3", "put_object", Bucket=found["ConsoleBucket"], Key=key, Body=body, **answer)

@@ -1,7 +1,11 @@
-// The console as it is on AWS, where a person signs in at the issuer's login. The local issuer serves the
-// same grants.
+// The console as it is on AWS: its published files, and a person signs in at the issuer's login. The local issuer serves
+// the same grants. BUNDLE has the published files by their paths.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname } from "node:path";
+import { after, before, test } from "node:test";
+import { brotliCompressSync } from "node:zlib";
 
 import { browser, mark, where } from "./rooms.mjs";
 
@@ -13,15 +17,41 @@ const CONFIG = {
   httpUrl: where.http_url, wsUrl: where.websocket_url, scopePrefix: "",
   logins: [login("people", "chat:read", "chat:write"), login("operators", "ops")],
 };
-const [ADDRESS] = where.console_url.split("#");
+const BUNDLE = JSON.parse(process.env.BUNDLE);
+const LARGEST = 60_000; // bytes of all files, compressed
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+// As templates/console.yaml has it, with the addresses of the stage.
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none';"
+  + " frame-ancestors 'none'; require-trusted-types-for 'script';"
+  + ` connect-src 'self' ${where.http_url} ${where.websocket_url} ${ISSUER}/token`;
 const asIs = (status, json) => [status, json];
+
+/** The bucket. */
+const server = createServer((request, response) => {
+  const key = new URL(request.url, "http://bucket").pathname.slice(1) || "index.html";
+  if (key === "console/config.json") {
+    response.end(JSON.stringify(CONFIG));
+  } else if (key in BUNDLE) {
+    response.setHeader("content-security-policy", POLICY);
+    response.setHeader("content-type", TYPES[extname(key)]).end(readFileSync(BUNDLE[key]));
+  } else {
+    response.writeHead(404).end();
+  }
+});
+let address;
+
+before(async () => {
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  address = `http://127.0.0.1:${server.address().port}/`;
+});
+
+after(() => server.close());
 
 /** The console with `CONFIG`. `tokens` has the forms that ask for tokens; `change` may change an answer. */
 async function open(hash, change = asIs) {
-  const context = await browser.newContext({ bypassCSP: true });
+  const context = await browser.newContext();
   const page = await context.newPage();
   const tokens = [];
-  await page.route("**/console/config.json", (route) => route.fulfill({ json: CONFIG }));
   await page.route(`${ISSUER}/token`, async (route) => {
     const form = new URLSearchParams(route.request().postData());
     tokens.push(form.get("grant_type"));
@@ -29,7 +59,7 @@ async function open(hash, change = asIs) {
     const [status, json] = change(answer.status, await answer.json());
     await route.fulfill({ status, json, headers: { "access-control-allow-origin": "*" } });
   });
-  await page.goto(ADDRESS + hash);
+  await page.goto(address + hash);
   // The page of the login. The local stage answers no request that a page of another port causes, so the test signs in
   // there, and opens the address to which the login sends the browser back.
   await page.route(`${ISSUER}/authorize?*`, (route) => route.fulfill({ contentType: "text/html", body: "<h1>Login</h1>" }));
@@ -42,6 +72,13 @@ async function open(hash, change = asIs) {
   };
   return { page, tokens, signIn, close: () => context.close() };
 }
+
+test("all published files together have less than 60 kB", () => {
+  const files = Object.values(BUNDLE);
+  const bytes = files.reduce((sum, path) => sum + brotliCompressSync(readFileSync(path)).length, 0);
+  console.log(`console: the ${files.length} published files have ${bytes} bytes of at most ${LARGEST}`);
+  assert.ok(bytes > 20_000 && bytes <= LARGEST, `${bytes} bytes`);
+});
 
 test("a person signs in with a code and PKCE, comes back to the room, and stays signed in after a reload", async () => {
   const [roomId, user] = [`signed-${mark()}`, `ann-${mark()}`];

@@ -46,7 +46,11 @@ def published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outputs: dict[str
     cloud = Aws(outputs)
     for module in (aws, console):
         monkeypatch.setattr(module, "call", cloud.call)
-    monkeypatch.setattr(console, "files", lambda _: {"index.html": page, "console/main.js": script})
+
+    async def bundle(_: Path) -> dict[str, Path]:
+        return {"console/main.js": script, "index.html": page}
+
+    monkeypatch.setattr(console, "bundle", bundle)
     return cloud, CliRunner().invoke(cli, ["publish-console", "--stack", "headrace-dev"])
 
 
