@@ -6,11 +6,12 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
+from headrace.streams.chat.live.online import Online, list_online
 from headrace.streams.chat.messages.read_marks import ReadMark, ReadMarkBody, mark_read
 from headrace.streams.chat.rooms import members, routes
 from headrace.streams.chat.rooms import requests as ask
 from headrace.streams.chat.rooms.blocks import block
-from headrace.streams.chat.rooms.requests import MemberBody, MemberPath, RoomBody, RoomDetails, RoomPath
+from headrace.streams.chat.rooms.requests import BlockBody, MemberBody, MemberPath, OtherPath, RoomBody, RoomPath
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 READ = (CHAT_READ,)
@@ -21,12 +22,12 @@ ROUTES = {
     "PUT /rooms/{roomId}": Route(
         routes.create_room, WRITE, RoomPath, body=ask.RoomRequest, answer=RoomBody, errors=(Conflict,), limit=ROOMS
     ),
-    "GET /rooms/{roomId}": Route(routes.show_room, READ, RoomPath, answer=RoomDetails, errors=(NotFound,)),
+    "GET /rooms/{roomId}": Route(routes.show_room, READ, RoomPath, answer=ask.RoomDetails, errors=(NotFound,)),
     "PATCH /rooms/{roomId}": Route(
         routes.change_room, WRITE, RoomPath, None, ask.RoomChange, RoomBody, (NotFound,), limit=CHANGES
     ),
     "PUT /users/{userId}/direct/{otherId}": Route(
-        routes.open_direct_room, WRITE, ask.OtherPath, answer=RoomDetails, errors=(Conflict,), limit=OTHERS
+        routes.open_direct_room, WRITE, OtherPath, answer=ask.RoomDetails, errors=(Conflict,), limit=OTHERS
     ),
     "PUT /rooms/{roomId}/members/{userId}": Route(
         members.join, WRITE, MemberPath, body=ask.JoinRequest, answer=MemberBody, errors=BOTH, limit=MEMBERS
@@ -37,13 +38,12 @@ ROUTES = {
     "GET /rooms/{roomId}/members": Route(
         members.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
     ),
+    "GET /rooms/{roomId}/online": Route(list_online, READ, RoomPath, answer=Online, errors=(NotFound,)),
     "GET /rooms/{roomId}/invitations": Route(
         members.list_invited, READ, RoomPath, query=ask.ListQuery, answer=ask.InvitedPage, errors=LIST
     ),
     "PUT /rooms/{roomId}/read": Route(mark_read, READ, RoomPath, body=ReadMarkBody, answer=ReadMark),
-    "PUT /users/{userId}/blocked/{otherId}": Route(
-        block, (CHAT_WRITE,), ask.OtherPath, answer=ask.BlockBody, limit=CHANGES
-    ),
+    "PUT /users/{userId}/blocked/{otherId}": Route(block, (CHAT_WRITE,), OtherPath, answer=BlockBody, limit=CHANGES),
 }
 
 handler = http_api(ROUTES, room_services)

@@ -24,6 +24,7 @@ from headrace.live.connections import (
     subscription_row,
     unexpired,
 )
+from headrace.live.presence import by_user
 from headrace.live.push_service import Push, PushResult
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import new_tag
@@ -164,6 +165,10 @@ class MemoryConnections:
         now = self._clock.now()
         rows = self.kept.get(room_id, mark, now, self._room)
         return unexpired(rows, self.expiries([row["connectionId"] for row in rows if needs_renewal(row, now)]), now)
+
+    def followers(self, room_id: str, limit: int) -> tuple[dict[str, list[str]], bool]:
+        rows = self._room(room_id)
+        return by_user(rows[:limit], self._clock.now()), len(rows) > limit
 
     def has_subscriptions(self, room_id: str) -> bool:
         return any(is_open(row, self._clock.now()) for row in self._room(room_id))

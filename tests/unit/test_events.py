@@ -80,6 +80,7 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "manage_rooms.join",
         "manage_rooms.leave",
         "manage_rooms.members",
+        "manage_rooms.online",
         "manage_rooms.show",
         "manage_rooms.change",
         "manage_rooms.direct",

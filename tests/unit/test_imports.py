@@ -41,15 +41,15 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 22_300,
+    "layers": 22_421,
     "localstage": 11_681,
     "loadtest": 7_636,
     "bench": 4_050,
-    "tools": 3_574,
+    "tools": 3_576,
     "faults": 2_671,
     "rehearsal": 2_039,
     "ops": 1_230,
-    "clients": 3_643,
+    "clients": 3_652,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

@@ -12,6 +12,7 @@ from headrace.bootstrap.api import ACTIONS
 from headrace.core.json import encode
 from headrace.core.times import SECOND, iso
 from headrace.live.connections import SubscriberHints, Subscription
+from headrace.live.presence import LastChecks
 from headrace.live.shares import Shares
 from headrace.storage.ports import RangeQuery, Rows, Table
 from headrace.streams.chat.live.subscriptions import Subscriptions
@@ -57,7 +58,7 @@ class Stage:
         cursors = CursorSigner(b"k" * 32)
         history = History(self.reader, cursors, TABLE.table, self.world.clock, access, log=self.log)
         audience = SubscriberHints(self.cache, self.connections, sleep=self.world.clock.advance)
-        found = Subscriptions(self.connections, audience, access, history, limiter, shares)
+        found = Subscriptions(self.connections, audience, access, history, limiter, shares, LastChecks(self.cache))
         return frame_handler(Api(routes_of("read_frame"), lambda: found, self.world.clock), actions=ACTIONS)
 
     def store_message(self, room: str, text: str, *, late: bool = False, is_logged: bool = True, **more: Any) -> str:

@@ -10,6 +10,7 @@ from headrace.api.router import Api, Handler, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.connections import SubscriberHints
+from headrace.live.presence import LastChecks
 from headrace.streams.chat.live.channels import UserChannels
 from headrace.streams.chat.messages.gate import MessageCheck, RoomGate
 from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
@@ -68,7 +69,16 @@ class RoomWorld:
         consent = Consent(self.invitations, self.memberships, rooms)
         cursors = CursorSigner(b"k" * 32)
         services = RoomServices(
-            rooms, self.memberships, self.access, self.connections, hints, consent, joins, channels, lambda: cursors
+            rooms,
+            self.memberships,
+            self.access,
+            self.connections,
+            hints,
+            consent,
+            joins,
+            channels,
+            lambda: cursors,
+            LastChecks(self.marks),
         )
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
 
@@ -100,6 +110,8 @@ class RoomWorld:
         route = f"{method} /rooms/{{roomId}}" + ["", "/members", "/members/{userId}"][len(parts) - 1]
         if parts[1:] == ["invited"]:
             route = "GET /rooms/{roomId}/invitations"
+        if parts[1:] == ["online"]:
+            route = "GET /rooms/{roomId}/online"
         if parts[1:] == ["read"]:
             route = "PUT /rooms/{roomId}/read"
         if of_user:

@@ -17,6 +17,7 @@ COMMANDS = {
     "dead-letters": "listDeadLetters",
     "discard": "discardDeadLetters",
     "history": "listMessages",
+    "online": "listOnline",
     "parked": "countParkedMessages returnParkedMessages",
     "redrive": "redriveDeadLetters",
     "send": "sendMessage",

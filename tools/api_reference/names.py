@@ -12,6 +12,7 @@ OPERATION_IDS = {
     "PATCH /rooms/{roomId}": "changeRoom",
     "PUT /users/{userId}/direct/{otherId}": "openDirectRoom",
     "GET /rooms/{roomId}/members": "listMembers",
+    "GET /rooms/{roomId}/online": "listOnline",
     "PUT /rooms/{roomId}/members/{userId}": "inviteMember",
     "DELETE /rooms/{roomId}/members/{userId}": "removeMember",
     "GET /rooms/{roomId}/invitations": "listInvitedUsers",

@@ -109,6 +109,11 @@ class Operations:
         )
 
     @operation
+    def list_online(self, room_id: str | int) -> Request[types.Online]:
+        """List who follows a room now."""
+        return Request("GET", f"/rooms/{_segment(room_id)}/online")
+
+    @operation
     def list_invited_users(
         self,
         room_id: str | int,

@@ -882,6 +882,22 @@ class Missing(TypedDict):
     note: str
 
 
+class Online(TypedDict):
+    """Who follows a room, by user id; with `hasMore`, some of them. `missing` names fields that are unknown now."""
+
+    items: list[OnlineUser]
+    hasMore: bool
+    missing: list[Literal["checkedAt"]]
+
+
+class OnlineUser(TypedDict):
+    """A user who follows a room over some `connections`; one of them sent its last check at `checkedAt`."""
+
+    userId: str
+    connections: int
+    checkedAt: NotRequired[str]
+
+
 class OwnMembership(TypedDict):
     """The caller is `in` the room since then, or has `left` it."""
 

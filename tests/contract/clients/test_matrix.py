@@ -37,6 +37,7 @@ LINES = {
     "ads user": "alice",
     "discard": "--confirm 1",
     "history": "kitchen",
+    "online": "kitchen",
     "parked": "--return main",
     "send": "kitchen hello",
     "ski day": "2025 34 1201",

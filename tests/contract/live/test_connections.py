@@ -201,6 +201,22 @@ def test_a_closed_connection_is_not_renewed(parts: tuple[Connections, Rows, Fixe
     assert rows() == []
 
 
+def test_the_followers_of_a_room_are_listed_by_user_until_their_connections_must_have_ended(
+    parts: tuple[Connections, Rows, FixedClock],
+) -> None:
+    connections, _, clock = parts
+    for connection, user in (("c-1", ALICE), ("c-2", ALICE), ("c-3", BOB)):
+        connections.subscribe("kitchen", connection, user, NOW, None)
+    connections.subscribe("hall", "c-4", BOB, NOW, None)
+
+    assert connections.followers("kitchen", 10) == ({"alice": ["c-1", "c-2"], "bob": ["c-3"]}, False)
+    assert connections.followers("kitchen", 2) == ({"alice": ["c-1", "c-2"]}, True)
+    assert connections.followers("cellar", 10) == ({}, False)
+
+    clock.advance(3 * 3600)
+    assert connections.followers("kitchen", 10) == ({}, False)
+
+
 def test_subscribing_twice_adds_one_subscription(parts: tuple[Connections, Rows, FixedClock]) -> None:
     connections, rows, _ = parts
 

@@ -51,6 +51,15 @@ for command in (*COMMANDS, doctor, trace, login, logout, ski, ads):
 
 @cli.command()
 @click.argument("room")
+@click.pass_obj
+def online(stage: Stage, room: str) -> None:
+    """Print who follows ROOM now, and when their clients were last heard of."""
+    with stage.client() as client:
+        stage.show(client.list_online(room))
+
+
+@cli.command()
+@click.argument("room")
 @click.argument("message", nargs=-1, required=True)
 @click.pass_obj
 def send(stage: Stage, room: str, message: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader, rate_limiter, separate_cache
+from headrace.live.presence import LastChecks
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
@@ -95,8 +96,8 @@ def subscriptions() -> Subscriptions:
     from headrace.live.shares import Shares
     from headrace.streams.chat.live.subscriptions import Subscriptions
 
-    shares = Shares(separate_cache())
-    return Subscriptions(connections(), subscriber_hints(), access(), history(), rate_limiter(), shares)
+    shares, checks = Shares(separate_cache()), LastChecks(cache())
+    return Subscriptions(connections(), subscriber_hints(), access(), history(), rate_limiter(), shares, checks)
 
 
 @functools.cache
@@ -112,4 +113,7 @@ def room_services() -> RoomServices:
     log, hints = RedisRoomLog(cache()), subscriber_hints()
     channels = UserChannels(log, hints, publisher().live_publisher(), clock())
     joins = Joins(memberships(), acceptor({}), channels)
-    return RoomServices(rooms(), memberships(), access(), connections(), hints, consent(), joins, channels, cursors)
+    checks = LastChecks(cache())
+    return RoomServices(
+        rooms(), memberships(), access(), connections(), hints, consent(), joins, channels, cursors, checks
+    )

@@ -102,6 +102,12 @@ class Connections(Protocol):
         They may be up to ``KEPT_SECONDS`` old if the last call for the room had the same ``mark``.
         """
 
+    def followers(self, room_id: str, limit: int) -> tuple[dict[str, list[str]], bool]:
+        """The connections of each user in a room, and whether there may be more than these; may lag by a moment.
+
+        One query, which reads ``limit`` rows. The connections may be open, also if their tokens have expired.
+        """
+
     def has_subscriptions(self, room_id: str) -> bool:
         """Whether a room may have subscriptions; true if uncertain. Cheaper than :meth:`subscriptions`."""
 

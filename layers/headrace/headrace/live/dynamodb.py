@@ -20,6 +20,7 @@ from headrace.live.connections import (
     subscription_row,
     unexpired,
 )
+from headrace.live.presence import by_user
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable, to_wire
 
@@ -114,6 +115,10 @@ class DynamoConnections:
         rows = self._kept.get(room_id, mark, now, self._rows)
         renewed = self._renewed.get_many([row["connectionId"] for row in rows if needs_renewal(row, now)])
         return unexpired(rows, renewed, now)
+
+    def followers(self, room_id: str, limit: int) -> tuple[dict[str, list[str]], bool]:
+        rows, has_more = self._table.query("roomId", room_id, Limit=limit)
+        return by_user(rows, self._clock.now()), has_more
 
     def has_subscriptions(self, room_id: str) -> bool:
         rows, _ = self._table.query("roomId", room_id, ConsistentRead=True, Limit=CHECKED_ROWS)

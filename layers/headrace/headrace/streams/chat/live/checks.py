@@ -115,6 +115,8 @@ class _Rooms:
         """
         caller, positions = request.caller, request.body.positions
         connection_id = request.event["requestContext"]["connectionId"]
+        if services.last_checks is not None:
+            services.last_checks.checked(connection_id, request.now)
         # A new connection follows nothing, and many may open at once: the cache tells, without reading the index. If it
         # has lost its data, rooms that are followed already are followed again, which changes nothing.
         shares = services.shares if subscribes else None

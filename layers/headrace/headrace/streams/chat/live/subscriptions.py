@@ -17,6 +17,7 @@ from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import CanonicalTime, StoredId
 from headrace.core.keys import STORED_ID_FORM, channel_user, user_channel
 from headrace.live.connections import Connections, SubscriberHints
+from headrace.live.presence import LastChecks
 from headrace.live.routes import check_subscribe
 from headrace.live.shares import Shares
 from headrace.streams.chat.live.frames import Answer
@@ -85,7 +86,7 @@ class HistoryPage(Answer, RoomMessagePage, TypedDict):
 class Subscriptions:
     """What the frames about rooms use. ``limiter`` counts the rooms of checks; ``None``: there is no limit.
 
-    Without ``shares``, the indexes are read for each subscription.
+    Without ``shares``, the indexes are read for each subscription, and without ``last_checks`` no times are kept.
     """
 
     connections: Connections
@@ -94,6 +95,7 @@ class Subscriptions:
     history: History
     limiter: RateLimiter | None = None
     shares: Shares | None = None
+    last_checks: LastChecks | None = None
 
 
 def subscribe(services: Subscriptions, request: Request[None, None, FollowFrame]) -> dict[str, Any]:

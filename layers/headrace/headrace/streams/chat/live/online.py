@@ -1,0 +1,52 @@
+"""The route that says who follows a room now."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from headrace.api.router import Request
+from headrace.core.fields import CanonicalTime
+from headrace.streams.chat.rooms.requests import RoomPath
+from headrace.streams.chat.rooms.rooms import existing, not_in_room
+from headrace.streams.chat.rooms.routes import RoomServices
+
+SUBSCRIPTIONS = 1_000
+"""Subscriptions that are read. A room with more has too many followers for a list of names."""
+
+
+class OnlineUser(TypedDict):
+    """A user who follows a room over some ``connections``; one of them sent its last check at ``checkedAt``."""
+
+    userId: str
+    connections: int
+    checkedAt: NotRequired[CanonicalTime]
+
+
+class Online(TypedDict):
+    """Who follows a room, by user id; with ``hasMore``, some of them. ``missing`` names fields that are unknown now."""
+
+    items: list[OnlineUser]
+    hasMore: bool
+    missing: list[Literal["checkedAt"]]
+
+
+def list_online(services: RoomServices, request: Request[RoomPath, None, None]) -> dict[str, Any]:
+    """List who follows a room now. Who may read what is written there now may ask.
+
+    A connection that broke is listed until a message cannot be pushed to it, at most for two hours and ten minutes.
+    ``checkedAt`` is when a client of the user last sent `check` or `resume`; it is absent before the first one.
+    """
+    room_id = request.path.room_id
+    if not services.access.read_scope(request.caller, room_id).is_open:
+        raise not_in_room(room_id)
+    existing(services.rooms.get(room_id), room_id)
+    followers, has_more = services.connections.followers(room_id, SUBSCRIPTIONS)
+    checks = services.last_checks.of([each for ids in followers.values() for each in ids])
+    items: list[OnlineUser] = []
+    for user_id, connection_ids in sorted(followers.items()):
+        items.append({"userId": user_id, "connections": len(connection_ids)})
+        if known := [checks[each] for each in connection_ids if each in checks] if checks else []:
+            items[-1]["checkedAt"] = max(known)
+    return {"items": items, "hasMore": has_more, "missing": ["checkedAt"] if checks is None else []}
