@@ -54,7 +54,7 @@ class ConversationWorld:
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
         self.marks = RoomServices(
-            unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused
+            unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused, unused
         )
         self.chat = ChatReading(
             unused, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache), unused
