@@ -2,7 +2,7 @@
 
 The blocks of a page run from top to bottom. ``sh``, ``python`` and ``js`` blocks run. A ``text`` or ``json`` block
 after one is its output: these lines in this order, where ``…``, a time or a UUID matches any other. A ``diff`` must
-apply. A comment before a block changes how it runs::
+apply, or be applied already. A comment before a block changes how it runs::
 
     <!-- terminal: bob -->        another terminal; a json block is typed into the program that runs there
     <!-- repeat: why -->          the block runs again until it prints what the page shows
@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from localstage.services.install import node_program
 
@@ -119,7 +120,11 @@ class Player:
             for name in value.split(", "):
                 self.run(name, GIVEN.sub(lambda match, name=name: self.give(match[1], name), code), repeated=False)
         elif kind == "diff":
-            subprocess.run(["git", "apply", "--check", "-p0"], input=code, text=True, cwd=self.clone, check=True)
+            command = ["git", "apply", "--check", "-p0"]
+            given: dict[str, Any] = {"input": code, "text": True, "cwd": self.clone}
+            # A reader who has followed the page runs its test too.
+            if subprocess.run([*command, "--reverse"], capture_output=True, check=False, **given).returncode:
+                subprocess.run(command, check=True, **given)
         elif mark == "terminal" and value is not None:
             assert value != FIRST, f"later blocks would be typed into the program that runs there:\n{code}"
             self.play_elsewhere(kind, code, self.terminal(value))
