@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 from faults.harness.services import rabbitmqctl
+from headrace.streams.probe import PROBE
+from headrace.streams.registry import STREAMS
 from tests.e2e.clients import Client, unique, until
 from tests.e2e.conftest import RunningStage
 
 PUBLISHER, CONSUMER, ADMINISTRATOR = "headrace-publisher", "headrace-consumer", "headrace"
+LIVE_QUEUES = 3
 
 
 def connections(stage: RunningStage) -> list[tuple[str, str]]:
@@ -24,6 +27,6 @@ def test_publishers_and_mappings_are_connected_as_their_users(platform: RunningS
     found = until(lambda: connections(platform), lambda rows: PUBLISHER in {user for user, _ in rows})
 
     mappings = {name: user for user, name in found if name.startswith("localstage ")}
-    assert len(mappings) == 6
+    assert len(mappings) == len(STREAMS.keys() - {PROBE.name}) + LIVE_QUEUES
     assert set(mappings.values()) == {CONSUMER}
     assert {user for user, name in found if not name.startswith("localstage ")} <= {PUBLISHER, ADMINISTRATOR}

@@ -100,10 +100,10 @@ def test_the_newest_rows_of_a_table_are_printed(platform: RunningStage) -> None:
 
     printed = platform.command("rows", "ChatMessagesTable", room, "--limit", "2").stdout
     empty = platform.command("rows", "ChatMessagesTable", "nobody-wrote-here")
-    refused = platform.command("rows", "DoorsTable", room)
+    refused = platform.command("rows", "NoTable", room)
 
     rows = [json.loads(line) for line in printed.splitlines()]
     assert [row["message"] for row in rows] == ["three", "two"]
     assert all(isinstance(row["expiresAt"], int) for row in rows)
     assert "ChatMessagesTable has no row with the key 'nobody-wrote-here'" in empty.stderr
-    assert "no such table: DoorsTable; there are: " in refused.stderr
+    assert "no such table: NoTable; there are: " in refused.stderr

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from headrace.queues.names import persist_queues
+from headrace.streams.probe import PROBE
+from headrace.streams.registry import STREAMS
 from localstage.core.tcp_proxy import TcpProxy
 from tests.contract.rabbit import Rabbit
 from tests.e2e.clients import WRITER, Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
-QUEUES = persist_queues({"chat": 1, "ski": 1, "ads": 1})
+QUEUES = persist_queues({name: 1 for name in STREAMS if name != PROBE.name})
 A_MINUTE_AND_MORE = 90.0
 
 

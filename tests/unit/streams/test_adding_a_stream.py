@@ -80,7 +80,7 @@ class DoorsWorld:
     """The write path of doors, built as bootstrap builds it."""
 
     def __init__(self) -> None:
-        environ = {"DOORS_TABLE": "Doors", "DOORS_RETENTION_DAYS": "7"}
+        environ = {"DOORS_TABLE": "DoorsTable", "DOORS_RETENTION_DAYS": "7"}
         tables = {DOORS.name: table_settings(DOORS, environ)}
         self.clock = FixedClock(NOW)
         self.broker = MemoryPublisher(names.persist_queues(QUEUES))
@@ -109,7 +109,7 @@ class DoorsWorld:
     def openings(self, door: str) -> list[str]:
         """The stored openings, newest first."""
         reader = MemoryReader(self.store.rows, (DOORS.partition_key, DOORS.sort_key))
-        rows = reader.read(RangeQuery("Doors", DOORS.partition_key, door, DOORS.sort_key, consistent=True)).items
+        rows = reader.read(RangeQuery("DoorsTable", DOORS.partition_key, door, DOORS.sort_key, consistent=True)).items
         return [keys.parse_timestamp_sk(row["timestampSk"]).message_id for row in rows]
 
 
@@ -126,7 +126,7 @@ def test_single_events_and_batches_reach_the_table_and_its_reader() -> None:
     world.persist()
 
     assert world.openings("front") == ["o-2", "o-1"]
-    assert len(world.store.rows("Doors")) == 3
+    assert len(world.store.rows("DoorsTable")) == 3
     assert HOOK.calls.count("front") == 4, "the hook is called at every delivery"
 
 
