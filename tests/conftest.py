@@ -14,7 +14,10 @@ from hypothesis import settings
 from headrace.runtime import aws
 
 # What names a stage in the developer's shell, for example after eval "$(make -s env)": tests have their own stages.
-for _name in ("HEADRACE", "WS", "TOKEN", "TOKENS", "TOKEN_URL", "CLIENT_ID", "HTTP_URL", "WS_URL"):
+for _name in (
+    *("HEADRACE", "WS", "TOKEN", "TOKENS", "OPS_TOKEN", "FRIEND_TOKEN", "TOKEN_URL", "HTTP_URL", "WS_URL"),
+    *("CLIENT_ID", "CLIENT_SECRET", "ANALYST_ID", "ANALYST_SECRET"),
+):
     os.environ.pop(_name, None)
 
 # A deadline would be a timed assertion, which fails on a slow machine.

@@ -31,12 +31,12 @@ export class Feeds {
     const following = this.client.follow(roomId, options);
     const feed = { following, isReady: options.since !== undefined };
     this.#feeds.set(roomId, feed);
-    following.ready.then(() => {
-      if (!feed.isReady) {
+    if (!feed.isReady) {
+      following.ready.then(() => {
         feed.isReady = true;
         this.ready(roomId);
-      }
-    }, () => {});
+      }, () => {});
+    }
     this.#run(roomId, feed);
   }
 

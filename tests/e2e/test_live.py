@@ -89,22 +89,6 @@ def test_a_signal_reaches_those_who_may_read_now_and_no_history(platform: Runnin
     assert "…" not in texts
 
 
-def test_who_follows_a_room_is_listed_until_the_connection_ends(platform: RunningStage) -> None:
-    alice, bob, room = Client(platform), Subscriber(platform), unique("room")
-    assert alice.http("PUT", f"/rooms/{room}", {"kind": "open"})[0] == 200
-    began, position = now(), bob.request("subscribe", room)["position"]
-    frame = {"action": "check", "requestId": unique("r"), "rooms": {room: position}}
-    assert room in bob.socket.request(frame)["rooms"]
-
-    code, answer, _ = alice.http("GET", f"/rooms/{room}/online")
-
-    (item,) = answer["items"]
-    assert (code, item["userId"], item["connections"], answer["missing"]) == (200, bob.user, 1, [])
-    assert began <= item["checkedAt"] <= now()
-    bob.socket.close()
-    until(lambda: alice.http("GET", f"/rooms/{room}/online")[1]["items"], lambda items: items == [])
-
-
 def test_an_operator_sees_and_closes_the_connections_of_a_user(platform: RunningStage) -> None:
     operator, bob, room = Client(platform, None, "ops"), Subscriber(platform), unique("room")
     second = Subscriber(platform, bob.user)

@@ -45,7 +45,7 @@ LINES = {
     "localstage": 11_681,
     "loadtest": 7_636,
     "bench": 4_050,
-    "tools": 3_576,
+    "tools": 3_593,
     "faults": 2_671,
     "rehearsal": 2_039,
     "ops": 1_230,

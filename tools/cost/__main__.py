@@ -13,6 +13,7 @@ from rich.table import Table
 from loadtest.client.command import Parser, between, count, exit_code_of, positive
 from localstage.core.errors import StageError
 from tools.cost import prices, stage
+from tools.cost.command import load_parser
 from tools.cost.model import Load, once, positions
 from tools.cost.picture import draw
 from tools.cost.summary import Summary
@@ -20,18 +21,14 @@ from tools.cost.summary import Summary
 
 def parser() -> Parser:
     """The command's parser; the defaults are those of the page of costs."""
-    made = Parser(prog="python -m tools.cost", description=__doc__)
+    made = load_parser("python -m tools.cost", __doc__, 100.0, "dev")
     add = made.add_argument
-    add("--rate", type=positive, default=100.0, help="events per second (default 100)")
-    add("--event-bytes", type=partial(between, 1, 5000), default=250, help="JSON of an event (default 250)")
-    add("--batch", type=partial(between, 1, 500), default=25, help="events of a frame (default 25)")
     add("--listeners", type=partial(between, 0, 1_000_000), default=0, help="live copies of each event (default 0)")
     add("--connections", type=partial(between, 0, 10_000_000), help="open connections (default: as many as listeners)")
     add("--check-seconds", type=positive, default=420.0, help="time between check frames (default 420)")
     add("--rooms", type=count, default=10, help="rooms with new events (default 10)")
     add("--http", action="store_true", help="HTTP requests in place of WebSocket frames")
     add("--picture", type=Path, help="also draw the cost of each rate up to 100 events/s, as an SVG")
-    add("--config-env", default="dev", help="a section of samconfig.toml (default dev)")
     return made
 
 

@@ -51,6 +51,8 @@ CUSTOM_METRICS = 55
 POLLS_PER_MINUTE = 15
 SCHEDULED_CALLS = HOURS * 12 + MINUTES
 """At rest: the topology every 5 minutes, and the prober every minute."""
+RECORDS = 200
+"""Records of the broker, each of a request, that one call of persist_events gets."""
 WINDOW_SECONDS = 0.5
 """How long Lambda lets a batch of rides or clicks fill."""
 
@@ -81,6 +83,11 @@ class Load:
     rooms: int = 10
     http: bool = False
     stream: str = "chat"
+
+    @property
+    def window(self) -> float:
+        """How long Lambda lets a batch of its events fill, in seconds."""
+        return 0.0 if self.stream == "chat" else WINDOW_SECONDS
 
     @property
     def frames(self) -> float:
@@ -176,7 +183,6 @@ def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
 def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     row, events, frames = row_of(load.event_bytes, load.stream), load.events, load.frames
     queues, days = stage.queues[load.stream], stage.retention[load.stream]
-    window = 0.0 if load.stream == "chat" else WINDOW_SECONDS
     usual_api = events * (_metered(row.sent, FRAME_BYTES) + 1) * price("websocket_message")
     if load.http:
         api = frames * _metered(load.batch * row.sent, REQUEST_BYTES) * price("http_request")
@@ -187,8 +193,8 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     receive = _call(price, RECEIVE_SECONDS + RECEIVE_EVENT_SECONDS * load.batch, GIGABYTES)
     usual_call = _call(price, USUAL_SECONDS, USUAL_GIGABYTES)
     yield Position("Lambda, receiving", load=frames * receive, usual=events * usual_call)
-    invocations = events / events_per_invocation(load, queues, window)
-    yield Position("Lambda, persisting", load=persisting(load, queues, price, window))
+    invocations = events / events_per_invocation(load, queues, load.window)
+    yield Position("Lambda, persisting", load=persisting(load, queues, price, load.window))
     units = events * row.units * price("dynamodb_write")
     yield Position(f"DynamoDB, {row.units} write units an event", load=units, usual=units, is_dynamodb=True)
     activity = min(frames, load.rooms * queues * SECONDS) if load.stream == "chat" else 0
@@ -251,7 +257,7 @@ def events_per_invocation(load: Load, queues: int, window: float = 0.0) -> float
     """
     arriving = load.rate / queues
     waiting = arriving * PERSIST_SECONDS / max(1e-9, 1 - arriving * PERSIST_EVENT_SECONDS)
-    return min(max(float(load.batch), waiting, arriving * window), 200.0 * load.batch)
+    return min(max(float(load.batch), waiting, arriving * window), float(RECORDS * load.batch))
 
 
 def persisting(load: Load, queues: int, price: Prices, window: float = 0.0) -> float:

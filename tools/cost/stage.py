@@ -70,7 +70,8 @@ def read(name: str) -> Stage:
     alarms = [one["Properties"] for one in monitoring.values() if one["Type"] == "AWS::CloudWatch::Alarm"]
     clients = properties("AWS::Cognito::UserPoolClient")
     persisting = resources["PersistEvents"]["Properties"]["Environment"]["Variables"]
-    kept = {name: resolver.value(persisting[f"{name.upper()}_RETENTION_DAYS"]) for name in ("chat", "ski", "ads")}
+    queues = {name.removesuffix("Queues").lower(): int(values[name]) for name in values if name.endswith("Queues")}
+    kept = {name: int(resolver.value(persisting[f"{name.upper()}_RETENTION_DAYS"])) for name in queues}
     warmed = str(properties("AWS::DynamoDB::Table")).count("WarmThroughput")
     return Stage(
         name,
@@ -82,8 +83,8 @@ def read(name: str) -> Stage:
         sum(_metrics(alarm, nodes) for alarm in alarms),
         sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
         warmed * max(0, int(values["WarmWriteUnits"]) - ON_DEMAND_UNITS),
-        {name: int(values[f"{name.capitalize()}Queues"]) for name in kept},
-        {name: int(days) for name, days in kept.items()},
+        queues,
+        kept,
         values,
     )
 

@@ -10,30 +10,27 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
-from loadtest.client.command import Parser, between, exit_code_of, positive
+from headrace.streams.chat.live.frames import BATCH_LIMIT
+from loadtest.client.command import Parser, between, exit_code_of
 from localstage.core.errors import StageError
 from tools.cost import prices, stage
+from tools.cost.command import load_parser
 from tools.cost.model import SAMPLES, Load, positions
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 from tools.cost.summary import Summary
-from tools.plan.parts import BROKER, CORES, LARGEST, Part, parts
+from tools.plan.parts import CORES, LARGEST, PAGES, Part, broker, parts
 
 RATES = (100, 1_000, 10_000, 100_000, 1_000_000)
-MOST_IN_FRAME = 100
-WRITE_SECONDS = 3600
+HOUR = 3600
 
 
 def parser() -> Parser:
     """The command's parser."""
-    made = Parser(prog="python -m tools.plan", description=__doc__)
+    made = load_parser("python -m tools.plan", __doc__, 1_000.0, "prod")
     add = made.add_argument
-    add("--rate", type=positive, default=1_000.0, help="events per second (default 1000)")
-    add("--event-bytes", type=partial(between, 1, 5000), default=250, help="JSON of an event (default 250)")
-    add("--batch", type=partial(between, 1, 500), default=25, help="events of a request (default 25)")
     add("--hot", type=partial(between, 1, 100), default=1, help="percent of the busiest room, resort or ad (default 1)")
     add("--stream", choices=sorted(SAMPLES), default="chat", help="default chat")
-    add("--config-env", default="prod", help="a section of samconfig.toml (default prod)")
     return made
 
 
@@ -43,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(rate: float, event_bytes: int, batch: int, hot: int, stream: str, config_env: str) -> int:
-    """Print the use of each part at ``rate``, and for each of ``RATES`` the fullest one and the price.
+    """Print the use of each part at ``rate``, and for each of ``RATES`` its price and what is full.
 
     Raises:
         StageError: there is no such stage.
     """
-    is_http = stream != "chat" or batch > MOST_IN_FRAME
+    is_http = stream != "chat" or batch > BATCH_LIMIT
     load = Load(rate, event_bytes, batch, http=is_http, stream=stream)
     read, listed = stage.read(config_env), prices.read()
     console = Console(highlight=False)
@@ -93,14 +90,15 @@ def _growth(load: Load, read: Stage, listed: Prices, hot: float) -> Table:
 
 
 def _notes(read: Stage, listed: Prices, load: Load) -> list[str]:
-    provisioned = listed("dynamodb_provisioned_write") / (WRITE_SECONDS * listed("dynamodb_write"))
-    (largest,) = (part for part in parts(load, replace(read, instance=LARGEST), 0.01) if part.name == BROKER)
+    provisioned = listed("dynamodb_provisioned_write") / (HOUR * listed("dynamodb_write"))
+    largest = broker(load, replace(read, instance=LARGEST))
     return [
         f"Provisioned tables with autoscaling cost less from {provisioned:.0%} use of their units on average.",
         f"One broker of the largest type ({LARGEST}, {CORES[LARGEST]} cores) takes {load.rate / largest.use:,.0f}"
         " of these events/s. Above that, a stage needs several brokers, which Headrace does not have yet.",
         "Prices are those of the steady state, with the stage's own broker. All is computed, not measured on AWS.",
         f"not confirmed: {', '.join(listed.unconfirmed)}",
+        *(f"{name}: {page}" for name, page in PAGES.items()),
     ]
 
 

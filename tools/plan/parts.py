@@ -21,22 +21,19 @@ from tools.cost.model import (
     PERSIST_SECONDS,
     RECEIVE_EVENT_SECONDS,
     RECEIVE_SECONDS,
-    WINDOW_SECONDS,
+    RECORDS,
     Load,
     events_per_invocation,
     row_of,
 )
 from tools.cost.stage import ON_DEMAND_UNITS, Stage
 
-RECORDS = 200
-"""Records of the broker that one call of persist_events gets."""
 BROKER_SECONDS = 0.00029
 """CPU of RabbitMQ for a record of at most ``RECORD_BYTES``, from publishing to acknowledging. Each node of a cluster
 writes each record."""
 RECORD_BYTES = 6_800
 """A larger record counts as several."""
 CORES = {"mq.m7g.medium": 1, "mq.m7g.large": 2, "mq.m7g.xlarge": 4, "mq.m7g.2xlarge": 8}
-BROKER = "broker, CPU of a node"
 LARGEST = "mq.m7g.2xlarge"
 ACCOUNT_REQUESTS = 10_000
 ACCOUNT_ENVIRONMENTS = 1_000
@@ -76,7 +73,7 @@ class Part:
 
 def parts(load: Load, stage: Stage, hot: float) -> list[Part]:
     """Every part, the fullest first. ``hot`` is the share of events in the busiest room, resort's day or ad."""
-    found = [*_requests(load, stage), *_broker(load, stage), *_persisting(load, stage), *_tables(load, stage, hot)]
+    found = [*_requests(load, stage), broker(load, stage), *_persisting(load, stage), *_tables(load, stage, hot)]
     return sorted(found, key=lambda part: -part.use)
 
 
@@ -94,12 +91,13 @@ def _requests(load: Load, stage: Stage) -> Iterator[Part]:
     yield Part("Lambda, the account", both, ACCOUNT_ENVIRONMENTS, "environments", "its quota", quotas)
 
 
-def _broker(load: Load, stage: Stage) -> Iterator[Part]:
+def broker(load: Load, stage: Stage) -> Part:
+    """RabbitMQ, by the CPU of its records."""
     cores = CORES[stage.instance]
     moved_by = "BrokerInstanceType" if stage.instance != LARGEST else "nothing: one broker ends here"
     pieces = max(1.0, load.batch * load.event_bytes / RECORD_BYTES)
     busy = load.rate / load.batch * pieces * BROKER_SECONDS
-    yield Part(BROKER, busy, cores, "cores", moved_by, "docs/benchmarks.md, Single events")
+    return Part("broker, CPU of a node", busy, cores, "cores", moved_by, "docs/benchmarks.md, Single events")
 
 
 def _persisting(load: Load, stage: Stage) -> Iterator[Part]:
@@ -108,8 +106,7 @@ def _persisting(load: Load, stage: Stage) -> Iterator[Part]:
     a_queue = most / (PERSIST_SECONDS + PERSIST_EVENT_SECONDS * most)
     moved_by = name if queues < MOST_QUEUES else f"nothing: {name} is at most {MOST_QUEUES}"
     yield Part("persist queues", load.rate, queues * a_queue, "events/s", moved_by, "tools/cost/model.py")
-    window = 0.0 if load.stream == "chat" else WINDOW_SECONDS
-    calls = load.rate / load.batch + load.rate / events_per_invocation(load, queues, window)
+    calls = load.rate / load.batch + load.rate / events_per_invocation(load, queues, load.window)
     quotas = "ElastiCache, scaling"
     moved_by = "time: it doubles in 3 minutes"
     yield Part("cache", calls * CACHE_UNITS, CACHE_COMMANDS, "ECPU/s at once", moved_by, quotas)

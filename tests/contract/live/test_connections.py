@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,7 +20,7 @@ from headrace.live.connections import (
 from headrace.live.dynamodb import CHECK_SECONDS, DynamoConnections
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire
-from tests.contract.emulators import sdk
+from tests.contract.live.connections_table import TABLE, tables
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.ports import free_port
@@ -29,47 +28,8 @@ from tests.worlds.ports import free_port
 NOW = 1_763_719_258
 CLOCK = FixedClock(NOW * 1_000_000)
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), NOW + 3600)
-TABLE = "Connections"
 
 Rows = Callable[[], list[dict[str, Any]]]
-
-
-def tables(request: pytest.FixtureRequest, emulator: str) -> Iterator[Any]:
-    request.getfixturevalue(emulator)
-    dynamodb = sdk("dynamodb")
-    dynamodb.create_table(
-        TableName=TABLE,
-        KeySchema=[
-            {"AttributeName": "roomId", "KeyType": "HASH"},
-            {"AttributeName": "connectionId", "KeyType": "RANGE"},
-        ],
-        AttributeDefinitions=[
-            {"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "connectionId", "userId")
-        ],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "ByConnection",
-                "KeySchema": [{"AttributeName": "connectionId", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
-            },
-            {
-                "IndexName": "ByUser",
-                "KeySchema": [
-                    {"AttributeName": "userId", "KeyType": "HASH"},
-                    {"AttributeName": "roomId", "KeyType": "RANGE"},
-                ],
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["expiresAt"]},
-            },
-        ],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    while dynamodb.describe_table(TableName=TABLE)["Table"]["TableStatus"] != "ACTIVE":
-        time.sleep(0.05)
-    yield dynamodb
-    dynamodb.delete_table(TableName=TABLE)
-    while TABLE in dynamodb.list_tables()["TableNames"]:
-        time.sleep(0.05)
-    dynamodb.close()
 
 
 @pytest.fixture(params=["memory", "aws", "dynalite"])

@@ -10,6 +10,7 @@ import pytest
 
 from headrace.core.envelope import Envelope
 from headrace.core.errors import BrokerUnavailable
+from headrace.core.times import iso
 from headrace.delivery.backlog import (
     FRESH_SECONDS,
     LATE_SECONDS,
@@ -23,7 +24,7 @@ from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.unit.api.rates.memory_commands import MemoryCommands
 from tests.worlds.senders import NOW, caller, message, sender
-from tests.worlds.write_path import BATCH_POST, ROOM_POST, WritePath, frame_event, http_event
+from tests.worlds.write_path import BATCH_POST, CLOCK, ROOM_POST, WritePath, frame_event, http_event, rabbit_event
 
 LIMIT = 30
 IMPORTER = caller("importer", "events:write")
@@ -214,6 +215,22 @@ def test_a_late_batch_of_the_main_lane_shares_its_wait() -> None:
     stage.reports._background._running.result(5)
     assert stage.asked == ["persist.chat.0"]
     assert stage.waits.read(["chat"])["chat"] > LIMIT
+
+
+def test_a_redelivered_record_does_not_hide_that_its_batch_is_late() -> None:
+    stage = Stage()
+    event = CHAT.accept(message(), sender()).event
+    batch = rabbit_event(
+        Envelope("chat", "c-1", at, [event]).encode() for at in ("2025-11-21T10:00:00.000000Z", iso(CLOCK.now()))
+    )
+    batch["rmqMessagesByQueue"]["persist.chat.0::/"][1]["redelivered"] = True
+
+    for _ in range(3):
+        stage.path.persister.main_lane(batch, lambda: 60.0)
+
+    assert stage.reports._background._running is not None
+    stage.reports._background._running.result(5)
+    assert stage.asked == ["persist.chat.0"]
 
 
 def test_a_refused_request_says_what_happened_and_when_to_retry() -> None:

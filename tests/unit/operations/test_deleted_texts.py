@@ -95,7 +95,7 @@ def test_only_a_deletion_that_counts_hides_a_text(dead: Dead) -> None:
 
 def test_no_text_is_shown_while_deletions_cannot_be_looked_up(dead: Dead) -> None:
     bury(dead, event("m-1", message="secret"), event("m-2", message="hello"))
-    broken = bury(dead, {"roomId": "kitchen", "message": "of nobody"})
+    broken = bury(dead, {"roomId": "kitchen", "message": "without an author"})
     dead.changes.down = True
 
     items = dead.list(bodies="true")["items"]

@@ -10,7 +10,7 @@ from tests.unit.template_stack import ROOT
 from tools.cost import stage
 from tools.cost.model import Load
 from tools.plan.__main__ import RATES, main
-from tools.plan.parts import BROKER, PAGES, Part, parts
+from tools.plan.parts import PAGES, Part, broker, parts
 
 DEV, PROD = stage.read("dev"), stage.read("prod")
 RIDES, CLICKS = (Load(batch=1, http=True, stream=name) for name in ("ski", "ads"))
@@ -42,7 +42,7 @@ def test_queues_and_larger_nodes_raise_what_a_stage_takes() -> None:
     more = replace(PROD, queues={**PROD.queues, "chat": 2 * PROD.queues["chat"]}, instance="mq.m7g.xlarge")
 
     assert part("persist queues", Load(), more).limit == 2 * part("persist queues", Load()).limit
-    assert part(BROKER, Load(), more).use == part(BROKER, Load()).use / 2
+    assert broker(Load(), more).use == broker(Load(), PROD).use / 2
 
 
 def test_a_busy_key_is_full_by_its_share() -> None:

@@ -33,8 +33,8 @@ LATE_SECONDS = 1.0
 SHARE_SECONDS = 1.0
 """A wait is shared at most once in this time, and read as often."""
 FRESH_SECONDS = 10
-"""After this time, a wait that was not shared again counts no longer: its queue may be empty. No caller is told to
-come later than that."""
+"""After this time, a wait that was not shared again counts no longer: its queue may be empty. ``Retry-After`` is
+not longer either."""
 WAIT_SECONDS = 0.05
 """The longest that a request waits for the reading that it starts. Usually it takes 0.2 ms."""
 

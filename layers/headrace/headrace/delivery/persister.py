@@ -43,7 +43,7 @@ Remaining = Callable[[], float]
 
 
 class Persister:
-    """Stores the records of both lanes by ``writer``; ``backlog`` is told of the batches of the main lane."""
+    """Stores the records of both lanes by ``writer``; ``backlog`` gets the batches of the main lane."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class Persister:
         return 0 if poison else retry_schedule.pause_after(records.receives(raw), self._first_pause)
 
     def _store(self, raws: Sequence[Raw], meter: Meter, queue: str = "") -> list[RetryRecord]:
-        """Store RabbitMQ records of ``queue``; returns those for the retry queue."""
+        """Store RabbitMQ records; returns those for the retry queue. ``queue`` is empty for redelivered records."""
         unstored: list[RetryRecord] = []
         parsed: dict[int, Record] = {}
         for index, raw in enumerate(raws):
@@ -172,7 +172,7 @@ class Persister:
             waited = max(0, self._clock.now() - times.micros_of(oldest)) / times.SECOND  # clocks differ
             meter.measure("WaitSeconds", waited, MetricUnit.Seconds, stream=stream, lane="main")
             longest = max(longest, waited)
-        if self._backlog is not None:
+        if self._backlog is not None and queue:
             self._backlog.begin(queue, len(raws), longest)
         unstored.extend(self._repacked(parsed, self._writer.write(parsed, "main", meter)))
         return unstored

@@ -1,7 +1,7 @@
 """Shows the bodies of dead letters without what was taken back.
 
 A record in a queue cannot be changed. So a message that died before it was stored, and was deleted afterwards, keeps
-its text in the dead lane until it is redriven or discarded, and whoever shows it must leave the text out.
+its text in the dead lane until it is redriven or discarded. What shows it must leave the text out.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -71,6 +72,12 @@ async def until(condition: Callable[[], bool]) -> None:
     """Wait until a condition holds; pytest's timeout ends the wait otherwise."""
     while not condition():  # noqa: ASYNC110  (the kernel sets no asyncio.Event)
         await asyncio.sleep(0.005)
+
+
+def switches_of(pid: int) -> int:
+    """How often the threads of a process have stopped running: it grows whenever one of them runs."""
+    statuses = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
+    return sum(int(number) for text in statuses for number in re.findall(r"ctxt_switches:\s+(\d+)", text))
 
 
 def state_of(pid: int) -> str | None:

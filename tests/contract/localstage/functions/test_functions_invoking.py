@@ -16,6 +16,7 @@ from tests.contract.localstage.functions.functions_harness import (
     answer_of,
     error_of,
     state_of,
+    switches_of,
     until,
 )
 
@@ -166,8 +167,9 @@ async def test_an_idle_environment_is_frozen_until_its_next_event(stage: Stage) 
 
     await until(lambda: state_of(pid) == "T")
     assert pool.status()["Fn"].frozen == 1
+    ran = switches_of(pid)
     await asyncio.sleep(0.3)
-    assert state_of(pid) == "T"
+    assert (state_of(pid), switches_of(pid)) == ("T", ran)
     same, after = await answer_of(pool, 0)
     _, later = await answer_of(pool, 0.2)
 

@@ -33,7 +33,7 @@ class Online(TypedDict):
 
 
 def list_online(services: RoomServices, request: Request[RoomPath, None, None]) -> dict[str, Any]:
-    """List who follows a room now. Who may read what is written there now may ask.
+    """List who follows a room now. Users who can read its new messages can ask.
 
     A connection that broke is listed until a message cannot be pushed to it, at most for two hours and ten minutes.
     ``checkedAt`` is when a client of the user last sent `check` or `resume`; it is absent before the first one.
