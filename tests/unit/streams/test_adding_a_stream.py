@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -196,6 +198,21 @@ def test_the_page_shows_the_stream_that_these_tests_run() -> None:
     page = (ROOT / "docs" / "how-to" / "add-a-stream.md").read_text()
 
     assert f"```python\n{module.read_text()}```\n" in page
+
+
+def test_the_event_that_the_page_makes_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "how-to" / "add-a-stream.md").read_text()
+    _module, program = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    shutil.copytree(ROOT / "events", tmp_path / "events")
+    monkeypatch.chdir(tmp_path)
+
+    exec(program, {})
+
+    world = DoorsWorld()
+    made = tmp_path / "events" / "persist_events.rabbitmq_doors.json"
+    world.persister.main_lane(json.loads(made.read_text()), lambda: 60.0)
+    assert (made.parent / "expected" / made.name).read_text() == "null\n"
+    assert world.openings("front") == ["o-1"]
 
 
 @pytest.mark.parametrize("place", UNTOUCHED, ids=lambda place: place.name)
