@@ -22,7 +22,7 @@ from headrace.runtime.observability import Meter
 from headrace.runtime.settings import CacheSettings, RateSettings
 from headrace.storage.redis import RedisCache, connect
 
-LIMIT = Limit(rate=100)
+RATE = 100
 AIM = 1.5
 SECONDS = 30
 USER = Caller("alice", "Alice", frozenset(), 0)
@@ -33,8 +33,8 @@ Sent = Iterator[tuple[float, int, list[int]]]
 
 def steadily(environments: int) -> Sent:
     """Single events at five times the limit."""
-    for number in range(SECONDS * LIMIT.rate * 5):
-        yield number / LIMIT.rate / 5, 1, [number % environments]
+    for number in range(SECONDS * RATE * 5):
+        yield number / RATE / 5, 1, [number % environments]
 
 
 def in_bursts(environments: int) -> Sent:
@@ -53,7 +53,7 @@ def fullest(admitted: Iterable[tuple[float, int]]) -> float:
         while window[0][0] <= at - WINDOW_SECONDS:
             total -= window.popleft()[1]
         most = max(most, total)
-    return most / LIMIT.most
+    return most / Limit(RATE).most
 
 
 def admitted(sent: Sent, environments: int, cache: CacheSettings) -> list[tuple[float, int]]:
@@ -61,7 +61,7 @@ def admitted(sent: Sent, environments: int, cache: CacheSettings) -> list[tuple[
     connect(cache, 5.0).flushall()
     now, meter = [0.0], Meter()
     caches = [RedisCache(lambda: connect(cache, 5.0)) for _ in range(environments)]
-    limiters = [RateLimiter(RateSettings(event_rate=LIMIT.rate), SharedCounts(each), lambda: now[0]) for each in caches]
+    limiters = [RateLimiter(RateSettings(event_rate=RATE), SharedCounts(each), lambda: now[0]) for each in caches]
     found = []
     with ThreadPoolExecutor(environments) as at_once:
         for at, events, targets in sent:
@@ -80,7 +80,7 @@ def measure(cache: CacheSettings, rounds: int) -> list[Series]:
             runs = [admitted(send(environments), environments, cache) for _ in range(rounds)]
             label = f"environments: {environments}, {name}: fullest window against the limit"
             most = Series(label, tuple(map(fullest, runs)), "×", "lower")
-            rate = sum(events for _, events in runs[0]) / SECONDS / LIMIT.rate
+            rate = sum(events for _, events in runs[0]) / SECONDS / RATE
             row(name, f"{environments}", f"{rate:.2f}×", f"{max(most.values):.2f}×", f"≤ {AIM}×")
             found.append(most)
     return found

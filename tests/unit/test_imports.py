@@ -41,7 +41,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 22_421,
+    "layers": 22_449,
     "localstage": 11_681,
     "loadtest": 7_636,
     "bench": 4_050,
@@ -49,7 +49,7 @@ LINES = {
     "faults": 2_671,
     "rehearsal": 2_039,
     "ops": 1_230,
-    "clients": 3_652,
+    "clients": 3_654,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

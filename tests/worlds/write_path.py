@@ -56,7 +56,7 @@ class WritePath:
     def frame(self, action: str, event: dict[str, Any], scope_prefix: str = "") -> dict[str, Any]:
         """The answer of receive_frame to a frame of ``action``."""
         event["requestContext"]["routeKey"] = action
-        services = Sending(self.acceptor, self.gate, self.live)
+        services = Sending(self.acceptor, self.gate, self.live, self.limiter)
         parts = (lambda: services, CLOCK, lambda: scope_prefix, lambda: self.limiter)
         return frame_handler(Api(routes_of("receive_frame"), *parts), actions=ACTIONS)(event)
 

@@ -172,6 +172,8 @@ class Rooms:
     async def signal(self, room_id: str, name: str, data: str = "") -> None:
         """Send a signal, such as "typing". It is never stored, and may reach no user; do not send it again.
 
+        A second "typing" of the user in the room within three seconds is refused.
+
         Raises:
             Refused, Unavailable: see :meth:`Connection.request`.
         """

@@ -140,7 +140,10 @@ export class Headrace {
     return this.#rooms.followUser(userId, options.since);
   }
 
-  /** Push a text such as "typing" to those who follow the room now. It is not stored; do not send it again. */
+  /**
+   * Push a text such as "typing" to those who follow the room now. It is not stored; do not send it again. A second
+   * "typing" of the user in the room within three seconds is refused.
+   */
   async signal(roomId: string, name: string, data = ""): Promise<void> {
     await this.frame("sendSignal", { roomId, name, data });
   }

@@ -49,8 +49,9 @@ def frame_sending() -> Sending:
     from headrace.streams.chat.live.frames import Sending
 
     gate = room_gate()
-    sending = acceptor({"chat": ChatGate(gate, change_gate)}, rate_limiter(), backlog=backlog_limit())
-    return Sending(sending, gate, publisher().live_publisher())
+    limiter = rate_limiter()
+    sending = acceptor({"chat": ChatGate(gate, change_gate)}, limiter, backlog=backlog_limit())
+    return Sending(sending, gate, publisher().live_publisher(), limiter)
 
 
 @functools.cache

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.api.rates.rate_limiter import TYPING
 from headrace.api.rates.sliding_window import SLOT_SECONDS, WINDOW_SECONDS, Counts, Limit, SlidingWindow
 
-LIMITS = st.builds(Limit, st.integers(1, 50))
+LIMITS = st.one_of(st.builds(Limit, st.integers(1, 50)), st.just(TYPING))
 # Whole milliseconds, so that rounding errors of summed pauses are small.
 PAUSES = st.one_of(st.integers(0, 400), st.integers(0, 12_000)).map(lambda millis: millis / 1000)
 REQUESTS = st.lists(st.tuples(PAUSES, st.integers(1, 300)), max_size=60)
@@ -47,7 +48,7 @@ def test_no_window_holds_more_than_the_limit_however_events_are_sent(
     for pause, events in requests:
         sending.send(pause, events)
 
-        assert sending.lately() <= limit.most
+        assert sending.lately(limit.seconds) <= limit.most
 
 
 @given(LIMITS, REQUESTS)
@@ -57,13 +58,13 @@ def test_a_window_closes_when_it_is_full_and_opens_at_a_lower_count(
     sending = Sending(limit)
     for pause, events in requests:
         was_closed = sending.window.wait(sending.now) > 0
-        before = sending.lately(WINDOW_SECONDS - pause) if pause < WINDOW_SECONDS else 0
+        before = sending.lately(limit.seconds - pause) if pause < limit.seconds else 0
         admitted = sending.send(pause, events)
 
         if was_closed and admitted:
             assert before <= limit.resume_below, "it opened only when few enough were left"
         if not was_closed and admitted < events:
-            assert sending.lately(WINDOW_SECONDS + SLOT_SECONDS) >= limit.most, "it closed only when it was full"
+            assert sending.lately(limit.seconds + SLOT_SECONDS) >= limit.most, "it closed only when it was full"
         if admitted < events:
             assert sending.window.wait(sending.now) > 0
 
@@ -77,7 +78,7 @@ def test_a_window_opens_at_the_time_that_its_refusal_states(
         sending.send(pause, events)
     sending.send(0, limit.most + 1)
     wait = sending.window.wait(sending.now)
-    assert 0 < wait <= WINDOW_SECONDS + SLOT_SECONDS
+    assert 0 < wait <= limit.seconds + SLOT_SECONDS
 
     for _ in range(retries):
         assert sending.send(wait * 0.99 / retries, 1) == 0
@@ -88,7 +89,7 @@ def test_a_window_opens_at_the_time_that_its_refusal_states(
 def test_a_sender_below_the_rate_is_never_refused(limit: Limit, requests: list[tuple[int, int]]) -> None:
     sending = Sending(limit)
     for pause, events in requests:
-        fitting = min(events, limit.most - sending.lately(WINDOW_SECONDS + SLOT_SECONDS - pause / 1000))
+        fitting = min(events, limit.most - sending.lately(limit.seconds + SLOT_SECONDS - pause / 1000))
         sending.send(pause / 1000, max(0, fitting))
 
         assert sending.admitted[-1][1] == max(0, fitting)

@@ -1,7 +1,7 @@
 """Limits each caller to a number of events and of requests per second, by counts that the environments exchange.
 
 A caller has one window for each kind of limit: ``events`` are counted one by one, all others by request
-(:class:`RouteLimit`).
+(:class:`RouteLimit`), and typing by room.
 
 A request is decided from the counts of this environment, in microseconds. At most once a second, a background
 thread reports these counts to the cache and learns those of the other environments; no request waits for it.
@@ -43,9 +43,9 @@ SENDERS = 10_000
 """Senders that an environment remembers; far more than it can serve in a window."""
 SENDERS_PER_EXCHANGE = 500
 
-Kind = Literal["events", "signals", "reads", "changes", "members", "rooms", "connections"]
+Kind = Literal["events", "signals", "reads", "changes", "members", "rooms", "connections", "typing"]
 """What a limit counts: events; signals; requests that read or follow; own changes; changes of other users' memberships;
-rooms created; connections opened."""
+rooms created; connections opened; signals that say that the caller is typing in a room."""
 
 PERCENT: dict[Kind, int] = {"reads": 100, "signals": 10, "changes": 10, "connections": 5, "members": 1, "rooms": 1}
 """What a caller may send of a kind, in percent of the setting ``REQUEST_RATE``, and at least one per second.
@@ -54,6 +54,8 @@ A signal is pushed to every subscriber of its room. A change writes several rows
 costs two invocations, and copies of all messages in its rooms. Memberships of others and new rooms are rare by hand,
 and are how a spammer reaches other users.
 """
+TYPING = Limit(rate=1 / 3, seconds=3.0)
+"""Typing signals of one caller in one room, without a setting: more often tells nobody more."""
 _COUNTED: dict[Kind, str] = {
     "events": "events",
     "signals": "signals",
@@ -148,6 +150,7 @@ class RateLimiter:
             rates |= {(kind, False): max(1, settings.request_rate * share // 100) for kind, share in PERCENT.items()}
         rates |= {(kind, True): settings.trusted_event_rate for kind in _COUNTED}
         self._limits = {each: Limit(rate) for each, rate in rates.items() if rate}
+        self._limits |= {("typing", False): TYPING, ("typing", True): TYPING}
         self._shared = shared
         self._clock = clock
         self._windows: BoundedDict[_Sender, SlidingWindow] = BoundedDict(SENDERS)
@@ -160,16 +163,19 @@ class RateLimiter:
         # one may stop while Lambda freezes the environment, and the counts of the others would get old.
         self._background = Background("rate-limiter", EXCHANGE_SECONDS, 0.0, clock, delay=EXCHANGE_SECONDS)
 
-    def admit(self, caller: Caller, count: int, meter: Meter, kind: Kind = "events") -> tuple[int, RateLimited | None]:
+    def admit(
+        self, caller: Caller, count: int, meter: Meter, kind: Kind = "events", room_id: str = ""
+    ) -> tuple[int, RateLimited | None]:
         """How many of ``count`` may pass, the first ones, and why the others may not. Never raises.
 
-        It waits for an exchange if this environment has admitted more than its share since the last one.
+        With a ``room_id``, those of this room are counted alone. It waits for an exchange if this environment has
+        admitted more than its share since the last one.
         """
         trusted = caller.has(EVENTS_WRITE)
         limit = self._limits.get((kind, trusted))
         if limit is None:
             return count, None
-        sender = (kind, trusted, caller.subject)
+        sender = (kind, trusted, f"{room_id}#{caller.subject}" if room_id else caller.subject)
         now = self._clock()
         with self._lock:
             window = self._window(sender, limit)
@@ -262,5 +268,7 @@ class RateLimiter:
 
 def _refusal(limit: Limit, kind: Kind, wait: float) -> RateLimited:
     seconds = max(1, math.ceil(wait))
+    if kind == "typing":
+        return RateLimited(f"typing is shown once in {limit.seconds:g} s for each user and room", retry_after=seconds)
     allowed = f"{limit.rate} {_COUNTED[kind]}/s, measured over {WINDOW_SECONDS:g} s"
     return RateLimited(f"more than this sender may send ({allowed}); send it again as it is", retry_after=seconds)

@@ -1,12 +1,12 @@
 """Decides the rate limit of one sender, without I/O: a sliding window of counts with hysteresis.
 
-A :class:`SlidingWindow` counts the events that were admitted in the last ``WINDOW_SECONDS``. When they reach
+A :class:`SlidingWindow` counts the events that were admitted in the last ``Limit.seconds``. When they reach
 ``Limit.most``, the window closes: it admits nothing until it holds ``Limit.resume_below`` events or fewer. Refused
 events are not counted, so retries do not extend the wait.
 
 Events are counted by slot, a quarter of a second of the system clock. A slot leaves the window when its end is
-``WINDOW_SECONDS`` old. So events leave up to a slot late, never early, and no interval of ``WINDOW_SECONDS`` holds more
-than ``most`` events. Environments share slots: their clocks should agree to about a slot.
+``Limit.seconds`` old. So events leave up to a slot late, never early, and no interval of that length holds more than
+``most`` events. Environments share slots: their clocks should agree to about a slot.
 """
 
 from __future__ import annotations
@@ -23,19 +23,26 @@ SHARES = 32
 """An environment asks for the counts of the others after it admitted one of so many shares of a limit. So together,
 16 environments admit at most half of the limit more."""
 SLOTS = int(WINDOW_SECONDS / SLOT_SECONDS)
-"""Whole slots in a window. The one before them counts too, until its end has left the window."""
+"""Whole slots in the longest window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
     """``rate`` events/s on average over a window. Once reached, the window opens at ``RESUME_PERCENT`` of it."""
 
-    rate: int
+    rate: float
+    seconds: float = WINDOW_SECONDS
+    """The length of the window: at most ``WINDOW_SECONDS``, because the shared counts are kept for these."""
 
     @property
     def most(self) -> int:
         """Events that one window may hold."""
-        return int(self.rate * WINDOW_SECONDS)
+        return int(self.rate * self.seconds)
+
+    @property
+    def slots(self) -> int:
+        """Whole slots in a window. The one before them counts too, until its end has left the window."""
+        return int(self.seconds / SLOT_SECONDS)
 
     @property
     def resume_below(self) -> int:
@@ -70,13 +77,14 @@ class SlidingWindow:
         "_resume_below",
         "_sent",
         "_slot",
+        "_slots",
         "_total",
         "resume_slot",
         "unreported",
     )
 
     def __init__(self, limit: Limit) -> None:
-        self._most, self._resume_below = limit.most, limit.resume_below
+        self._most, self._resume_below, self._slots = limit.most, limit.resume_below, limit.slots
         self.unreported = 0
         """Events that were admitted here and that the other environments do not know."""
         self.resume_slot = 0
@@ -150,12 +158,13 @@ class SlidingWindow:
     def _recount(self, slot: int) -> None:
         """Advance to ``slot``: drop the slots that left the window, and add up the others."""
         # abs(): after the clock was set back, slots far in the future do not count.
-        self._local = {at: events for at, events in self._local.items() if abs(slot - at) <= SLOTS}
-        self._others = {at: events for at, events in self._others.items() if abs(slot - at) <= SLOTS and events > 0}
+        self._local = {at: events for at, events in self._local.items() if abs(slot - at) <= self._slots}
+        others = self._others.items()
+        self._others = {at: events for at, events in others if abs(slot - at) <= self._slots and events > 0}
         here = sum(self._local.values())
         self._total = here + sum(self._others.values())
         self.unreported = here - sum(self._reported.get(at, 0) for at in self._local)
-        if self.resume_slot > slot + 2 * SLOTS:
+        if self.resume_slot > slot + 2 * self._slots:
             self.resume_slot = 0
         self._slot = slot
 
@@ -166,4 +175,4 @@ class SlidingWindow:
             if left <= self._resume_below:
                 break
             left -= events
-            self.resume_slot = slot + SLOTS + 1
+            self.resume_slot = slot + self._slots + 1

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from headrace.api.rates.rate_limiter import RateLimiter
+from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
 from headrace.core.errors import mapping_of
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.signals import parse
@@ -15,6 +16,7 @@ from headrace.queues.names import SIGNAL_QUEUE
 from headrace.runtime.observability import Meter
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.stream import CHAT
+from tests.unit.api.rates.memory_commands import MemoryCommands
 from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld, caller
 from tests.worlds.senders import CLOCK, NOW
 from tests.worlds.write_path import QUEUES, WritePath, frame_event
@@ -141,10 +143,78 @@ def test_signals_and_messages_use_up_different_rates(world: RoomWorld) -> None:
     write_path = WritePath(RateLimiter(rates, None, lambda: CLOCK.now() / 1e6))
     write_path.gate = world.gate
 
-    assert [code(send(write_path)) for _ in range(11)] == ["signalSent"] * 10 + ["rate_limited"]
+    assert [code(send(write_path, name="cursor")) for _ in range(11)] == ["signalSent"] * 10 + ["rate_limited"]
     body = {"roomId": "kitchen", "message": "hello"}
     answers = [json.loads(write_path.frame("sendMessage", frame_event(body))["body"]) for _ in range(11)]
     assert [code(each) for each in answers] == ["ack"] * 10 + ["rate_limited"]
+
+
+class Typing:
+    """Two environments that accept frames, with one cache."""
+
+    def __init__(self, world: RoomWorld) -> None:
+        self.now = 1000.0
+        self.cache = MemoryCommands()
+        self.paths = []
+        for _ in range(2):
+            limiter = RateLimiter(RateSettings(), SharedCounts(self.cache), lambda: self.now)
+            self.paths.append(WritePath(limiter))
+            self.paths[-1].gate = world.gate
+
+    def send(self, environment: int = 0, **frame: Any) -> str:
+        return code(send(self.paths[environment], **frame))
+
+    @property
+    def pushed(self) -> int:
+        return sum(len(path.live.sent) for path in self.paths)
+
+
+@pytest.fixture
+def typing(world: RoomWorld) -> Typing:
+    return Typing(world)
+
+
+@pytest.mark.parametrize("scope", ["chat:write", TRUSTED])
+def test_of_one_user_in_one_room_one_typing_signal_passes_in_three_seconds(typing: Typing, scope: str) -> None:
+    passed = []
+    for _ in range(200):
+        for environment in (0, 1):
+            if typing.send(environment, scope=scope) == "signalSent":
+                passed.append(typing.now)
+        typing.now += 0.05
+
+    assert typing.pushed == len(passed) >= 3
+    assert all(3.0 <= later - sooner <= 3.3 for sooner, later in pairwise(passed))
+
+
+def test_a_refused_typing_signal_says_when_the_next_one_passes(typing: Typing) -> None:
+    assert typing.send() == "signalSent"
+    typing.now += 1
+
+    answer = send(typing.paths[1])
+
+    assert (answer["requestId"], answer["error"]["code"]) == ("7", "rate_limited")
+    typing.now += answer["error"]["retryAfter"]
+    assert typing.send() == "signalSent"
+
+
+def test_another_room_user_or_name_is_not_limited_by_a_typing_signal(typing: Typing) -> None:
+    assert typing.send() == "signalSent"
+
+    assert typing.send(roomId="hall") == typing.send(user="bob") == "signalSent"
+    assert [typing.send(name="cursor") for _ in range(30)] == ["signalSent"] * 30
+    assert typing.send() == "rate_limited"
+
+
+def test_a_signal_whose_right_is_refused_uses_up_no_other_typing(typing: Typing) -> None:
+    assert [typing.send(user="carol") for _ in range(2)] == ["forbidden", "rate_limited"]
+    assert typing.send() == "signalSent"
+
+
+def test_without_the_cache_each_environment_lets_one_typing_signal_pass(typing: Typing) -> None:
+    typing.cache.down = True
+
+    assert [typing.send(environment) for environment in (0, 1, 0, 1)] == ["signalSent"] * 2 + ["rate_limited"] * 2
 
 
 def test_no_text_of_a_signal_is_logged(world: RoomWorld, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from headrace.api import responses
 from headrace.api.params import HEAD_FIELDS, event_list, own_fields
+from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.errors import to_body
@@ -25,11 +26,12 @@ FrameRequest = Request[None, None, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What the frames that send use: ``acceptor`` takes messages, ``gate`` and ``live`` signals."""
+    """What the frames that send use: ``acceptor`` takes messages; ``gate``, ``live`` and ``limiter`` signals."""
 
     acceptor: Acceptor
     gate: RoomGate
     live: LivePublisher
+    limiter: RateLimiter | None = None
 
 
 class Answer(TypedDict):

@@ -18,6 +18,8 @@ from headrace.queues.ports import Outgoing
 from headrace.streams.chat.live.frames import Answer, Sending
 
 DATA_BYTES = 1024
+TYPING = "typing"
+"""The name of signals that say that their sender is writing. In each room, one of a user passes in three seconds."""
 
 
 def _bounded(value: str) -> str:
@@ -64,13 +66,19 @@ def send_signal(services: Sending, request: Request[None, None, SignalFrame]) ->
     """Push a short text, such as "typing", to those who follow a room now, and never store it.
 
     A user who may write in the room may send it; the room must exist. Do not send a signal again after an
-    error: a later one says more.
+    error: a later one says more. Of signals with the ``name`` `typing`, one passes in three seconds for each user and
+    room. The others are answered with `rate_limited`.
 
     Raises:
+        RateLimited: the caller's last typing signal in the room is younger than three seconds.
         Forbidden, NotFound: the caller may not write in the room, or there is none.
         Unavailable: the right could not be checked, or the broker takes nothing now.
     """
     sent, caller = request.body, request.caller
+    if sent.name == TYPING and services.limiter is not None:  # before the right is read, so that a flood reads nothing
+        _, refusal = services.limiter.admit(caller, 1, request.meter, "typing", sent.room_id)
+        if refusal is not None:
+            raise refusal
     services.gate.check(caller, sent.room_id, request.now)
     frame = {
         "type": "signal",
