@@ -766,12 +766,13 @@ class MemberBody(TypedDict):
 
 
 class MemberItem(TypedDict):
-    """A user who is in the room now."""
+    """A user who is in the room now. Without `readTo`, the room does not show how far its members have read."""
 
     userId: str
     username: str
     role: Literal["owner", "member"]
     joinedAt: str
+    readTo: NotRequired[ReadTo | None]
 
 
 class MemberPage(TypedDict):

@@ -8,6 +8,7 @@ import pytest
 
 from headrace.core.errors import ConnectionLost
 from headrace.core.times import Interval, iso, parse_iso
+from headrace.streams.chat.rooms.routes import CHANNEL_MEMBERS
 from tests.fakes.clock import FixedClock
 from tests.worlds.room_world import DIRECT, GROUP, LATER, OLD, OPEN, TRUSTED, RoomWorld
 from tests.worlds.senders import NOW
@@ -31,7 +32,7 @@ def test_the_request_that_creates_a_members_room_makes_its_sender_the_owner(worl
         "createdBy": "alice",
     }
     (member,) = world.ok("alice", "GET", "kitchen/members")["items"]
-    assert member == {"userId": "alice", "username": "Alice", "role": "owner", "joinedAt": NOW}
+    assert member == {"userId": "alice", "username": "Alice", "role": "owner", "joinedAt": NOW, "readTo": None}
     assert world.join_messages() == [("JOIN", "alice", NOW)]
 
 
@@ -246,6 +247,42 @@ def test_current_members_are_paged(world: RoomWorld, name: str) -> None:
         query[name] = page["next"]
 
     assert found == ["alice", "user-0", "user-6", "user-7", "user-8"]
+
+
+def read_marks(world: RoomWorld, user: str, room: str = "kitchen") -> dict[str, Any]:
+    """What the list of members shows to a user as read; ``...`` if it shows nothing."""
+    page = world.ok(user, "GET", f"{room}/members", query={"limit": "100"})
+    return {item["userId"]: item.get("readTo", ...) for item in page["items"]}
+
+
+def test_members_see_how_far_the_others_have_read(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    world.bring("alice", "kitchen", "bob")
+    world.clock.advance(10)
+    read = world.ok("bob", "PUT", "kitchen/read", {"upTo": iso(world.clock.now())})
+    assert read_marks(world, "alice") == {"alice": None, "bob": read["readTo"]}
+
+    world.clock.advance(10)
+    world.bring("alice", "kitchen", "carol")
+    assert read_marks(world, "carol")["bob"] is None, "it would tell of messages before Carol's join"
+
+    world.clock.advance(10)
+    read = world.ok("bob", "PUT", "kitchen/read", {"upTo": iso(world.clock.now())})
+    assert read_marks(world, "carol")["bob"] == read["readTo"]
+
+
+def test_open_and_large_rooms_do_not_show_how_far_members_have_read(world: RoomWorld) -> None:
+    world.ok("alice", "PUT", "hall", OPEN)
+    world.ok("alice", "PUT", "hall/members/alice")
+    assert read_marks(world, "alice", "hall") == {"alice": ...}
+
+    world.ok("alice", "PUT", "kitchen", GROUP)
+    for number in range(CHANNEL_MEMBERS - 1):
+        world.bring("alice", "kitchen", f"user-{number}")
+    assert set(read_marks(world, "alice").values()) == {None}
+
+    world.bring("alice", "kitchen", "one-more")
+    assert set(read_marks(world, "alice").values()) == {...}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest
+from headrace.core.keys import shown_read_mark, time_of
 from headrace.streams.chat.rooms.invitations import Invitation, invitation_body, joined_at, later_than
 from headrace.streams.chat.rooms.memberships import MEMBER, Membership, Role
 from headrace.streams.chat.rooms.requests import (
@@ -19,12 +20,20 @@ from headrace.streams.chat.rooms.requests import (
     LeaveRequest,
     ListQuery,
     MemberBody,
+    MemberItem,
     MemberPath,
     RoomPath,
     check,
 )
 from headrace.streams.chat.rooms.rooms import DIRECT, MEMBERS, OPEN, Room, effective_role, existing, not_in_room
-from headrace.streams.chat.rooms.routes import RoomServices, check_seat, end_if_blocked, has_seat, invite
+from headrace.streams.chat.rooms.routes import (
+    CHANNEL_MEMBERS,
+    RoomServices,
+    check_seat,
+    end_if_blocked,
+    has_seat,
+    invite,
+)
 
 READS_PER_PAGE = 4
 """Index reads that one page of members may cost: more than one only for users who have left."""
@@ -127,9 +136,14 @@ def leave(services: RoomServices, request: Request[MemberPath, None, LeaveReques
 
 
 def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, None]) -> dict[str, Any]:
-    """List the members of a room, read consistently. If ``hasMore`` is true, ``next`` leads to the next page."""
+    """List the members of a room, read consistently. If ``hasMore`` is true, ``next`` leads to the next page.
+
+    In a `members` room that had at most 100 members, each has `readTo`: up to where they have read, or `null` if they
+    have read nothing since you joined.
+    """
     caller, room_id, query = request.caller, request.path.room_id, request.query
-    if not services.access.read_scope(caller, room_id).is_open:
+    scope = services.access.read_scope(caller, room_id)
+    if not scope.is_open:
         raise not_in_room(room_id)
     signed = Query("members", room_id, caller.subject)
     after = query.after(services.cursors(), signed)
@@ -142,7 +156,7 @@ def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, N
         after = users[-1] if users else after
         found += _present(services, room_id, users)
     following = services.cursors().sign(signed, "after", [after]) if more and after is not None else None
-    items = [
+    items: list[MemberItem] = [
         {
             "userId": each.user_id,
             "username": each.shown_name,
@@ -151,6 +165,9 @@ def list_members(services: RoomServices, request: Request[RoomPath, ListQuery, N
         }
         for each in found
     ]
+    if scope.intervals is not None and not services.memberships.users_of(room_id, None, CHANNEL_MEMBERS)[1]:
+        for item, each in zip(items, found, strict=True):
+            item["readTo"] = _shown_mark(each, scope.intervals[-1].joined_at)
     return {"items": items, "next": following, "hasMore": following is not None}
 
 
@@ -173,6 +190,12 @@ def list_invited(services: RoomServices, request: Request[RoomPath, ListQuery, N
     ]
     following = None if last is None else services.cursors().sign(signed, "after", [last])
     return {"items": items, "next": following, "hasMore": following is not None}
+
+
+def _shown_mark(member: Membership, since: str) -> str | None:
+    """The member's read mark. One that is older than the reader's join would tell of messages before it."""
+    mark = member.read_to
+    return None if mark is None or time_of(mark) < since else shown_read_mark(mark)
 
 
 def _present(services: RoomServices, room_id: str, users: list[str]) -> list[Membership]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -19,6 +19,7 @@ from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import CanonicalTime, Cursor, Id, Name, Number, Time, accepts, whole_number
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
+from headrace.streams.chat.stream import ReadTo
 
 NAME_LIMIT = 128
 TOPIC_LIMIT = 256
@@ -226,12 +227,13 @@ class MemberBody(TypedDict):
 
 
 class MemberItem(TypedDict):
-    """A user who is in the room now."""
+    """A user who is in the room now. Without ``readTo``, the room does not show how far its members have read."""
 
     userId: str
     username: str
     role: Role
     joinedAt: CanonicalTime
+    readTo: NotRequired[ReadTo | None]
 
 
 class MemberPage(TypedDict):
