@@ -7,6 +7,10 @@ PY := .venv/bin/python
 count = @case "$$$(1)" in *[!0-9]*|0*) echo "headrace: $(1): '$$$(1)' is not a whole number from 1" >&2; exit 2;; esac
 # Tests in two processes; those of one file share their broker or stage.
 IN_TWO := $(PY) -m pytest -q -n 2 --dist loadfile
+# Tests that are marked long, more examples and the coverage are in `make test ALL=1`.
+CHOSEN := $(if $(ALL),,-m 'not long')
+# Images for containers often set this; each test process and stage would compile boto3 again.
+unexport PYTHONDONTWRITEBYTECODE
 BROKER := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)')
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
 REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
@@ -88,11 +92,12 @@ clean: ## delete everything that can be made again (.venv, .local, caches)
 
 ##@ Test
 
-test: duration setup lint unit model contract e2e validate .local/sam/bin/sam ## run every check: lint, unit, model, contract, e2e, validate and a short rehearsal
-	@$(PY) -m pytest -q tests/rehearsal
+test: duration setup lint unit model contract e2e validate .local/sam/bin/sam ## run every check: lint, unit, model, contract, e2e, validate and a short rehearsal; with ALL=1 also the long ones   [ALL=1]
+	@$(PY) -m pytest -q $(CHOSEN) tests/rehearsal
+	@$(if $(ALL),,echo "headrace: everything passed, except the tests marked long, which did not run: make test ALL=1 runs all" >&2)
 
 duration:
-	@echo "headrace: all tests take about half an hour on two cores" >&2
+	@echo "headrace: the tests take about half an hour on two cores" >&2
 
 lint: setup ## run ruff, mypy, and zizmor on the workflows
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/zizmor --offline --quiet .github
@@ -101,19 +106,19 @@ format: setup ## let ruff format the code and fix what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
 
 unit: setup ## run the tests that use no sockets
-	@$(PY) -m pytest -q -n 2 tests/unit --cov=headrace --cov-report= --cov-fail-under=85
+	@$(PY) -m pytest -q -n 2 --dist worksteal $(CHOSEN) tests/unit $(if $(ALL),--cov=headrace --cov-report= --cov-fail-under=85)
 
 model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
 	$(call count,EXAMPLES)
 	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")
-	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q tests/model
+	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q $(CHOSEN) tests/model
 
 contract: setup ## run one suite per seam, against the fake and the real service; with BROKERS=1 those of the broker on each RabbitMQ, and print what differs   [BROKERS=1]
-	@$(if $(BROKERS),PYTHONPATH=layers/headrace $(PY) -m tests.contract.brokers,$(IN_TWO) tests/contract)
+	@$(if $(BROKERS),PYTHONPATH=layers/headrace $(PY) -m tests.contract.brokers,$(IN_TWO) $(CHOSEN) tests/contract)
 
 e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [RECONNECTS=1000]
 	$(call count,RECONNECTS)
-	@$(IN_TWO) tests/e2e tests/api tests/faults
+	@$(IN_TWO) $(CHOSEN) tests/e2e tests/api tests/faults
 
 test-console: setup ## run the tests of the console in Chromium, and kill the broker too   [PICTURES=folder]
 	@CONSOLE=1 $(PY) -m pytest -q -s tests/e2e/test_console.py

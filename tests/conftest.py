@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.model import OperationModel
 from botocore.validate import ParamValidator
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from headrace.runtime import aws
 
@@ -20,9 +20,11 @@ for _name in (
 ):
     os.environ.pop(_name, None)
 
-# A deadline would be a timed assertion, which fails on a slow machine.
-settings.register_profile("headrace", deadline=None)
-settings.load_profile("headrace")
+# A deadline would be a timed assertion, which fails on a slow machine. Examples are random: every run tries others.
+_ALWAYS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("short", max_examples=25, **_ALWAYS)
+settings.register_profile("long", max_examples=300, **_ALWAYS)
+settings.load_profile("long" if os.environ.get("ALL") else "short")
 
 
 @pytest.fixture(autouse=True, scope="session")

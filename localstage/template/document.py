@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from samtranslator.yaml_helper import yaml_parse
+from samtranslator.yaml_helper import intrinsics_multi_constructor
 
 from localstage.core.errors import TemplateError
 from localstage.template.loops import expand_loops
+
+
+class _Loader(yaml.CSafeLoader):
+    """libyaml reads the platform's template in a twentieth of the time that the translator's own loader takes."""
+
+
+_Loader.add_multi_constructor("!", intrinsics_multi_constructor)
 
 
 def parse(text: str, path: Path, overrides: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -22,7 +29,7 @@ def parse(text: str, path: Path, overrides: Mapping[str, str] | None = None) -> 
         TemplateError: not YAML, or not a template; names the line or the resource.
     """
     try:
-        document = yaml_parse(text)
+        document = yaml.load(text, _Loader)  # noqa: S506 it is a safe loader
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise TemplateError(f"{path}{line}: {error.problem}") from None

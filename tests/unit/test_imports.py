@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Set as AbstractSet
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
@@ -42,7 +43,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 22_474,
-    "localstage": 11_681,
+    "localstage": 11_688,
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_593,
@@ -63,6 +64,7 @@ PRODUCTS = {
 """The folders that know a product; everything else knows the port in front of it."""
 
 
+@cache
 def imports(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -223,14 +225,30 @@ EXPENSIVE: dict[str, AbstractSet[str]] = {
 """Packages that slow down a cold start or have no bytecode, and the functions that need them in every environment."""
 
 
-@pytest.mark.parametrize("function", [path.parent.name for path in FUNCTIONS])
-def test_a_cold_start_imports_nothing_that_the_function_does_not_use(function: str) -> None:
-    never = {name for name, using in EXPENSIVE.items() if function not in using}
-    code = "import sys, app; print(*sys.modules)"
-    folder = ROOT / "functions" / function
+STARTS = """
+import os, sys, {libraries}
+for function in sys.argv[1:]:
+    if os.fork() == 0:
+        sys.path.insert(0, function)
+        import app
+        print(os.path.basename(function), *sys.modules, flush=True)
+        os._exit(0)
+    assert os.wait()[1] == 0, function
+"""
+"""Each function in a fork, beside what all of them import."""
+
+
+@pytest.mark.parametrize("libraries", ["pydantic", "pydantic, boto3, botocore.session"])
+def test_a_cold_start_imports_nothing_that_the_function_does_not_use(libraries: str) -> None:
+    started = [path.parent for path in FUNCTIONS if (path.parent.name in EXPENSIVE["boto3"]) == ("boto3" in libraries)]
     lambdas = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"}
-    path = {"PYTHONPATH": f"{LAYER.parent}:{folder}", **lambdas}
+    command = [sys.executable, "-c", STARTS.format(libraries=libraries), *map(str, started)]
 
-    output = subprocess.run([sys.executable, "-c", code], env=path, check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        command, env={"PYTHONPATH": str(LAYER.parent), **lambdas}, check=True, capture_output=True, text=True
+    ).stdout
 
-    assert not set(output.split()) & never
+    imported = {function: modules for function, *modules in map(str.split, output.splitlines())}
+    never = {name: {each for each, using in EXPENSIVE.items() if name not in using} for name in imported}
+    assert imported.keys() == {each.name for each in started}
+    assert {name: found for name in imported if (found := never[name] & {*imported[name]})} == {}

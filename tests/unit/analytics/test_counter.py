@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.analytics.aggregate import LAYOUT, Aggregate, UnknownLayout, check, decode, encode
@@ -17,7 +17,6 @@ COUNTS = st.dictionaries(IDS, st.integers(1, 2**40), max_size=30)
 SMALL = st.dictionaries(st.sampled_from([f"u{number}" for number in range(40)]), st.integers(1, 9), max_size=40)
 
 
-@settings(max_examples=60)
 @given(st.lists(COUNTS, max_size=5))
 def test_merged_counters_equal_one_counter_of_all_events(parts: list[dict[str, int]]) -> None:
     whole, expected = IdCounter(), Counter[str]()
@@ -30,7 +29,6 @@ def test_merged_counters_equal_one_counter_of_all_events(parts: list[dict[str, i
     assert whole.top(7) == sorted(expected.items(), key=lambda pair: (-pair[1], pair[0]))[:7]
 
 
-@settings(max_examples=150)
 @given(st.lists(SMALL, max_size=8), st.integers(2, 12))
 def test_a_counter_beyond_its_limit_states_its_largest_error(parts: list[dict[str, int]], limit: int) -> None:
     whole, expected = IdCounter(limit=limit), Counter[str]()
@@ -79,7 +77,6 @@ def parts_of(aggregate: Aggregate) -> Any:
     return tallies, aggregate.total, aggregate.first, aggregate.last, aggregate.expires, aggregate.points
 
 
-@settings(max_examples=60)
 @given(AGGREGATES)
 def test_an_aggregate_is_unpacked_as_it_was_packed(aggregate: Aggregate) -> None:
     packed = encode(aggregate, 8)
@@ -108,7 +105,6 @@ def test_an_aggregate_that_does_not_fit_counts_as_missing() -> None:
             check(data, tallies, shards)
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 1000), st.integers(1, 255))
 def test_a_damaged_aggregate_counts_as_missing(place: int, change: int) -> None:
     users = {f"user-{number}": number + 1 for number in range(20)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.analytics.generations import CHANGED
@@ -157,7 +157,6 @@ class Run:
             self.world.clock.advance(30)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ASKS, st.lists(STEPS, max_size=12))
 def test_p9_every_answer_equals_a_scan_once_events_are_settled_and_stays_so(first: Any, steps: list[Any]) -> None:
     run = Run()
@@ -207,7 +206,6 @@ class OpenRun(Run):
         assert {row["userId"] for row in self.world.fitting(query, self.world.stored_by(as_of))} <= counted.keys()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(OFTEN), min_size=40, max_size=40), st.data())
 def test_p9_questions_about_the_open_minute_count_each_message_once_as_of_the_named_time(
     steps: list[str], data: st.DataObject

@@ -40,17 +40,11 @@ def point(setting: Setting, rate: float, lost: int = 0) -> Point:
     return Point(setting, rate, 100.0, 200.0, 10.0, 20.0, 7, 100, lost, not lost, 1.0)
 
 
-@pytest.mark.parametrize("setting", [Setting(50, None, 4, 2), Setting(1000, 1, 2, 16), LOCAL])
+@pytest.mark.parametrize("setting", [Setting(50, None, 4, 2), LOCAL])
 def test_a_stage_of_the_edited_template_has_the_setting(tmp_path: Path, setting: Setting) -> None:
     template = write_template(tmp_path / "template", setting.edits(), setting.parameters())
 
     assert setting_of(model(template, tmp_path / "state")) == setting
-
-
-def test_the_local_setting_is_that_of_the_template(tmp_path: Path) -> None:
-    template = write_template(tmp_path / "template", [], {})
-
-    assert setting_of(model(template, tmp_path / "state")) == LOCAL
 
 
 def test_without_options_at_most_24_points_vary_all_four_settings() -> None:

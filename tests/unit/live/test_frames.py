@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.live import frames
@@ -16,7 +16,6 @@ from tests.worlds.senders import NOW
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=2000)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(min_size=1, max_size=128), st.lists(texts, max_size=60), st.booleans())
 def test_frames_contain_every_item_in_order_within_the_limit(room: str, messages: list[str], missed: bool) -> None:
     room = room.encode("utf-8", "replace").decode()

@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.times import SECOND, iso
@@ -114,7 +114,6 @@ class LiveRoom:
         return {item["messageId"] for frame in frames for item in frame["items"]}
 
 
-@settings(max_examples=300, deadline=None)
 @given(STEPS)
 def test_only_who_follows_when_a_message_is_stored_gets_it(steps: list[tuple[str, str]]) -> None:
     room = LiveRoom()

@@ -20,7 +20,7 @@ def test_a_missing_template_is_one_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("Resources:\n  A: [1, 2\n  B: 3\n", r"template\.yaml, line 3: expected ',' or '\]'"),
+        ("Resources:\n  A: [1, 2\n  B: 3\n", r"template\.yaml, line 3: did not find expected ',' or '\]'"),
         ("just text", "not a template, it has no Resources"),
         ("Resources: {}", "not a template, it has no Resources"),
         ("Resources: [A]", "not a template, it has no Resources"),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.analytics.windows import TAIL_SECONDS
@@ -281,7 +281,6 @@ def listed(rows: list[Item], name: str, value: str) -> list[str]:
     return sorted((row["timestampSk"] for row in rows if row[name] == value), reverse=True)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_p3_p9_every_answer_equals_that_of_a_list_of_all_stored_clicks(steps: list[Any]) -> None:
     model = AdsModel()

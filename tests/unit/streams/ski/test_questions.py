@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.envelope import decode
@@ -289,7 +289,6 @@ def good(answer: tuple[int, Any]) -> Any:
     return answer[1]
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_p9_every_answer_equals_that_of_a_list_of_rides(steps: list[tuple[str, Any]]) -> None:
     """P9, P10: with duplicates, reorderings, redrives, an index that lags and a cache that is lost or unavailable."""

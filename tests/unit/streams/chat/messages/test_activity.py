@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
@@ -120,7 +120,6 @@ def test_a_throttled_table_is_called_again_at_once(monkeypatch: pytest.MonkeyPat
     assert hook.after_store(CHAT, [message_row(1)]) == [None]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.tuples(st.integers(0, 40), st.sampled_from("abc")), min_size=1, max_size=5), max_size=10))
 def test_the_second_of_a_rooms_last_activity_is_exact(batches: list[list[tuple[int, str]]]) -> None:
     parts = Parts("a", "b", "c")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worlds.conversation_world import ConversationWorld
@@ -25,7 +25,6 @@ def in_room(events: list[tuple[float, int]], second: float) -> bool:
     return bool(before) and before[-1][1] == 0
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(STEPS, min_size=10, max_size=40), st.integers(1, 3))
 def test_every_list_equals_the_result_of_a_full_scan(steps: list[tuple[str, str, str, int]], limit: int) -> None:
     world = ConversationWorld()
