@@ -9,14 +9,16 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from itertools import groupby
 
 from faults.harness.harness import FOLDER, PICTURES, Harness
 from faults.harness.ledger import Row
 from faults.harness.stage_template import ROOT
-from faults.scenarios import SCENARIOS
+from faults.scenarios import SCENARIOS, nodes_of
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError
+from localstage.services.services import BROKER_NODES
 
 WIDEST = max(map(len, SCENARIOS))
 COLUMNS = ("accepted", "stored", "retried", "dead", "lost", "unexpected", "duplicated", "refused")
@@ -38,17 +40,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(names: Sequence[str]) -> int:
-    """Run these scenarios on one stage. The last line counts the finished ones even after an error."""
+    """Run these scenarios, on one stage for each number of nodes of RabbitMQ.
+
+    The last line counts the finished ones even after an error.
+    """
     began = time.monotonic()
     rows: list[Row] = []
     print(f"{counted(len(names), 'fault scenario')}; Ctrl-C ends it and cleans up")
     print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage", flush=True)
     try:
-        with Harness() as harness:
-            for number, name in enumerate(names, 1):
-                print(f"{number} of {len(names)}  {name}: {summary(name)}", flush=True)
-                rows.append(row := SCENARIOS[name](harness))
-                print(line(row), flush=True)
+        for nodes, group in groupby(names, nodes_of):
+            with Harness(variables={BROKER_NODES: str(nodes)}) as harness:
+                for name in group:
+                    print(f"{len(rows) + 1} of {len(names)}  {name}: {summary(name)}", flush=True)
+                    rows.append(row := SCENARIOS[name](harness))
+                    print(line(row), flush=True)
     finally:
         if rows:
             print(total(rows, len(names), time.monotonic() - began))

@@ -17,6 +17,8 @@ from faults.proxies.http_proxy import Fault
 from faults.proxies.proxy_faults import LosesConfirms, down, refuse
 
 LOWEST_WATERMARK, USUAL_WATERMARK = "0.00001", "0.4"
+USUAL_DISK_LIMIT = "50MB"
+"""As in the configuration of the local stage."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,11 +42,12 @@ def outage(
 
 
 @outage
-def killed(services: ProxiedServices, name: str) -> Iterator[None]:
-    """The service is killed (-9), and restarted on its old port and data."""
-    services.kill(name)
+def killed(services: ProxiedServices, *names: str) -> Iterator[None]:
+    """The services are killed (-9), and restarted on their old ports and data."""
+    for name in names:
+        services.kill(name)
     yield
-    services.restart(name)
+    services.restart(*names)
 
 
 @outage
@@ -63,6 +66,26 @@ def memory_alarm(services: ProxiedServices) -> Iterator[None]:
     rabbitmqctl(services.folder, "set_vm_memory_high_watermark", LOWEST_WATERMARK)
     yield
     rabbitmqctl(services.folder, "set_vm_memory_high_watermark", USUAL_WATERMARK)
+
+
+@outage
+def disk_full(services: ProxiedServices, node: int) -> Iterator[None]:
+    """A node of the cluster has no free disk, which blocks every publisher."""
+    rabbitmqctl(services.folder, "set_disk_free_limit", str(10**18), node=node)
+    yield
+    rabbitmqctl(services.folder, "set_disk_free_limit", USUAL_DISK_LIMIT, node=node)
+
+
+@outage
+def cut_off(services: ProxiedServices, node: int) -> Iterator[None]:
+    """A node of the cluster loses its connections to the others, and makes no new ones: their secret is another."""
+    cookie = (services.folder / "services" / f"rabbitmq-cluster-{node}" / ".erlang.cookie").read_text()
+    parted = "erlang:set_cookie(node(), other), [erlang:disconnect_node(Other) || Other <- nodes()]."
+    rabbitmqctl(services.folder, "eval", parted, node=node)
+    yield
+    rabbitmqctl(
+        services.folder, "--erlang-cookie", "other", "eval", f"erlang:set_cookie(node(), '{cookie}').", node=node
+    )
 
 
 @outage

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from faults.proxies.http_proxy import HttpProxy
 from faults.proxies.proxy_faults import RetryCounter, StoredTimes
 from localstage.core.tcp_proxy import TcpProxy
 from localstage.services import Endpoints, Services
 from localstage.services.programs import RABBITMQ, ensure_programs
+from localstage.services.rabbitmq import node_name
 from localstage.services.service import Service
 
 USER = "faults"
@@ -55,7 +57,7 @@ class ProxiedServices:
         self._tasks: set[asyncio.Task[Any] | None] = set()
         self._services: Services | None = None
         self._endpoints: Endpoints | None = None
-        self.broker = TcpProxy(lambda: self.service("RabbitMQ").port)
+        self.broker = TcpProxy(lambda: self._broker_port)
         self.stored = StoredTimes()
         self.dynamodb = HttpProxy(lambda: self.service("DynamoDB").url, self.stored)
         self.retried = RetryCounter()
@@ -145,7 +147,11 @@ class ProxiedServices:
     @property
     def amqp_url(self) -> str:
         """The URL of the broker behind the proxy, with credentials."""
-        return f"amqp://{USER}:{self._password}@127.0.0.1:{self.service('RabbitMQ').port}"
+        return f"amqp://{USER}:{self._password}@127.0.0.1:{self._broker_port}"
+
+    @property
+    def _broker_port(self) -> int:
+        return urlsplit(self.endpoints.amqp_url).port or 0
 
     def kill(self, name: str) -> None:
         """Kill a service (-9) and wait until it is gone."""
@@ -160,9 +166,13 @@ class ProxiedServices:
         if process is not None:
             self._call(lambda: process.send_signal(number))
 
-    def restart(self, name: str) -> None:
-        """Start a killed service on its old port, with its old data."""
-        self._run(self.service(name).start_again())
+    def restart(self, *names: str) -> None:
+        """Start services on their old ports, with their old data, at once; those that run are stopped before."""
+
+        async def work() -> None:
+            await asyncio.gather(*(self.service(name).start_again() for name in names))
+
+        self._run(work())
 
     def works_at(self, moment: float) -> float:
         """``moment``, in seconds of the monotonic clock, or the end of the outage that it was in."""
@@ -173,13 +183,13 @@ class ProxiedServices:
         self._call(self.sqs.cut)
 
 
-def rabbitmqctl(folder: Path, *arguments: str) -> str:
-    """What ``rabbitmqctl`` prints for the broker of the stage whose files are in ``folder``.
+def rabbitmqctl(folder: Path, *arguments: str, node: int = 0) -> str:
+    """What ``rabbitmqctl`` prints for the broker of the stage whose files are in ``folder``, or for a cluster's node.
 
     Raises:
         subprocess.CalledProcessError: it refused.
     """
-    broker = folder / "services" / "rabbitmq"
+    broker = folder / "services" / (f"rabbitmq-cluster-{node}" if node else "rabbitmq")
     ports = json.loads((folder / "services" / "ports.json").read_text())
     server = asyncio.run(ensure_programs([RABBITMQ], os.environ))[RABBITMQ]
     environment = {
@@ -187,7 +197,7 @@ def rabbitmqctl(folder: Path, *arguments: str) -> str:
         "HOME": str(broker),
         "LANG": "C.UTF-8",
         "ERL_EPMD_PORT": str(ports["rabbitmq-epmd"]),
-        "RABBITMQ_NODENAME": "headrace@localhost",
+        "RABBITMQ_NODENAME": node_name(node or 1),
         "RABBITMQ_CONF_ENV_FILE": str(broker / "rabbitmq-env.conf"),
     }
     command = [str(server.with_name("rabbitmqctl")), *arguments]

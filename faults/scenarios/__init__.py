@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
-from faults.scenarios import broker, store
+from faults.scenarios import broker, cluster, store
 from faults.scenarios.stage import push_killed, stage_killed
 from faults.scenarios.streams import STREAM_SCENARIOS
 
@@ -37,5 +37,17 @@ _ALL: tuple[Scenario, ...] = (
     *STREAM_SCENARIOS,
     stage_killed,
     broker.function_frozen,
+    cluster.cluster_leader_killed,
+    cluster.cluster_follower_killed,
+    cluster.cluster_majority_killed,
+    cluster.cluster_node_cut_off,
+    cluster.cluster_disk_full,
+    cluster.cluster_rolling_restart,
+    cluster.cluster_down_from_start,
 )
 SCENARIOS = {scenario.__name__.replace("_", "-"): scenario for scenario in _ALL}
+
+
+def nodes_of(name: str) -> int:
+    """How many nodes of RabbitMQ the scenario needs."""
+    return 3 if name.startswith("cluster-") else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from faults.harness.stage_template import ROOT
 from faults.scenarios import SCENARIOS
 from localstage.client.errors import ClientError
 from localstage.core.errors import AlreadyRunning
+from localstage.services.services import BROKER_NODES
 
 
 def test_an_unknown_scenario_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,6 +52,9 @@ class IdleHarness:
     """Starts nothing."""
 
     stopped = 0
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        assert variables == {BROKER_NODES: "1"}
 
     def __enter__(self) -> None:
         pass
