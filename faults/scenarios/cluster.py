@@ -105,12 +105,12 @@ def outlived(run: ScenarioRun, seconds: float, outage: Callable[[], AbstractCont
 
 
 def went_on(run: ScenarioRun, began: float) -> str:
-    """Wait until the main lane takes events after ``began``; says how long that took."""
+    """Wait until the main lane takes events again after ``began``; says within what time."""
     time.sleep(CONFIRMING)
     before = run.load.checker.lanes["main"]
     run.wait_until(lambda: run.load.checker.lanes["main"] > before)
     run.expect(run.load.checker.lanes["main"] > before, "the main lane takes nothing any more")
-    return f"main lane after {time.monotonic() - began:.1f} s"
+    return f"main lane again within {time.monotonic() - began:.1f} s"
 
 
 def longest_pause(run: ScenarioRun, began: float) -> str:

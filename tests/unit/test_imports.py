@@ -47,7 +47,7 @@ LINES = {
     "loadtest": 7_636,
     "bench": 4_050,
     "tools": 3_593,
-    "faults": 2_671,
+    "faults": 2_842,
     "rehearsal": 2_039,
     "ops": 1_230,
     "clients": 3_654,
