@@ -57,7 +57,7 @@ export function Chart({ title, times, lines, bars = false, height = 120, show = 
           })}
           ${under !== undefined && html`<path class="cursor" d=${`M${x(chosen)} 0V${height}`} />`}
         </svg>
-        <span class="highest">${show(top)}</span>
+        ${highest > 1e-6 && html`<span class="highest">${show(top)}</span>`}
       </div>
       ${at !== undefined && times.length > 0 && html`
         <p class="axis"><span>${at(first)}</span><span>${under !== undefined && at(times[chosen])}</span><span>${at(last)}</span></p>

@@ -15,10 +15,11 @@ export function BalanceLine({ balance, held }) {
         <p class="term"><b>${count(accepted)}</b> <span>${texts.accepted}</span></p>
         ${shown.map(
           ([name, value], index) => html`
-            <i>${index === 0 ? "=" : "+"}</i>
-            <p class=${`term ${name} ${value === 0 ? "zero" : ""}`}>
-              <b>${count(value)}</b> <span>${texts.parts[name]}</span>
-            </p>
+            <div class="part"><i>${index === 0 ? "=" : "+"}</i>
+              <p class=${`term ${name} ${value === 0 ? "zero" : ""}`}>
+                <b>${count(value)}</b> <span>${texts.parts[name]}</span>
+              </p>
+            </div>
           `,
         )}
         <p class=${`verdict ${lost > 0 ? "bad" : "good"}`} role="status">

@@ -50,7 +50,7 @@ function Lane({ name, seen }) {
       <p class="holds"><b>${depth === undefined ? "?" : count(depth)}</b> ${texts.laneHolds}</p>
       ${flow === undefined
         ? html`<${Chart} title=${texts.laneDepth} times=${times} height="44" at=${clock}
-            lines=${[{ name: "", values: ofReadings(held, times, step * 1_000, ([, depths]) => depths[name] ?? 0), tone: TONES[name] }]} />`
+            lines=${[{ name: texts.laneRecords, values: ofReadings(held, times, step * 1_000, ([, depths]) => depths[name] ?? 0), tone: TONES[name] }]} />`
         : html`<${Chart} title=${texts.laneRate} times=${times} height="44" show=${texts.rate} at=${clock}
             lines=${[
               { name: texts.laneIn[name], values: perSecond(flow.in), tone: TONES[name] },

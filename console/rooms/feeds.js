@@ -1,5 +1,18 @@
 // Which rooms are followed live. A room is followed once, for the list of conversations and for the open room.
 
+const SLICE = 8; // milliseconds of work, after which the page can draw
+
+/** A function to await between pieces of work: now and then, it waits until the page has drawn. */
+export function rests() {
+  let began = performance.now();
+  return async () => {
+    if (performance.now() - began > SLICE) {
+      await new Promise((done) => setTimeout(done));
+      began = performance.now();
+    }
+  };
+}
+
 /**
  * Calls `message(roomId, item)` for each new message, `ready(roomId)` when the messages of a room come from now on, and
  * `ended(roomId, error)` when a room can be followed no longer.
@@ -51,8 +64,10 @@ export class Feeds {
 
   async #run(roomId, feed) {
     try {
+      const rest = rests();
       for await (const item of feed.following) {
         this.message(roomId, item);
+        await rest();
       }
     } catch (error) {
       if (this.#feeds.get(roomId) === feed) {

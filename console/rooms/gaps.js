@@ -54,7 +54,7 @@ export class Gaps {
         items.push(...(page?.items ?? []));
       } while (since !== undefined && page?.hasMore && page.next);
       this.#position = later(position, this.#position);
-      this.found(items.reverse());
+      await this.found(items.reverse());
     } catch {
       // The view says that there is no connection; the next round asks again.
     }

@@ -12,7 +12,7 @@ const versionOf = ({ deletedAt, editedAt }) => (deletedAt ? `2${deletedAt}` : ed
 const isNewer = (item, former) => former === undefined || versionOf(item) > versionOf(former);
 
 /**
- * Rows are `{ id, item, tick, change, height }`. `tick` is there for one's own messages of this page: `{ state, lane, error }`,
+ * Rows are `{ id, item, tick, change, height, isNew }`. `tick` is there for one's own messages of this page: `{ state, lane, error }`,
  * with the state "sending", "accepted", "stored" or "failed". `change` is an accepted edit or deletion that is not seen yet.
  */
 export class History {
@@ -28,7 +28,8 @@ export class History {
   newer = null;
   /** How many messages came behind the loaded part while the newest ones are not loaded. */
   unseen = 0;
-  #keys = new Set();
+  /** The rows of `stored` by the keys of their messages. */
+  #rows = new Map();
   /** The newest live messages: a page that was asked for before they were stored does not have them. */
   #recent = new Map();
 
@@ -44,7 +45,7 @@ export class History {
   /** Forget what is loaded, and begin with this page; without `page`, the room has no message yet. */
   begin(page, isNewest) {
     this.stored = [];
-    this.#keys.clear();
+    this.#rows.clear();
     this.unseen = 0;
     this.older = page?.next ?? null;
     this.newer = isNewest ? null : (page?.previous ?? null);
@@ -73,7 +74,7 @@ export class History {
 
   /** Keep a live message until the first page is there. Returns whether it is new, or has changed. */
   keep(item) {
-    const former = this.#recent.get(item.key) ?? (this.#keys.has(item.key) ? this.rowOf(item.key).item : undefined);
+    const former = this.#recent.get(item.key) ?? this.rowOf(item.key)?.item;
     if (!isNewer(item, former)) {
       return false;
     }
@@ -105,7 +106,7 @@ export class History {
 
   /** The row of a loaded message. */
   rowOf(key) {
-    return this.stored.findLast(({ item }) => item.key === key);
+    return this.#rows.get(key);
   }
 
   /** The newest of one's own messages that can be edited. */
@@ -147,15 +148,15 @@ export class History {
   }
 
   #add(items) {
-    items.filter((item) => versionOf(item) && this.#keys.has(item.key)).forEach((item) => this.#renew(item));
-    const fresh = items.filter(({ key }) => !this.#keys.has(key)).map((item) => this.#rowOf(item)).sort(byKey);
+    items.filter((item) => versionOf(item) && this.#rows.has(item.key)).forEach((item) => this.#renew(item));
+    const fresh = items.filter(({ key }) => !this.#rows.has(key)).map((item) => this.#rowOf(item)).sort(byKey);
     if (fresh.length === 0) {
       return;
     }
-    fresh.forEach(({ item }) => this.#keys.add(item.key));
+    fresh.forEach((row) => this.#rows.set(row.item.key, row));
     const [first, last] = [this.stored[0], this.stored.at(-1)];
     if (first === undefined || byKey(fresh[0], last) > 0) {
-      this.stored = this.stored.concat(fresh);
+      this.stored.push(...fresh); // in place: a busy room has thousands of rows, and each second hundreds more
     } else if (byKey(fresh.at(-1), first) < 0) {
       this.stored = fresh.concat(this.stored);
     } else {

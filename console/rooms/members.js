@@ -1,7 +1,7 @@
 // The members of a room, when each was in it, and what can be done with memberships.
 import { html, useEffect, useState } from "../htm.js";
 import { roomsTexts as texts } from "../texts.js";
-import { Failure, Loading, useLoad } from "../ui.js";
+import { Failure, Loading, State, useLoad } from "../ui.js";
 import { dayAndTime, moment } from "./format.js";
 import { intervalsOf } from "./intervals.js";
 import { Avatar } from "./message.js";
@@ -34,6 +34,36 @@ function Bars({ intervals, first, now }) {
   `;
 }
 
+/** That a user is in the room now, or was until their client was silent. */
+function Here({ of }) {
+  if (of === undefined) {
+    return null;
+  }
+  return of.isSure
+    ? html`<${State} tone="good">${texts.isHere(of.connections)}<//>`
+    : html`<${State} tone="busy">${texts.wasHere(dayAndTime(of.checkedAt))}<//>`;
+}
+
+/** Who follows an open room, and is none of its members. */
+function Visitors({ room, members }) {
+  const { online, history } = room;
+  const known = new Set(members.map(({ userId }) => userId));
+  const visitors = [...online.users.values()].filter(({ userId }) => !known.has(userId));
+  const nameOf = (userId) => history.stored.findLast(({ item }) => item.userId === userId)?.item.username ?? userId;
+  if (visitors.length === 0) {
+    return null;
+  }
+  return html`
+    <h4>${texts.visitors}</h4>
+    <ul class="people">
+      ${visitors.map((each) => html`
+        <li key=${each.userId}><${Avatar} id=${each.userId} name=${nameOf(each.userId)} />
+          <div><p><b><bdi>${nameOf(each.userId)}</bdi></b></p><p class="note"><${Here} of=${each} /></p></div></li>
+      `)}
+    </ul>
+  `;
+}
+
 function Member({ member, room, first, now, act }) {
   const { userId, username, role, intervals } = member;
   const isIn = role !== undefined;
@@ -42,11 +72,13 @@ function Member({ member, room, first, now, act }) {
       <${Avatar} id=${userId} name=${username} />
       <div>
         <p class="name"><b><bdi>${username}</bdi></b>
-          ${isIn && room.info?.kind === "members" && html`<span class="note">${texts.roles[role]}</span>`}
           ${isIn && room.isOwner && userId !== room.user && userId !== room.info.createdBy && html`
             <button type="button" class="quiet" aria-label=${texts.removeName(username)}
               onClick=${() => act("DELETE /rooms/{roomId}/members/{userId}", { userId })}>${texts.remove}</button>
           `}
+        </p>
+        <p class="note">
+          ${isIn && room.info?.kind === "members" && html`${texts.roles[role]} `}<${Here} of=${room.online.users.get(userId)} />
         </p>
         <${Bars} intervals=${intervals} first=${first} now=${now} />
         <ul class="intervals">
@@ -123,6 +155,7 @@ export function Members({ room, close }) {
   };
   useEffect(() => {
     document.getElementById("members-title").focus();
+    room.online.look();
   }, []);
   const members = intervalsOf(notices, found.value?.members ?? []);
   const times = members.flatMap(({ intervals }) => intervals.map(({ from, to }) => Date.parse(from ?? to)));
@@ -152,9 +185,11 @@ export function Members({ room, close }) {
           </ul>
         `}
         <ul class="people">
-          ${members.map((each) => html`<${Member} key=${each.userId} member=${each} room=${room} first=${first} now=${Date.now()} act=${act} />`)}
+          ${(found.value !== undefined || found.error !== undefined) && members.map((each) => html`<${Member} key=${each.userId} member=${each} room=${room} first=${first} now=${Date.now()} act=${act} />`)}
         </ul>
         ${found.value !== undefined && members.length === 0 && html`<p class="note">${texts.noMembers}</p>`}
+        ${found.value !== undefined && html`<${Visitors} room=${room} members=${members} />`}
+        ${room.online.hasMore && html`<p class="note">${texts.moreHere}</p>`}
         ${!history.hasStart && oldest !== undefined && html`
           <p class="note">${texts.intervalsSince(dayAndTime(oldest))}</p>
           <button type="button" disabled=${reads} onClick=${readOn}>${reads ? texts.reading : texts.readOn}</button>

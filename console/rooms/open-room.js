@@ -1,7 +1,7 @@
 // The open room: its head, its messages, and the field for a new one.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../htm.js";
 import { roomsTexts as texts } from "../texts.js";
-import { Empty, Failure, Loading } from "../ui.js";
+import { Empty, Failure, Loading, State } from "../ui.js";
 import { dayAndTime } from "./format.js";
 import { Sign } from "./list.js";
 import { Members } from "./members.js";
@@ -38,7 +38,8 @@ function Head({ room, title, panel, show }) {
       <${Sign} of=${info ?? { kind: "open" }} title=${title} />
       <div class="title">
         <h2><bdi>${title}</bdi></h2>
-        <p class="note" dir="auto">${info?.topic ?? texts.kinds[info?.form === "direct" ? "person" : (info?.kind ?? "open")]}</p>
+        <p class="note">${room.online.count > 0 && html`<${State} tone="good">${texts.here(room.online.count, room.online.hasMore)}<//> · `}
+          <bdi>${info?.topic ?? texts.kinds[info?.form === "direct" ? "person" : (info?.kind ?? "open")]}</bdi></p>
       </div>
       ${canJoin && html`<button type="button" class="primary" onClick=${join}>${info.invitation ? texts.accept : texts.join}</button>`}
       ${room.error === undefined && html`
@@ -141,7 +142,7 @@ function Messages({ room, title, boxRef }) {
       `}
       <${Scroll} rows=${rows} row=${draw} parts=${parts} target=${room.target} follows=${history.hasEnd} boxRef=${boxRef}
         label=${texts.messagesOf(title)} above=${html`<${Above} room=${room} />`}
-        near=${(name) => room[name]()} sees=${sees} />
+        near=${(name) => room[name]()} sees=${sees} goToEnd=${() => room.present()} />
       ${!(atEnd && history.hasEnd) && html`
         <button type="button" class="float bottom" onClick=${() => room.present()}>
           ${history.unseen > 0 ? texts.newBelow(history.unseen) : texts.present} ↓

@@ -1,10 +1,12 @@
 // One room as its reader sees it: pages of its history, live messages, one's own messages, and how far it is read.
+import { rests } from "./feeds.js";
 import { Gaps } from "./gaps.js";
 import { History, isAfter } from "./history.js";
+import { Online } from "./online.js";
 import { Sending } from "./sending.js";
 
 const FIRST = 60;
-const PAGE = 100;
+const PAGE = 200;
 const READ_AFTER = 400; // milliseconds
 const MESSAGES = "GET /rooms/{roomId}/messages";
 
@@ -37,11 +39,19 @@ export class Room {
     this.gaps = new Gaps({
       ask: (query) => this.#ask(MESSAGES, query, { tries: 1 }),
       followed: () => this.#feeds.position(roomId),
-      found: (items) => {
-        items.forEach((item) => this.history.message(item));
+      found: async (items) => {
+        const rest = rests();
+        for (const item of items) {
+          this.history.message(item);
+          await rest();
+        }
         this.#read();
         changed();
       },
+    });
+    this.online = new Online({
+      ask: async () => (this.canWrite ? this.#ask("GET /rooms/{roomId}/online", {}, { tries: 1 }) : undefined),
+      changed,
     });
     const catchUp = () => this.gaps.close();
     this.sending = new Sending({ client, user, roomId, history: this.history, catchUp, changed });
@@ -132,6 +142,7 @@ export class Room {
     }
     this.isLoaded = true;
     this.changed();
+    this.online.begin();
   }
 
   /** The room is looked at no more. It stays followed if it is a conversation. */
@@ -139,6 +150,7 @@ export class Room {
     this.#isOpen = false;
     this.#opening += 1;
     this.gaps.stop();
+    this.online.stop();
     clearTimeout(this.#timer);
     if (this.membership?.state !== "in") {
       this.#feeds.stop(this.roomId);
@@ -188,6 +200,7 @@ export class Room {
       this.line = last;
     }
     this.history.message(item);
+    this.online.message(item);
     this.gaps.soon();
     this.#read();
     return this.#seesEnd;
@@ -244,6 +257,7 @@ export class Room {
   looked() {
     this.#read();
     this.gaps.soon(0);
+    this.online.begin();
   }
 
   send(text) {

@@ -1,6 +1,6 @@
 // A long list of rows of which only those near the screen are in the page. What is on the screen stays where it is when
 // rows are added, or turn out to be higher than was thought.
-import { html, useEffect, useLayoutEffect, useReducer, useRef } from "../htm.js";
+import { Component, html, useEffect, useLayoutEffect, useReducer, useRef } from "../htm.js";
 
 const BEYOND = 600; // pixels that are drawn above and below the screen
 const SPARE = 200; // of them, what is left when more are drawn
@@ -40,8 +40,6 @@ class Place {
   width = 0;
   target;
   offsets;
-  /** What is drawn, by the ids of rows. */
-  drawn = new Map();
 
   get guess() {
     return this.measured.count === 0 ? 44 : this.measured.sum / this.measured.count;
@@ -55,16 +53,16 @@ class Place {
     this.below = (target?.place ?? 0) * this.height;
   }
 
-  /** The upper edge of the screen, in pixels of the list. */
+  /** The upper edge of the screen, in pixels of the list. Rows can have come behind those that have an offset. */
   top(rows, offsets) {
     const index = this.atEnd || this.row === undefined ? -1 : rows.indexOf(this.row);
-    return index === -1 ? offsets[rows.length] - this.height : offsets[index] - this.below;
+    return index === -1 ? offsets.at(-1) - this.height : offsets[index] - this.below;
   }
 
   /** The rows to draw. */
   cover(rows, offsets) {
     const top = this.top(rows, offsets);
-    this.range = rows.length === 0
+    this.range = offsets.length === 1
       ? [0, 0]
       : [rowAt(offsets, top - BEYOND), rowAt(offsets, top + this.height + BEYOND) + 1];
   }
@@ -73,16 +71,32 @@ class Place {
     const top = this.top(rows, offsets);
     const [start, end] = this.range;
     return (start === 0 || offsets[start] < top - SPARE)
-      && (end >= rows.length || offsets[end] > top + this.height + SPARE);
+      && (end >= offsets.length - 1 || offsets[end] > top + this.height + SPARE);
   }
 }
 
 /**
- * `row(index)` draws a row, and `parts(index)` is what it depends on: a row is drawn again when one of them changes. `target` is where to go: another object goes there again. `above` is shown before the first
- * row. `follows`: at the end, new rows move the list up. `near(name)` asks for "older" or "newer" rows, and `sees(atEnd)`
- * says whether the end is on the screen.
+ * A row that stays as it was drawn until one of its parts changes. To give the page the same virtual nodes again would do
+ * that too, but each keeps the list that it was first drawn in, and so every row that was ever there.
  */
-export function Scroll({ rows, row, parts, target, above, follows, label, near, sees, boxRef }) {
+class Kept extends Component {
+  shouldComponentUpdate({ parts }) {
+    return parts.some((each, number) => each !== this.props.parts[number]);
+  }
+
+  render({ of, index, draw }) {
+    of.isNew = true;
+    return draw(index);
+  }
+}
+
+/**
+ * `row(index)` draws a row, and `parts(index)` is what it depends on: a row is drawn again when one of them changes.
+ * `target` is where to go: another object goes there again. `above` is shown before the first row. `follows`: at the end,
+ * new rows move the list up. `near(name)` asks for "older" or "newer" rows, `sees(atEnd)` says whether the end is on the
+ * screen, and `goToEnd()` is the key End.
+ */
+export function Scroll({ rows, row, parts, target, above, follows, label, near, sees, goToEnd, boxRef }) {
   const own = useRef(null);
   const box = boxRef ?? own;
   const list = useRef(null);
@@ -97,19 +111,15 @@ export function Scroll({ rows, row, parts, target, above, follows, label, near, 
   const offsets = (here.offsets = offsetsOf(rows, here.guess, here.offsets));
   here.cover(rows, offsets);
   const [start, end] = here.range;
-  const drawn = new Map();
-  for (let index = start; index < end; index += 1) {
-    const [now, old] = [parts(index), here.drawn.get(rows[index].id)];
-    const isSame = old !== undefined && now.every((each, number) => each === old.parts[number]);
-    drawn.set(rows[index].id, isSame ? { ...old, isNew: false } : { parts: now, node: row(index), isNew: true });
-  }
-  here.drawn = drawn;
+  const drawn = rows.slice(start, end).map((each, number) => html`
+    <${Kept} key=${each.id} of=${each} index=${start + number} parts=${parts(start + number)} draw=${row} />
+  `);
 
   /** Set the distances around the drawn rows, and the scroll position. */
   const settle = () => {
     const { style } = list.current;
     style.paddingTop = `${offsets[start]}px`;
-    style.paddingBottom = `${offsets[rows.length] - offsets[end]}px`;
+    style.paddingBottom = `${offsets.at(-1) - offsets[end]}px`;
     const { scrollHeight, clientHeight, scrollTop } = box.current;
     const wanted = here.atEnd ? scrollHeight - clientHeight : list.current.offsetTop + here.top(rows, offsets);
     const possible = Math.max(0, Math.min(wanted, scrollHeight - clientHeight));
@@ -145,9 +155,10 @@ export function Scroll({ rows, row, parts, target, above, follows, label, near, 
     let isChanged = false;
     for (const [number, element] of [...list.current.children].entries()) {
       const each = rows[start + number];
-      if (each.height !== undefined && !drawn.get(each.id).isNew) {
+      if (each.height !== undefined && !each.isNew) {
         continue;
       }
+      each.isNew = false;
       const { height } = element.getBoundingClientRect();
       if (Math.abs((each.height ?? -1) - height) > 0.1) {
         here.measured.sum += height - (each.height ?? 0);
@@ -194,11 +205,19 @@ export function Scroll({ rows, row, parts, target, above, follows, label, near, 
     look();
   };
 
+  const pressed = (event) => {
+    // The browser would scroll there smoothly, and stop where a page comes meanwhile.
+    if (event.key === "End" && event.target === box.current) {
+      event.preventDefault();
+      goToEnd();
+    }
+  };
+
   return html`
     <div class="log" ref=${box} tabindex="0" role="log" aria-label=${label} aria-live=${follows && here.atEnd ? "polite" : "off"}
-      onScroll=${scrolled}>
+      onScroll=${scrolled} onKeyDown=${pressed}>
       ${above}
-      <ol ref=${list}>${[...drawn.values()].map(({ node }) => node)}</ol>
+      <ol ref=${list}>${drawn}</ol>
     </div>
   `;
 }

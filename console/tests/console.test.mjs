@@ -47,6 +47,48 @@ async function draw(page, name, options = {}) {
 
 const mark = () => `${Date.now()}-${Math.random().toString(36).slice(2, 6)}`;
 
+test("the broker is killed: ticks say retry, then stored, and nothing is lost", { skip: !process.env.CONSOLE }, async () => {
+  const { page, errors, say, message } = await open({ colorScheme: "light" });
+  await page.getByRole("button", { name: "Send traffic" }).click();
+  await page.locator(".edge.flows").first().waitFor({ state: "attached" }); // a line has no height
+  await page.getByText("100 messages sent to #traffic").waitFor();
+  for (const [user, other, text] of [["alice", "bob", "hello"], ["bob", "alice", "Hello Alice. All here?"]]) {
+    await say(user, text);
+    await message(other, text).getByText("seen after").waitFor();
+  }
+  await page.getByRole("button", { name: "Kill RabbitMQ" }).click();
+  await page.locator(".node.bad").filter({ hasText: "away" }).waitFor();
+  const texts = ["The broker is away.", "I type on …", "and it is kept."];
+  for (const text of texts) {
+    await say("alice", text);
+    await message("alice", text).getByText("accepted · retry lane").waitFor();
+  }
+  await page.locator(".edge.flows.retry").first().waitFor();
+  assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
+  const bottom = async () => {
+    const { y, height } = await page.locator(".panes").boundingBox();
+    return y + height;
+  };
+  for (let end = 0; end !== (await bottom());) {
+    end = await bottom();
+    await draw(page, "console", { clip: { x: 0, y: 0, width: 1440, height: end + 12 } });
+  }
+  for (const text of texts) {
+    await message("alice", text).getByText("stored · retry lane").waitFor({ timeout: OUTAGE });
+  }
+  await page.locator(".node.bad").filter({ hasText: "away" }).waitFor({ state: "detached", timeout: OUTAGE });
+  const last = "Now you have it.";
+  await say("alice", last);
+  for (const text of [...texts, last]) {
+    await message("bob", text).waitFor({ timeout: OUTAGE });
+  }
+  assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
+  assert.deepEqual(errors, []);
+  console.log(`console: the broker was killed, ${texts.length} messages took the retry lane and are stored; lost 0`);
+  await draw(page, "back");
+  await page.context().close();
+});
+
 test("two browsers talk, and markup stays text", async () => {
   const [one, two] = [await open(), await open()];
   const text = `<script>window.hacked = 1</script><img src=x onerror="window.hacked = 1"> ${mark()}`;
@@ -69,11 +111,11 @@ test("the page loads less than 60 kB", async () => {
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   const paints = [];
   for (let time = 0; time < 3; time += 1) {
-    await page.reload();
-    await page.getByText("lost 0").waitFor();
-    paints.push(await page.evaluate(
+    const fresh = await open(); // nothing is in its cache
+    paints.push(await fresh.page.evaluate(
       () => performance.getEntriesByType("paint").find(({ name }) => name === "first-contentful-paint").startTime,
     ));
+    await fresh.page.context().close();
   }
   const paint = paints.sort((one, other) => one - other)[1];
   console.log(`console: ${files.length} files, ${bytes} bytes of at most ${LARGEST}; first paint after ${Math.round(paint)} ms of at most ${PAINTED}`);
@@ -107,10 +149,12 @@ test("the first message is seen by Bob, however late his first page comes", asyn
 test("an event opens as a timeline, and poison shows in the dead lane", async () => {
   const { page, errors, say, message } = await open();
   const text = `timed ${mark()}`;
+  const before = await page.locator(".events .event code").allInnerTexts();
   await say("alice", text);
   await message("alice", text).getByText("stored · main lane").waitFor();
+  await page.waitForFunction((known) => !known.includes(document.querySelector(".events .event code")?.textContent), before);
   await page.locator(".events .event").first().click();
-  for (const step of ["received", "published", "accepted 1 chat event, lane main", "stored 1 chat event, lane main"]) {
+  for (const step of ["received", "published", "accepted 1 chat event, lane main", "stored 1 chat event, lane main", /^live copies of the batch/]) {
     await page.locator(".timeline").getByText(step, { exact: true }).waitFor();
   }
   await page.getByRole("button", { name: "Make a poison record" }).click();
@@ -156,34 +200,4 @@ test("it fits a phone, and says what to open without the secret", async () => {
   await page.goto(new URL(where.console_url).origin);
   await page.getByText("needs the whole address").waitFor();
   await page.close();
-});
-
-test("the broker is killed: ticks say retry, then stored, and nothing is lost", { skip: !process.env.CONSOLE }, async () => {
-  const { page, say, message } = await open({ colorScheme: "light" });
-  const hello = `hello ${mark()}`;
-  await say("alice", hello);
-  await message("bob", hello).getByText("seen after").waitFor();
-  await page.getByRole("button", { name: "Kill RabbitMQ" }).click();
-  await page.locator(".node.bad").filter({ hasText: "away" }).waitFor();
-  const texts = ["one", "two", "three"].map((word) => `${word} ${mark()}`);
-  for (const text of texts) {
-    await say("alice", text);
-    await message("alice", text).getByText("accepted · retry lane").waitFor();
-  }
-  await page.locator(".edge.flows.retry").first().waitFor();
-  assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
-  await draw(page, "killed");
-  for (const text of texts) {
-    await message("alice", text).getByText("stored · retry lane").waitFor({ timeout: OUTAGE });
-  }
-  await page.locator(".node.bad").filter({ hasText: "away" }).waitFor({ state: "detached", timeout: OUTAGE });
-  const last = `four ${mark()}`;
-  await say("alice", last);
-  for (const text of [...texts, last]) {
-    await message("bob", text).waitFor({ timeout: OUTAGE });
-  }
-  assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
-  console.log(`console: the broker was killed, ${texts.length} messages took the retry lane and are stored; lost 0`);
-  await draw(page, "back");
-  await page.context().close();
 });

@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { History } from "../rooms/history.js";
 import { intervalsOf } from "../rooms/intervals.js";
+import { Online } from "../rooms/online.js";
 
 const PAGE = 4;
 
@@ -156,4 +157,25 @@ test("intervals of members are those of their joins and leaves", () => {
     ["bob", [{ from: "1", to: "3" }, { from: "4.5", to: null }]],
     ["carol", [{ from: null, to: "4" }]],
   ]);
+});
+
+test("who is silent for long is not counted as here, nor is anybody after the reader has left", async () => {
+  globalThis.document = { visibilityState: "visible" };
+  const ago = (minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
+  const items = [
+    { userId: "alice", connections: 1, checkedAt: ago(2) }, { userId: "bob", connections: 1, checkedAt: ago(30) },
+    { userId: "carol", connections: 2 }, // she came a moment ago
+  ];
+  let answer = async () => ({ items, hasMore: false });
+  const online = new Online({ ask: () => answer(), changed: () => {} });
+  await online.look();
+  assert.deepEqual([online.count, online.users.get("bob").isSure], [2, false]);
+  answer = async () => { throw new Error("no connection"); };
+  await online.look();
+  assert.equal(online.count, 2, "after a failure, what is known stays");
+  answer = async () => undefined;
+  await online.look();
+  assert.equal(online.count, 0);
+  online.stop();
+  delete globalThis.document;
 });

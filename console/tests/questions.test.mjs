@@ -101,11 +101,23 @@ test("a window is picked in the reader's zone, and may end now", async () => {
   await close();
 });
 
-test("an empty window, a refused one and a failure are said in words", async () => {
+test("a loading answer, an empty window, a refused one and a failure are said in words", async () => {
   const { page, close } = await open("alice", address("messages", window.from, window.to, "user", `unknown-${name}`));
   await page.getByText("No messages in this window.").waitFor();
   await page.evaluate((hash) => { location.hash = hash; }, address("messages", new Date(from - 40 * DAY).toISOString(), window.to));
   await page.getByRole("alert").filter({ hasText: "31 days" }).waitFor();
+
+  let answer;
+  const held = new Promise((done) => { answer = done; });
+  await page.route("**/analytics/window*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.reload();
+  await page.getByRole("status").filter({ hasText: "Counting …" }).waitFor();
+  answer();
+  await page.getByRole("alert").filter({ hasText: "31 days" }).waitFor();
+  await page.unroute("**/analytics/window*");
 
   const body = JSON.stringify({ error: { code: "unavailable", message: "the table did not answer", retryAfter: 0 } });
   const headers = { "access-control-allow-origin": "*", "content-type": "application/json" };

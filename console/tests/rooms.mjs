@@ -57,6 +57,16 @@ export async function fill(roomId, count, { every = 1_000, last = Date.now() } =
   producer.close();
 }
 
+/** Wait until a reader who comes now is not told again, to be sure, of what was stored in the last seconds. */
+export async function settle(roomId) {
+  const reader = await clientOf("carol", "chat:read");
+  const page = (query) => reader.request("GET /rooms/{roomId}/messages", { roomId, limit: 1, ...query });
+  while ((await page({ since: (await page({})).position })).items.length > 0) {
+    await sleep(1_000);
+  }
+  reader.close();
+}
+
 /** A user at a room of the console; `hash` is the address of the view. */
 export async function open(user, hash, options = {}, prepare = async () => {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 860 }, ...options });

@@ -58,6 +58,33 @@ test("an invitation is accepted, and the members panel says who was in the room 
   await guest.close();
 });
 
+test("a room says who is here, and no longer who has gone; without an answer it says nothing", async () => {
+  const [roomId, user] = [`here-${mark()}`, `guest-${mark()}`];
+  const client = await clientOf("alice", "chat:read", "chat:write");
+  await client.request("PUT /rooms/{roomId}", { roomId, kind: "open" });
+  await client.request("PUT /rooms/{roomId}/members/{userId}", { roomId, userId: "alice" });
+  const alice = await open("alice", roomHash(roomId));
+  const guest = await open(user, roomHash(roomId), {}, (page) => page.route("**/online", (route) => route.abort()));
+  await alice.page.getByText("2 here", { exact: true }).waitFor();
+  await alice.page.getByRole("button", { name: "Members", exact: true }).click();
+  const person = (id) => alice.page.locator(".people > li").filter({ hasText: id });
+  await person("alice").getByText("here", { exact: true }).waitFor();
+  await alice.page.getByRole("heading", { name: "Here without having joined" }).waitFor();
+  await person(user).getByText("here", { exact: true }).waitFor();
+  await alice.draw("rooms-here");
+  await guest.page.getByRole("button", { name: "Join", exact: true }).click();
+  await alice.message(`${user} joined`).waitFor();
+  await person(user).getByText(/^since/).waitFor();
+  await guest.say("I see no list");
+  await alice.message("I see no list").waitFor();
+  assert.equal(await guest.page.getByText(/\d here/).count(), 0);
+  assert.deepEqual([...alice.errors, ...guest.errors], []);
+  await guest.close();
+  await alice.page.getByText("1 here", { exact: true }).waitFor();
+  client.close();
+  await alice.close();
+});
+
 test("unread messages are counted live, begin at a line, and are read at the end of the room", async () => {
   const [one, other, user] = [`one-${mark()}`, `other-${mark()}`, `reader-${mark()}`];
   const client = await clientOf(user, "chat:read", "chat:write");

@@ -265,8 +265,8 @@ export class Room {
 
 /** Messages by their keys, which begin with their times; changes by their times. */
 function inOrder(one: Item, other: Item): number {
-  const [a, b] = [one, other].map(({ timestamp, key }) => timestamp + key) as [string, string];
-  return a < b ? -1 : a > b ? 1 : 0;
+  const name = one.timestamp === other.timestamp ? "key" : "timestamp";
+  return one[name] < other[name] ? -1 : one[name] > other[name] ? 1 : 0;
 }
 
 /** Orders what a message shows: its first text, its edits, its deletion. A change has one version. */
