@@ -111,7 +111,7 @@ unit: setup ## run the tests that use no sockets
 model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
 	$(call count,EXAMPLES)
 	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")
-	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q $(CHOSEN) tests/model
+	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q -n 2 --dist worksteal $(CHOSEN) tests/model
 
 contract: setup ## run one suite per seam, against the fake and the real service; with BROKERS=1 those of the broker on each RabbitMQ, and print what differs   [BROKERS=1]
 	@$(if $(BROKERS),PYTHONPATH=layers/headrace $(PY) -m tests.contract.brokers,$(IN_TWO) $(CHOSEN) tests/contract)

@@ -37,6 +37,7 @@ def test_a_benchmark_writes_its_rounds_and_its_ratios_are_checked(tmp_path: Path
     assert "worse   persist: CPU per item against batch_writer(), without latency" in checked.stdout
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_sweep_of_two_points_loses_nothing_and_draws_both(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bench.sweep", "--windows", "0,1", "--scale", "0.01", "--results", str(tmp_path)]

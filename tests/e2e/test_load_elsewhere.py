@@ -56,6 +56,7 @@ def test_one_producer_sends_for_a_hundred_thousand_users(platform: RunningStage,
     assert len(pool.requests) <= 3  # for the command and for Locust, however many users there are
 
 
+@pytest.mark.long
 def test_a_token_that_expires_during_a_run_is_replaced_and_nothing_is_lost(
     platform: RunningStage, tmp_path: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_token_that_expires_during_a_run_is_replaced_and_nothing_is_lost(
     assert len(pool.requests) >= 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", ["endurance", "posts"])
 def test_a_token_that_expires_and_cannot_be_replaced_ends_the_run_with_a_partial_report(
     platform: RunningStage, tmp_path: Path, shape: str
@@ -92,6 +94,7 @@ def test_a_token_that_expires_and_cannot_be_replaced_ends_the_run_with_a_partial
     assert "partial: the run did not reach its end" in done.stdout
 
 
+@pytest.mark.long
 def test_each_user_of_a_file_sends_as_themselves(platform: RunningStage, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text("\n".join(platform.token(f"loader-{number}", "chat:write", "chat:read") for number in range(4)))
@@ -113,6 +116,7 @@ def test_a_token_that_may_not_read_back_ends_the_run_with_the_reason(platform: R
     assert result(tmp_path)["partial"] is True
 
 
+@pytest.mark.long
 def test_rides_are_sent_as_a_producer_and_asked_for_as_an_analyst(platform: RunningStage, tmp_path: Path) -> None:
     producer = platform.token("producer", "events:write", "chat:read")
     analyst = platform.token("analyst", "analytics:read")

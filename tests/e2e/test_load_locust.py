@@ -21,6 +21,8 @@ import urllib3
 from tests.e2e.conftest import ROOT, RunningStage
 from tests.worlds.ports import free_port
 
+pytestmark = pytest.mark.long
+
 SIZE = ["--shape", "frames", "--scale", "0.002"]
 WITHIN = 60.0
 

@@ -37,6 +37,7 @@ def frames(stage: RunningStage) -> int:
     return int(status(stage)["functions"]["ReceiveFrame"]["invocations"])
 
 
+@pytest.mark.long
 def test_a_run_goes_on_when_its_stage_starts_again_and_nothing_is_lost(
     killed_stage: RunningStage, tmp_path: Path
 ) -> None:

@@ -21,6 +21,8 @@ from loadtest.shapes.catalog import SHAPES
 from tests.e2e.conftest import ROOT, RunningStage
 
 AT_ONCE = 3
+SHORT = {"frames", "mixed", "live", "rides", "clicks"}
+"""The shapes of ``make test``: each stream, frames and posts, questions and subscribers. The others are marked long."""
 """Runs at the same time: some of them wait most of the time until counts are complete."""
 SIZES = {
     "frames": ["--scale", "0.002"],
@@ -61,19 +63,26 @@ def run(stage: RunningStage, name: str, folder: Path) -> tuple[subprocess.Comple
 
 
 @pytest.fixture(scope="module")
-def runs(platform: RunningStage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[Any]]]:
-    """All shapes, a few at a time; the ones that wait longest come first."""
+def runs(
+    platform: RunningStage, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[dict[str, Future[Any]]]:
+    """The shapes of the tests that run, a few at a time; the ones that wait longest come first."""
+    module = [each for each in request.session.items if each.path == request.path and hasattr(each, "callspec")]
+    named = {each.callspec.params["name"] for each in module}
+    wanted = [each for each in SHAPES if each in SHORT | named]
     folder = tmp_path_factory.mktemp("load")
     first = ["ski", "ads"]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         yield {
             name: threads.submit(run, platform, name, folder)
-            for name in first + [each for each in SHAPES if each not in first]
+            for name in sorted(wanted, key=lambda each: each not in first)
         }
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in SHAPES]
+)
 def test_a_shape_loses_nothing_and_writes_its_result(name: str, runs: dict[str, Future[Any]]) -> None:
     done, result = runs[name].result()
 

@@ -66,6 +66,7 @@ def overload(limit: int) -> Outcome:
     return Outcome(rows, (checker.retries["rate_limited"], users.checker.retries["rate_limited"]), longest)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_the_limit_slows_producers_before_users_and_without_it_the_backlog_grows() -> None:
     limited, unlimited = overload(LIMIT), overload(0)

@@ -211,6 +211,7 @@ MISTAKES: dict[str, tuple[Any, str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_the_model_finds(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MISTAKES[mistake])

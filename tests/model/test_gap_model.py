@@ -176,6 +176,7 @@ def test_after_any_gap_a_follower_has_every_message_that_was_stored_meanwhile() 
 MISTAKES = {"positions.OVERLAP": 10 * SECOND, "positions.LATE": 60 * SECOND}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_the_model_finds(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"headrace.streams.chat.messages.{mistake}", MISTAKES[mistake])

@@ -252,6 +252,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_the_model_finds(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong, found = MISTAKES[mistake]

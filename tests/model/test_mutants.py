@@ -14,6 +14,7 @@ EXAMPLES = 400
 MUTANTS = mutants.MUTANTS | mutants_of_marks.MUTANTS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_the_model_finds_the_fault(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant(monkeypatch)

@@ -18,6 +18,8 @@ import pytest
 from localstage.services.install import ensure_node_packages, node_program
 from tools.api_reference.examples import examples
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 SOURCES = Path(__file__).parent / "generators"
 DOCUMENTS = ROOT / "docs" / "reference"

@@ -34,8 +34,13 @@ def start(stage: FakeStage, folder: Path, *arguments: str) -> subprocess.Popen[s
     return process
 
 
-@pytest.mark.parametrize("arguments", [[], ["--processes", "2"]], ids=["one process", "two workers"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "arguments"),
+    [
+        pytest.param(signal.SIGINT, ["--processes", "2"], id="Ctrl-C, two workers"),
+        pytest.param(signal.SIGTERM, [], id="SIGTERM, one process", marks=pytest.mark.long),
+    ],
+)
 def test_ctrl_c_reads_back_what_was_accepted_and_says_partial(
     stage: FakeStage, tmp_path: Path, arguments: list[str], number: signal.Signals
 ) -> None:
@@ -55,6 +60,7 @@ def test_ctrl_c_reads_back_what_was_accepted_and_says_partial(
     assert "Partial:" in result.with_suffix(".html").read_text()
 
 
+@pytest.mark.long
 def test_a_second_ctrl_c_ends_without_a_result(stage: FakeStage, tmp_path: Path) -> None:
     stage.faults.delay = 600.0
     process = start(stage, tmp_path)

@@ -82,7 +82,7 @@ def test_history_out_of_order_exits_1(run: Run, stage: FakeStage) -> None:
     assert run("--messages", "50") == (1, numbers(50, 50))
 
 
-@pytest.mark.parametrize("fault", ["later_every", "cut_every", "unmatched_every"])
+@pytest.mark.parametrize("fault", ["later_every", "cut_every", pytest.param("unmatched_every", marks=pytest.mark.long)])
 def test_failed_sends_are_retried_under_the_same_ids(run: Run, stage: FakeStage, fault: str) -> None:
     setattr(stage.faults, fault, 61)
 

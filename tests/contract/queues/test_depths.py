@@ -103,6 +103,7 @@ def test_a_broker_without_a_handshake_is_given_up_in_time(rabbit: Rabbit) -> Non
         proxy.close()
 
 
+@pytest.mark.long
 def test_a_broker_silent_after_the_handshake_is_given_up_in_time(rabbit: Rabbit) -> None:
     proxy = TcpProxy(rabbit.port)
     swallowed = []
