@@ -24,11 +24,15 @@ from headrace.streams.chat.rooms.memberships import (
     forgettable,
     newest,
 )
+from headrace.streams.chat.rooms.retention import AS_STAGE, Retention
 from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
 
 
 class MemoryRooms:
-    """Rooms in memory, for tests: ``rows`` by id. ``down``: every call fails. ``raised`` counts calls of raise_to."""
+    """Rooms in memory, for tests: ``rows`` by id. ``down``: every call fails. ``raised`` counts calls of raise_to.
+
+    Its methods about retentions are those of CachedRooms with an empty cache.
+    """
 
     def __init__(self) -> None:
         self.rows: dict[str, Room] = {}
@@ -48,9 +52,15 @@ class MemoryRooms:
         self._call()
         return self.rows.setdefault(room.room_id, room)
 
-    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
+    def change(
+        self, room_id: str, texts: Mapping[str, str | None], retention: tuple[Retention, Retention] | None = None
+    ) -> Room | None:
         self._call()
-        self.rows[room_id] = replace(self.rows[room_id], **dict[str, Any](texts))
+        room = self.rows.get(room_id)
+        if room is None or (retention is not None and room.retention != retention[0]):
+            return None
+        after = room.retention if retention is None else retention[1]
+        self.rows[room_id] = replace(room, retention=after, **dict[str, Any](texts))
         return self.rows[room_id]
 
     def take_seat(self, room_id: str, user_id: str) -> None:
@@ -60,14 +70,33 @@ class MemoryRooms:
             raise seats_taken(user_id)
         seats.add(user_id)
 
-    def raise_to(self, room_id: str, key: str) -> bool:
+    def raise_to(self, room_id: str, key: str) -> Retention | None:
         self.raised += 1
         self._call()
         room = self.rows.get(room_id)
-        if room is None or (room.last_key or "") >= key:
-            return False
-        self.rows[room_id] = replace(room, last_key=key)
-        return True
+        if room is None:
+            return None
+        if (room.last_key or "") < key:
+            self.rows[room_id] = replace(room, last_key=key)
+        return room.retention
+
+    def retention(self, room_id: str) -> Retention:
+        return self.retentions([room_id])[room_id]
+
+    def retentions(self, room_ids: Collection[str]) -> dict[str, Retention]:
+        if self.down:
+            raise StoreUnavailable("rooms are unavailable")
+        return {room_id: self.known_retention(room_id) for room_id in room_ids}
+
+    def retentions_if_possible(self, room_ids: Collection[str]) -> dict[str, Retention]:
+        return {room_id: self.known_retention(room_id) for room_id in room_ids}
+
+    def known_retention(self, room_id: str) -> Retention:
+        room = self.rows.get(room_id)
+        return AS_STAGE if room is None else room.retention
+
+    def learn(self, room_id: str, retention: Retention) -> None:
+        """It is known anyway."""
 
     def _call(self) -> None:
         self.reads += 1
@@ -243,6 +272,9 @@ class SilentChannels:
     def publish(self, user_ids: Collection[str], changed: Changed, room_id: str, *, read_to: str | None = None) -> None:
         pass
 
+    def restart(self, room_id: str) -> None:
+        pass
+
 
 class MemoryChanges:
     """Changes of messages in memory, for tests, in the ``rows`` of their table. ``down``: every call fails."""
@@ -289,6 +321,12 @@ class MemoryChanges:
         self._call()
         if (room_id, key) in self.rows:
             self.rows[room_id, key] = self.rows[room_id, key] | {STORED_AT: stored_at}
+
+    def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
+        self._call()
+        row = self.rows.get((room_id, key))
+        if row is not None and row.get("expiresAt", expires_at + 1) > expires_at:
+            self.rows[room_id, key] = row | {"expiresAt": expires_at}
 
     def forget_edits(self, room_id: str, key: str) -> None:
         self._call()

@@ -32,10 +32,10 @@ class ChangeWorld(RoomWorld):
         self.store = MemoryChanges(self.write_path.store.tables[TABLE.table])
         rights = ChangeRights(self.store, self.rooms, self.memberships)
         self.changes = ChangeGate(rights)
-        self.changes_check = ChangeCheck(self.check, rights, self.store)
+        self.changes_check = ChangeCheck(self.check, rights, self.store, self.rooms, self.clock)
         self.copies = Live()
         self.copies.clock = self.clock
-        self.hook = ChangeHook(self.store, self.copies.hook, self.clock)
+        self.hook = ChangeHook(self.store, self.copies.hook, self.rooms, self.clock)
 
     def message(self, user: str, text: str, room: str = "kitchen", number: int = 1, age: float = 0) -> dict[str, Any]:
         """An event with a message, as it was accepted ``age`` seconds ago."""

@@ -51,14 +51,14 @@ class ChatWorld(RoomWorld):
         cache = MemoryCache(self.clock)
         log = MemoryRoomLog(cache)
         hints = SubscriberHints(cache, self.connections)
-        activity = ActivityHook(self.rooms, self.rooms, self.clock, lambda: 0.0)
+        self.changes = MemoryChanges(self.write_path.store.tables[TABLE.table])
+        activity = ActivityHook(self.rooms, self.rooms, self.changes.set_expiry, self.clock, lambda: 0.0)
         self.hooks = [activity, LiveHook(log, hints, lambda: self.live, self.clock, lambda rows: [None] * len(rows))]
         self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log)
         self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
         walks = Walks(MemoryCache(self.clock))
-        self.changes = MemoryChanges(self.write_path.store.tables[TABLE.table])
         self.chat = ChatReading(
             self.history, self.memberships, self.rooms, reader, cursors, TABLE.table, walks, self.changes
         )

@@ -42,6 +42,11 @@ class CountingReader(MemoryReader):
         return super().read(query)
 
 
+def no_expiry(*_arguments: Any) -> None:
+    """No room of this world has a retention."""
+    raise AssertionError
+
+
 class ConversationWorld:
     """One stage in memory. Times are seconds after ``history_world.START``."""
 
@@ -49,7 +54,7 @@ class ConversationWorld:
         self.clock = FixedClock(START)
         self.clock.advance(now)
         self.rooms, self.memberships, self.rows = MemoryRooms(), MemoryMemberships(), list[dict[str, Any]]()
-        self.hook = ActivityHook(self.rooms, self.rooms, self.clock)
+        self.hook = ActivityHook(self.rooms, self.rooms, no_expiry, self.clock)
         self.reader = CountingReader(self.rows)
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any

@@ -68,6 +68,12 @@ class Rights:
                 found[room_id] = None
         return found
 
+    def kept_from(self, room_id: str, now: int) -> str:
+        return self.kept_from_each([room_id], now)[room_id]
+
+    def kept_from_each(self, room_ids: Sequence[str], _now: int) -> dict[str, str]:
+        return dict.fromkeys(room_ids, "")
+
 
 def history(
     rows: list[dict[str, Any]],

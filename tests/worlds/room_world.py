@@ -25,7 +25,7 @@ from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
-from tests.worlds.senders import NOW
+from tests.worlds.senders import NOW, TABLE
 from tests.worlds.write_path import QUEUES, WritePath
 
 TRUSTED = "events:write"
@@ -64,7 +64,8 @@ class RoomWorld:
         """manage_rooms in a new environment with its own clock."""
         rooms = CachedRooms(self.rooms)
         hints = SubscriberHints(self.marks, self.connections, sleep=self.clock.advance)
-        channels = UserChannels(MemoryRoomLog(self.marks), hints, self.live, clock)
+        log = MemoryRoomLog(self.marks)
+        channels = UserChannels(log, hints, self.live, clock)
         joins = Joins(self.memberships, self.acceptor, channels)
         consent = Consent(self.invitations, self.memberships, rooms)
         cursors = CursorSigner(b"k" * 32)
@@ -79,6 +80,7 @@ class RoomWorld:
             channels,
             lambda: cursors,
             LastChecks(self.marks),
+            TABLE.retention_days,
         )
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
 

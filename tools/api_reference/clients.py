@@ -20,6 +20,7 @@ COMMANDS = {
     "online": "listOnline",
     "parked": "countParkedMessages returnParkedMessages",
     "redrive": "redriveDeadLetters",
+    "retention": "getRoom changeRoom",
     "send": "sendMessage",
     "ski day": "getSkierDay",
     "ski day-vertical": "getDayVertical",
@@ -39,7 +40,7 @@ COMMANDS = {
 """The operations of the HTTP API that each command asks."""
 NO_COMMAND = {
     "Users do these in an app": (
-        "listInvitations listBlockedUsers unblockUser blockUser createRoom getRoom changeRoom openDirectRoom "
+        "listInvitations listBlockedUsers unblockUser blockUser createRoom openDirectRoom "
         "inviteMember removeMember listMembers listInvitedUsers markRead listUserMessages listConversations "
         "closeOwnConnections editMessage deleteMessage listVersions"
     ),

@@ -72,7 +72,7 @@ class Operations:
 
     @operation
     def change_room(self, room_id: str | int, body: types.RoomChange) -> Request[types.RoomBody]:
-        """Change the name or the topic of a room."""
+        """Change the name, the topic or the retention of a room."""
         return Request("PATCH", f"/rooms/{_segment(room_id)}", body=body)
 
     @operation

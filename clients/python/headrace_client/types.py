@@ -312,6 +312,7 @@ class Conversation(TypedDict):
     form: Literal["direct", "group"]
     name: str | None
     topic: str | None
+    retentionDays: int | None
     membership: MembershipState
     activityAt: str
     lastMessage: MessageItem | None
@@ -668,6 +669,7 @@ class InvitationItem(TypedDict):
     form: Literal["direct", "group"]
     name: str | None
     topic: str | None
+    retentionDays: int | None
     createdAt: str
     createdBy: str
     invitedBy: str
@@ -1200,22 +1202,24 @@ class RideResults(TypedDict):
 
 
 class RoomBody(TypedDict):
-    """A room."""
+    """A room. It keeps messages for `retentionDays` from their own time; `null`: as long as the stage."""
 
     roomId: str
     kind: Literal["open", "members"]
     form: Literal["direct", "group"]
     name: str | None
     topic: str | None
+    retentionDays: int | None
     createdAt: str
     createdBy: str
 
 
 class RoomChange(TypedDict):
-    """A new name or topic; `null` removes it, and a field that is left out stays."""
+    """A new name, topic or retention; `null` removes it, and a field that is left out stays."""
 
     name: NotRequired[str | None]
     topic: NotRequired[str | None]
+    retentionDays: NotRequired[int | None]
 
 
 class RoomCheck(TypedDict):
@@ -1236,6 +1240,7 @@ class RoomDetails(TypedDict):
     form: Literal["direct", "group"]
     name: str | None
     topic: str | None
+    retentionDays: int | None
     createdAt: str
     createdBy: str
     membership: OwnMembership | None
@@ -1265,6 +1270,7 @@ class RoomRequest(TypedDict):
     form: NotRequired[Literal["direct", "group", None]]
     name: NotRequired[str | None]
     topic: NotRequired[str | None]
+    retentionDays: NotRequired[int | None]
     createdAt: NotRequired[str | int | None]
     createdBy: NotRequired[str | None]
     username: NotRequired[str | None]

@@ -1,8 +1,10 @@
-// Loaded before dynalite, whose answer to a put with a failed condition cannot hold the row that is there.
+// Loaded before dynalite, whose answer to a put or update with a failed condition cannot hold the row that is there.
 const db = require('dynalite/db')
-const { types } = require('dynalite/validations/putItem')
 
-types.ReturnValuesOnConditionCheckFailure = { type: 'String', enum: ['ALL_OLD', 'NONE'] }
+for (const name of ['putItem', 'updateItem']) {
+  const { types } = require(`dynalite/validations/${name}`)
+  types.ReturnValuesOnConditionCheckFailure = { type: 'String', enum: ['ALL_OLD', 'NONE'] }
+}
 
 const { checkConditional } = db
 db.checkConditional = (data, row) => {

@@ -126,6 +126,7 @@ def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore
 
     assert store.apply("kitchen", KEY, Change("edit", "1#x", T[1], "alice", "text"), T[9]) is None
     store.set_stored("kitchen", KEY, T[9])
+    store.set_expiry("kitchen", KEY, 5)
     store.forget_edits("kitchen", KEY)
 
     assert store.message("kitchen", KEY) is None
@@ -143,6 +144,17 @@ def test_rooms_with_changes_are_known_by_their_mark(place: tuple[ChangeStore, Pu
     assert store.changed_rooms({"kitchen", "hall"}) == {"kitchen"}
     store.set_stored("kitchen", KEY, T[9])
     assert store.message("kitchen", KEY) == {**MESSAGE, "storedAt": T[9]}
+
+
+@pytest.mark.parametrize("before", [{}, {"expiresAt": 9}])
+def test_the_expiry_of_a_message_only_moves_to_a_sooner_time(place: tuple[ChangeStore, Put], before: Any) -> None:
+    store, put = place
+    put({**MESSAGE, **before})
+
+    for at in (7, 8, 7):
+        store.set_expiry("kitchen", KEY, at)
+
+    assert store.message("kitchen", KEY) == {**MESSAGE, "expiresAt": 7}
 
 
 @pytest.mark.parametrize("is_memory", [True, False])

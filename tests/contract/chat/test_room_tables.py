@@ -21,6 +21,7 @@ from headrace.streams.chat.rooms.memberships import (
     Memberships,
     membership_event,
 )
+from headrace.streams.chat.rooms.retention import AS_STAGE, Retention
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room, Rooms
 from tests.contract.chat.conftest import MEMBERSHIPS, ROOMS
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
@@ -67,6 +68,33 @@ def test_name_and_topic_change_and_what_a_room_is_stays(parts: Parts) -> None:
     assert rooms.change("kitchen", {"topic": "dishes"}) == replace(KITCHEN, name="Küche", topic="dishes")
     assert rooms.change("kitchen", {"name": None, "topic": None}) == KITCHEN
     assert rooms.get_many(["kitchen"]) == {"kitchen": KITCHEN}
+
+
+def test_a_retention_is_changed_only_from_the_one_that_was_read(parts: Parts) -> None:
+    rooms, _ = parts
+    few, more, gone = Retention(3), Retention(9, T[1]), Retention(None, T[2])
+    assert rooms.create(replace(KITCHEN, retention=few)).retention == few
+    assert rooms.get("kitchen") == replace(KITCHEN, retention=few)
+
+    for before, after in ((AS_STAGE, more), (Retention(3, T[1]), more), (Retention(4), more)):
+        assert rooms.change("kitchen", {"topic": "dishes"}, (before, after)) is None
+    assert rooms.get("kitchen") == replace(KITCHEN, retention=few)
+
+    for before, after in ((few, more), (more, gone), (gone, gone)):
+        changed = rooms.change("kitchen", {"topic": "dishes"}, (before, after))
+        assert changed == rooms.get("kitchen") == replace(KITCHEN, topic="dishes", retention=after)
+    assert rooms.change("kitchen", {"topic": None}) == replace(KITCHEN, retention=gone)
+    assert rooms.change("nowhere", {"topic": "x"}, (AS_STAGE, few)) is None
+    assert rooms.get("nowhere") is None
+
+
+@pytest.mark.parametrize("key", [3, 6])
+def test_the_write_of_the_last_activity_tells_the_retention(parts: Parts, key: int) -> None:
+    rooms, _ = parts
+    rooms.create(replace(KITCHEN, retention=Retention(3)))
+    rooms.raise_to("kitchen", T[5])
+
+    assert rooms.raise_to("kitchen", T[key]) == Retention(3)
 
 
 def test_a_direct_room_has_two_permanent_seats(parts: Parts) -> None:
@@ -243,11 +271,12 @@ def test_a_read_mark_only_moves_forward_and_needs_a_membership(parts: Parts) -> 
 
 def test_last_activity_only_moves_forward_and_creates_no_room(parts: Parts) -> None:
     rooms, _ = parts
-    assert not rooms.raise_to("kitchen", T[5])
+    assert rooms.raise_to("kitchen", T[5]) is None
     rooms.create(KITCHEN)
     for number in range(150):
         rooms.create(Room(f"room-{number}", "open", "group", T[0], "alice"))
-    assert [rooms.raise_to("kitchen", T[number]) for number in (5, 4, 5, 6)] == [True, False, False, True]
+    read = [(rooms.raise_to("kitchen", T[at]), rooms.get("kitchen").last_key) for at in (5, 4, 5, 6)]
+    assert read == [(AS_STAGE, T[5]), (AS_STAGE, T[5]), (AS_STAGE, T[5]), (AS_STAGE, T[6])]
 
     found = rooms.get_many(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
     assert (found["kitchen"], found["nowhere"], len(found)) == (replace(KITCHEN, last_key=T[6]), None, 152)

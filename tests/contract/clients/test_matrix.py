@@ -39,6 +39,7 @@ LINES = {
     "history": "kitchen",
     "online": "kitchen",
     "parked": "--return main",
+    "retention": "kitchen 30",
     "send": "kitchen hello",
     "ski day": "2025 34 1201",
     "ski day-vertical": "7 2025 34 1201",

@@ -177,7 +177,7 @@ def test_the_function_that_stores_messages_writes_only_the_last_activity_of_room
 
     assert update["Condition"] == {
         "ForAllValues:StringEquals": {"dynamodb:Attributes": ["roomId", "lastKey"]},
-        "StringEqualsIfExists": {"dynamodb:ReturnValues": "NONE"},
+        "StringEqualsIfExists": {"dynamodb:ReturnValues": ["NONE", "ALL_NEW"]},
     }
 
 

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import get_completion_class
 
-from .. import Rooms, Token, __version__
+from .. import Rooms, Token, __version__, types
 from . import profiles
 from .checks import doctor, trace
 from .letters import COMMANDS
@@ -56,6 +56,26 @@ def online(stage: Stage, room: str) -> None:
     """Print who follows ROOM now, and when their clients were last heard of."""
     with stage.client() as client:
         stage.show(client.list_online(room))
+
+
+@cli.command()
+@click.argument("room")
+@click.argument("days", required=False)
+@click.pass_obj
+def retention(stage: Stage, room: str, days: str | None) -> None:
+    """Print for how many days ROOM keeps messages, or change it. With fewer DAYS, older messages do not come back.
+
+    Without a number of its own, a room keeps messages as long as the stage; DAYS is "stage" to return to that.
+    """
+    if days is not None and days != "stage" and not days.isdecimal():
+        raise click.BadParameter("must be a whole number, or stage", param_hint="DAYS")
+    with stage.client() as client:
+        found: dict[str, str | int | None] = {"roomId": room, "retentionDays": client.get_room(room)["retentionDays"]}
+        if days is not None:
+            body: types.RoomChange = {"retentionDays": None if days == "stage" else int(days)}
+            found |= {"before": found["retentionDays"]}
+            found |= {"retentionDays": client.change_room(room, body)["retentionDays"]}
+    stage.show(found)
 
 
 @cli.command()

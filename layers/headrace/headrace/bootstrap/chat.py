@@ -18,6 +18,7 @@ from headrace.runtime.settings import RoomSettings, table_settings
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.invitations import Consent, InvitationServices
+from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 
 if TYPE_CHECKING:
@@ -113,7 +114,17 @@ def room_services() -> RoomServices:
     log, hints = RedisRoomLog(cache()), subscriber_hints()
     channels = UserChannels(log, hints, publisher().live_publisher(), clock())
     joins = Joins(memberships(), acceptor({}), channels)
-    checks = LastChecks(cache())
+    checks, most_days = LastChecks(cache()), RoomSettings.read().chat_retention_days or MOST_DAYS
     return RoomServices(
-        rooms(), memberships(), access(), connections(), hints, consent(), joins, channels, cursors, checks
+        rooms(),
+        memberships(),
+        access(),
+        connections(),
+        hints,
+        consent(),
+        joins,
+        channels,
+        cursors,
+        checks,
+        most_days,
     )

@@ -63,13 +63,13 @@ def persister() -> Persister:
     log, by_first_message = RedisRoomLog(cache()), room_settings.rooms_by_first_message
     changes = DynamoChanges(dynamodb(), tables[CHAT.name].table)
     messages = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)
-    check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), changes)
+    check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), changes, rooms, clock())
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
     after = (
         StreamHooks(
             {
-                "chat": lambda: ChangeHook(changes, live_hook(log, guarded), clock()),
+                "chat": lambda: ChangeHook(changes, live_hook(log, guarded), rooms, clock()),
                 "ski": ride_hook,
                 "ads": lambda: TakeBackHook(DynamoStubs(dynamodb(), tables[ADS.name].table), clock()),
             }
@@ -77,7 +77,7 @@ def persister() -> Persister:
         MessagesOnly(LateEvents(cache(), clock(), SETTLE_SECONDS)),
         StreamHooks(
             {
-                "chat": lambda: MessagesOnly(ActivityHook(activity, rooms, clock())),
+                "chat": lambda: MessagesOnly(ActivityHook(activity, rooms, changes.set_expiry, clock())),
                 "ads": lambda: SettleHook(clock()),
             }
         ),

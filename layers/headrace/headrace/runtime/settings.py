@@ -191,6 +191,8 @@ class RoomSettings(Settings):
     """Table of rooms."""
     memberships_table: TableName
     """Table of memberships."""
+    chat_retention_days: int = Field(default=0, ge=0, le=36500)
+    """The most days for which a room may keep messages: those of the stage. 0: no limit."""
 
 
 class RoomGateSettings(RoomSettings):

@@ -185,6 +185,11 @@ def is_change(row: Mapping[str, Any]) -> bool:
     return CHANGE in row
 
 
+def is_edit(row: Mapping[str, Any]) -> bool:
+    """Whether a row of the table of messages is an edit."""
+    return row.get(CHANGE) == EDIT
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What a message shows after all its changes. ``key`` orders it among them."""
@@ -249,6 +254,9 @@ class ChangeStore(Protocol):
 
     def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
         """Set the time at which readers of positions find a message."""
+
+    def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
+        """Let a message expire at a time (epoch seconds), unless it expires sooner."""
 
     def forget_edits(self, room_id: str, key: str) -> None:
         """Delete the edits of a message, which is deleted."""

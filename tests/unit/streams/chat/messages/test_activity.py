@@ -16,6 +16,7 @@ from headrace.streams.chat.rooms.rooms import Room
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryRooms
 from tests.fakes.clock import FixedClock
+from tests.worlds.conversation_world import no_expiry
 from tests.worlds.history_world import START, at, row
 
 
@@ -27,7 +28,7 @@ class Parts:
         self.monotonic = 0.0
 
     def environment(self) -> ActivityHook:
-        return ActivityHook(self.rooms, self.rooms, FixedClock(START), lambda: self.monotonic)
+        return ActivityHook(self.rooms, self.rooms, no_expiry, FixedClock(START), lambda: self.monotonic)
 
 
 def message_row(second: float, room: str = "kitchen", **more: Any) -> dict[str, Any]:

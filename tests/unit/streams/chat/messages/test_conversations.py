@@ -42,6 +42,7 @@ def test_a_conversation_has_its_room_and_its_last_message(world: ConversationWor
         "form": "group",
         "name": None,
         "topic": None,
+        "retentionDays": None,
         "membership": {"state": "in", "since": at(1)},
         "activityAt": at(7),
         "unread": 2,

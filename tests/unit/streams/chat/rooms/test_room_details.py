@@ -25,6 +25,7 @@ def test_a_room_shows_what_it_is_and_the_callers_membership(world: RoomWorld) ->
         "kind": "members",
         "form": "group",
         **WEEKEND,
+        "retentionDays": None,
         "createdAt": NOW,
         "createdBy": "alice",
         "membership": {"state": "in", "since": NOW, "role": "owner"},

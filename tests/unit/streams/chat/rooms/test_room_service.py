@@ -28,6 +28,7 @@ def test_the_request_that_creates_a_members_room_makes_its_sender_the_owner(worl
         "form": "group",
         "name": None,
         "topic": None,
+        "retentionDays": None,
         "createdAt": NOW,
         "createdBy": "alice",
     }

@@ -72,6 +72,10 @@ class DynamoChanges:
         expression = f"SET {STORED_AT} = :stored"
         self._table.update_if("attribute_exists(roomId)", _key(room_id, key), expression, {":stored": stored_at})
 
+    def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
+        condition = "attribute_exists(roomId) AND (attribute_not_exists(expiresAt) OR expiresAt > :at)"
+        self._table.update_if(condition, _key(room_id, key), "SET expiresAt = :at", {":at": expires_at})
+
     def forget_edits(self, room_id: str, key: str) -> None:
         rows = self._query(room_id, edits_of(key))
         self._table.delete_many([_key(row["roomId"], row["timestampSk"]) for row in rows])

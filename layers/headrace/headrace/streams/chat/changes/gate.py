@@ -11,19 +11,20 @@ from typing import Any
 from headrace.core import keys, times
 from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, UserError, echo
+from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.runtime.observability import report
 from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, TRUSTED, By, ChangeStore, unexpired
 from headrace.streams.chat.messages.gate import RoomGate, as_of
 from headrace.streams.chat.rooms.memberships import Memberships
-from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms, effective_role, no_room, not_in_room
+from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, effective_role, no_room, not_in_room
 from headrace.streams.chat.stream import TEXT, UNCHECKED
 
 
 class ChangeRights:
     """Reads what decides who may change a message. ``by`` may raise StoreUnavailable."""
 
-    def __init__(self, store: ChangeStore, rooms: Rooms, memberships: Memberships) -> None:
+    def __init__(self, store: ChangeStore, rooms: CachedRooms, memberships: Memberships) -> None:
         self._store = store
         self._rooms = rooms
         self._memberships = memberships
@@ -51,7 +52,7 @@ class ChangeRights:
         if is_closed and not membership.intervals:
             raise not_in_room(room_id)
         is_edit = change[CHANGE] == EDIT
-        message = unexpired(self._store.message(room_id, change["key"]), now)
+        message = self._kept(room_id, change["key"], now)
         is_author = message is None or message["userId"] == user_id
         may_delete_all = not is_edit and room.kind == MEMBERS and effective_role(room, membership) == OWNER
         if is_author and is_edit and is_closed and not as_of(membership.intervals, times.iso(now)):
@@ -71,6 +72,13 @@ class ChangeRights:
             return OWNER
         whose = "the key of your own message" if is_edit else "the key of your own message, or a room that you own"
         raise _refused(change, "is the message of another user", whose)
+
+    def _kept(self, room_id: str, key: str, now: int) -> Item | None:
+        """The row of a message that readers may still see."""
+        message = unexpired(self._store.message(room_id, key), now)
+        if message is None or message["timestamp"] < self._rooms.retentions([room_id])[room_id].kept_from(now):
+            return None
+        return message
 
 
 class ChangeGate:

@@ -18,10 +18,21 @@ from headrace.core.stream import AfterStore, BeforeStore, Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
-from headrace.streams.chat.change import AUTHOR, CHANGE, DELETE, TRUSTED, ChangeStore, fold, is_change, message_of
+from headrace.streams.chat.change import (
+    AUTHOR,
+    CHANGE,
+    DELETE,
+    TRUSTED,
+    ChangeStore,
+    fold,
+    is_change,
+    is_edit,
+    message_of,
+)
 from headrace.streams.chat.changes.gate import ChangeRights
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import LATE, STORED_AT, UNLOGGED
+from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import UNCHECKED
 
 SETTLED = LATE + 10 * times.SECOND
@@ -48,10 +59,14 @@ class MessagesOnly:
 class ChangeCheck:
     """Chat's hook before rows are stored. ``messages`` is the hook of messages."""
 
-    def __init__(self, messages: BeforeStore, rights: ChangeRights, store: ChangeStore) -> None:
+    def __init__(
+        self, messages: BeforeStore, rights: ChangeRights, store: ChangeStore, rooms: CachedRooms, clock: Clock
+    ) -> None:
         self._messages = messages
         self._rights = rights
         self._store = store
+        self._rooms = rooms
+        self._clock = clock
 
     def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
         messages = [item for item in items if CHANGE not in item]
@@ -61,6 +76,7 @@ class ChangeCheck:
         places = [index for index, item in enumerate(items) if CHANGE not in item]
         found: dict[int, Failure] = {places[index]: reason for index, reason in refused.items()}
         found |= self._unchecked(items)
+        self._limit([item for item in items if is_edit(item)])
         found |= self._with_changes({index: items[index] for index in places if index not in found})
         return [item for index, item in enumerate(items) if index not in found], found
 
@@ -81,6 +97,13 @@ class ChangeCheck:
                 except UserError:
                     refused[index] = PoisonRecord("not_allowed")
         return refused
+
+    def _limit(self, edits: Sequence[Item]) -> None:
+        """Let edits expire with their messages: they have texts. The row of a deletion has none, and stays longer."""
+        places = [message_of(item) for item in edits]
+        found = self._rooms.retentions_if_possible({room_id for room_id, _ in places}) if places else {}
+        for item, (room_id, key) in zip(edits, places, strict=True):
+            found[room_id].limit(item, keys.time_of(key), self._clock.now())
 
     def _with_changes(self, messages: Mapping[int, Item]) -> dict[int, Failure]:
         """Give late messages their changes. Those whose changes cannot be read are not stored yet."""
@@ -104,9 +127,10 @@ class ChangeHook:
     ``live`` publishes messages.
     """
 
-    def __init__(self, store: ChangeStore, live: LiveHook, clock: Clock) -> None:
+    def __init__(self, store: ChangeStore, live: LiveHook, rooms: CachedRooms, clock: Clock) -> None:
         self._store = store
         self._live = live
+        self._rooms = rooms
         self._clock = clock
         self._marked: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms that are known to be marked as changed."""
@@ -147,10 +171,11 @@ class ChangeHook:
                 self._marked[room_id] = None
             message = self._store.message(room_id, key)
             if message is not None:
+                is_kept = self._is_kept(message)
                 change = fold(message["userId"], self._store.changes_of(room_id, key))
                 if change is not None:
                     row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
-                    if row is not None:
+                    if row is not None and is_kept:
                         rows.append(row)
                     if change.kind == DELETE:
                         self._store.forget_edits(room_id, key)
@@ -159,6 +184,14 @@ class ChangeHook:
         if is_change(item) and self._clock.now() < times.micros_of(keys.time_of(key)) + SETTLED:
             return FollowUpUnavailable("the change is applied again once its message is old enough")
         return None
+
+    def _is_kept(self, row: Item) -> bool:
+        """Whether readers may still see a message. Its change may have waited in a lane for days."""
+        now = self._clock.now()
+        if row["timestamp"] >= times.iso(now - times.DAY):
+            return True
+        room_id = row["roomId"]
+        return bool(row["timestamp"] >= self._rooms.retentions([room_id])[room_id].kept_from(now))
 
 
 def _not_applied(error: StoreUnavailable) -> FollowUpUnavailable:

@@ -38,7 +38,8 @@ def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) 
     access = chat.history.access
     scope = access.read_scope(caller, room_id)
     message = unexpired(chat.changes.message(room_id, key), request.now)
-    if message is None or not scope.covers(message["timestamp"]):
+    sent_at = "" if message is None else message["timestamp"]
+    if message is None or not scope.covers(sent_at) or sent_at < access.kept_from(room_id, request.now):
         raise no_message(key)
     author = message["userId"]
     if author != caller.subject and not access.owns(caller, existing(chat.rooms.get(room_id), room_id)):

@@ -76,6 +76,9 @@ class UserChannels:
         except Exception as error:  # noqa: BLE001 - reported; the change itself is stored, and must be answered
             report_unexpected(error)
 
+    def restart(self, room_id: str) -> None:
+        append(self._log, {room_id: Batch(new_tag())}, "pages may show older messages for 2 s")
+
     def _publish(self, channels: Collection[str], item: str, now: int, tag: str) -> None:
         batch = Batch(tag, [LoggedFrame(tag, now, encoded_list([item]))])
         appended = append(self._log, dict.fromkeys(channels, batch), "changes have no position")

@@ -63,6 +63,7 @@ class Conversation(TypedDict):
     form: Form
     name: str | None
     topic: str | None
+    retentionDays: int | None
     membership: MembershipState
     activityAt: CanonicalTime
     lastMessage: MessageItem | None
@@ -171,6 +172,7 @@ def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
         "form": room.form,
         "name": room.name,
         "topic": room.topic,
+        "retentionDays": room.retention.days,
         "membership": state_of(view.intervals[-1]),
         "activityAt": time_of(view.place[0]),
         "lastMessage": None if message is None else item_of(message),
@@ -182,7 +184,7 @@ def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
 
 def _last_message(chat: ChatReading, view: RoomView, now: int) -> Mapping[str, Any] | None:
     """The newest message that the user may see."""
-    spans = spans_of(None if view.room.kind == OPEN else view.intervals, None, None)
+    spans = spans_of(None if view.room.kind == OPEN else view.intervals, _kept_from(view, now), None)
     found = read_page(chat.reader, ranges(_rows(chat, view), spans, None, True), 1, now, LAST_BUDGET)
     return found.items[0] if found.items else None
 
@@ -191,13 +193,17 @@ def _unread(chat: ChatReading, view: RoomView, now: int) -> tuple[int, bool]:
     """The number of unread messages, and whether there may be more. Only texts of others count."""
     mark, user_id = view.membership.read_to, view.membership.user_id
     place = None if mark is None else {"timestampSk": mark}
-    queries = ranges(_rows(chat, view, _COUNTED), spans_of(view.intervals, None, None), place, False)
+    queries = ranges(_rows(chat, view, _COUNTED), spans_of(view.intervals, _kept_from(view, now), None), place, False)
 
     def counts(row: Mapping[str, Any]) -> bool:
         return bool(row["userId"] != user_id and row["messageType"] == TEXT and "deletedAt" not in row)
 
     found = read_page(chat.reader, queries, UNREAD_LIMIT, now, UNREAD_BUDGET, counts)
     return len(found.items), found.more is not None
+
+
+def _kept_from(view: RoomView, now: int) -> str | None:
+    return view.room.retention.kept_from(now * times.SECOND) or None
 
 
 def _rows(chat: ChatReading, view: RoomView, attributes: tuple[str, ...] = ()) -> RangeQuery:

@@ -14,7 +14,7 @@ from headrace.core.times import MINUTE, SECOND, Clock, Interval, micros_of
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
-from headrace.streams.chat.messages.positions import mark_late, mark_unlogged
+from headrace.streams.chat.messages.positions import STORED_AT, mark_late, mark_unlogged
 from headrace.streams.chat.messages.room_log import RoomLog
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.rooms import (
@@ -23,7 +23,6 @@ from headrace.streams.chat.rooms.rooms import (
     OPEN,
     CachedRooms,
     Room,
-    Rooms,
     no_room,
     not_in_room,
 )
@@ -190,12 +189,13 @@ def time_in_room(intervals: Sequence[Interval], timestamp: str) -> str | None:
 class MessageCheck:
     """Chat's hook before rows are stored: stores those marked with UNCHECKED only if their sender may write.
 
-    It also marks messages that are stored late, or while the ``log`` of their rooms is unavailable.
+    It also marks messages that are stored late, or while the ``log`` of their rooms is unavailable, and lets messages
+    expire as their room says. How long a room keeps messages is known from its last activity, without reading it.
     """
 
     def __init__(
         self,
-        rooms: Rooms,
+        rooms: CachedRooms,
         memberships: Memberships,
         clock: Clock,
         log: RoomLog | None = None,
@@ -212,12 +212,25 @@ class MessageCheck:
         # The mark is removed first, so that neither the table nor a hook sees it.
         marked = [(index, item, item.pop(UNCHECKED)) for index, item in enumerate(items) if UNCHECKED in item]
         refused = self._refused(marked) if marked else {}
-        allowed = [item for index, item in enumerate(items) if index not in refused]
         now = self._clock.now()
-        mark_late(allowed, now)
+        mark_late(items, now)
+        self._limit(items, now)
+        allowed = [item for index, item in enumerate(items) if index not in refused]
         if self._log is not None and self._log.is_unavailable:
             mark_unlogged(allowed, now)
         return allowed, refused
+
+    def _limit(self, items: Sequence[Item], now: int) -> None:
+        """Let items expire with the retention of their rooms.
+
+        That of late messages is read, because they may be older than the room's last activity. That of others is known,
+        or the hook of the room's activity corrects it.
+        """
+        late = {item["roomId"] for item in items if STORED_AT in item}
+        found = self._rooms.retentions_if_possible(late) if late else {}
+        for item in items:
+            known = found.get(item["roomId"]) or self._rooms.known_retention(item["roomId"])
+            known.limit(item, item["timestamp"], now)
 
     def _refused(self, marked: Sequence[tuple[int, Item, str]]) -> dict[int, Failure]:
         """The failures of the rows that may not be stored now, by index."""

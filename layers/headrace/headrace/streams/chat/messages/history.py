@@ -5,7 +5,7 @@ A page with fewer items than ``limit`` is not the end; only ``hasMore`` says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -28,10 +28,12 @@ from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.change import ChangeStore
 from headrace.streams.chat.messages import positions
+from headrace.streams.chat.messages.room_filter import RoomFilter
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
+from headrace.streams.chat.rooms.retention import later
 from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, Rooms, no_room
 from headrace.streams.chat.stream import POSITION, item_of
 
@@ -39,8 +41,6 @@ ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
 """Reads that a page may spend on expired rows which are not deleted yet. After the first few, each passes over 1 MB, so
 ``hasMore`` is exact unless about 60 MB of expired rows follow one another."""
 USER_BUDGET = ReadBudget(reads=6, rows=500)
-ROOMS_PER_PAGE = 50
-"""Rooms whose read scope one page of another user's messages may read."""
 AT_ONCE = 8
 """Conversations of a page that are read at once."""
 IN_INDEX = "-"
@@ -107,7 +107,7 @@ def read_user(chat: ChatReading, request: Request[UserPath, PageRequest, None]) 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Reads pages of history. Rows whose ``expiresAt`` has passed are never shown.
+    """Reads pages of history. Rows whose ``expiresAt`` has passed, or that their room keeps no more, are never shown.
 
     ``table`` is the table of messages. Without ``newest``, every page comes from the table. With ``log``, the positions
     of pages with ``since`` have the tag of the room's newest frame.
@@ -149,7 +149,8 @@ class History:
     def _room(self, caller: Caller, room_id: str, request: PageRequest, scope: ReadScope, now: int) -> Page:
         query = Query("room", room_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self.table, "roomId", room_id, "timestampSk", consistent=True)
-        spans = spans_of(scope.intervals, request.start, request.end)
+        kept_from = self.access.kept_from(room_id, now) if scope.exists else ""
+        spans = spans_of(scope.intervals, later(request.start, kept_from), request.end)
         pager = Pager(
             reader=self.reader,
             cursors=self.cursors,
@@ -179,7 +180,8 @@ class History:
         The first page has the position ``begun``, which is made before this call. All pages of a walk have the position
         of the first one, since later pages miss what is stored meanwhile. Raises StoreUnavailable.
         """
-        seconds = self.clock.now() // times.SECOND
+        now = self.clock.now()
+        seconds, kept_from = now // times.SECOND, self.access.kept_from(room_id, now) if scope.exists else ""
         query = Query("since", room_id, caller.subject, first)
         key, stored_at = "", ""
         if request.before is not None:
@@ -189,14 +191,14 @@ class History:
         if not stored_at:
             table = RangeQuery(self.table, "roomId", room_id, "timestampSk", consistent=True)
             place = {"timestampSk": key} if key else None
-            spans = ranges(table, spans_of(scope.intervals, first, None), place, True)
+            spans = ranges(table, spans_of(scope.intervals, later(first, kept_from), None), place, True)
             found = read_page(self.reader, spans, request.limit, seconds, ROOM_BUDGET)
             rows = found.items
             if found.more is not None:
                 more = (found.more["timestampSk"], "")
         count_of_table = len(rows)
         if more is not None and more[1] and len(rows) < request.limit:
-            found = self._stored_late(room_id, first, more, request.limit - len(rows), scope, seconds)
+            found = self._stored_late(room_id, first, more, request.limit - len(rows), scope, seconds, kept_from)
             rows += found.items
             more = None if found.more is None else (found.more["timestampSk"], found.more[positions.STORED_AT])
         items = [encode(item_of(row)) for row in rows]
@@ -208,7 +210,14 @@ class History:
         return Page(items[:count], following, None, more is not None, begun)
 
     def _stored_late(
-        self, room_id: str, first: str, place: tuple[str, str], limit: int, scope: ReadScope, seconds: int
+        self,
+        room_id: str,
+        first: str,
+        place: tuple[str, str],
+        limit: int,
+        scope: ReadScope,
+        seconds: int,
+        kept_from: str,
     ) -> Rows:
         """Messages that were stored late, at ``first`` or after it, except those that the table shows anyway."""
         key, stored_at = place
@@ -218,7 +227,7 @@ class History:
         )
 
         def sees(row: Mapping[str, Any]) -> bool:
-            return bool(row["timestamp"] < first) and scope.covers(row["timestamp"])
+            return bool(kept_from <= row["timestamp"] < first) and scope.covers(row["timestamp"])
 
         return read_page(self.reader, [(late, ALL_KEYS)], limit, seconds, ROOM_BUDGET, sees)
 
@@ -237,10 +246,9 @@ class History:
         query = Query("user", user_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self.table, "userId", user_id, "timestampSk", index="UserIndex")
         spans = spans_of(None, request.start, request.end)
-        visible = None if user_id == caller.subject else _RoomAccessFilter(self.reader, self.access, caller)
-        reader, sees = (visible, visible.sees) if visible is not None else (self.reader, None)
+        visible = RoomFilter(self.reader, self.access, None if user_id == caller.subject else caller, now)
         pager = Pager(
-            reader=reader,
+            reader=visible,
             cursors=self.cursors,
             query=query,
             rows=rows,
@@ -249,7 +257,7 @@ class History:
             effort=USER_BUDGET,
             now=now // times.SECOND,
             item_of=item_of,
-            sees=sees,
+            sees=visible.sees,
         )
         page = pager.page(request)
         if not page.items and user_id != caller.subject and not self._is_user(user_id, rows):
@@ -261,31 +269,3 @@ class History:
     def _is_user(self, user_id: str, rows: RangeQuery) -> bool:
         """Whether there is a message of the user, or a membership."""
         return bool(self.reader.read(replace(rows, limit=1)).items) or self.access.is_member_anywhere(user_id)
-
-
-@dataclass(slots=True)
-class _RoomAccessFilter:
-    """Reads rows of another user and decides which of them ``caller`` may see. It reads the scope of each room once."""
-
-    reader: RangeReader
-    access: RoomAccess
-    caller: Caller
-    scopes: dict[str, ReadScope | None] = field(default_factory=dict)
-
-    def read(self, query: RangeQuery) -> Rows:
-        return self.read_many([query])[0]
-
-    def read_many(self, queries: Sequence[RangeQuery]) -> list[Rows]:
-        answers = list(self.reader.read_many(queries))
-        rooms = dict.fromkeys(row["roomId"] for rows in answers for row in rows.items)
-        unknown = [room_id for room_id in rooms if room_id not in self.scopes]
-        if asked := unknown[: ROOMS_PER_PAGE - len(self.scopes)]:
-            self.scopes |= self.access.read_scopes(self.caller, asked)
-        return answers
-
-    def sees(self, row: Mapping[str, Any]) -> bool | None:
-        """Whether the row may be shown; ``None`` beyond ``ROOMS_PER_PAGE`` rooms."""
-        if row["roomId"] not in self.scopes:
-            return None
-        scope = self.scopes[row["roomId"]]
-        return scope is not None and scope.covers(row["timestamp"])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from headrace.core import times
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
@@ -28,7 +29,8 @@ from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import mark_unlogged, new_tag, position
 from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog, append
-from headrace.streams.chat.rooms.rooms import Rooms, RoomTable, first_room
+from headrace.streams.chat.rooms.retention import Retention
+from headrace.streams.chat.rooms.rooms import CachedRooms, RoomTable, first_room
 from headrace.streams.chat.stream import item_of
 
 REMEMBERED = 10_000
@@ -75,10 +77,13 @@ class LiveHook:
     def push(self, items: Sequence[Item], *, hides_earlier: bool = False) -> bool:
         """Append messages and publish live copies of them; returns whether they are in the logs. Never raises.
 
-        With ``hides_earlier``, the logs of their rooms begin again behind them, and keep no earlier text of them.
+        With ``hides_earlier``, the logs of their rooms begin again behind them, and keep no earlier text of them. What
+        has expired, such as an old message of a room with few days, is shown to nobody.
         """
+        seconds = self._clock.now() // times.SECOND
+        shown = [item for item in items if item.get("expiresAt", seconds + 1) > seconds]
         try:
-            return self._publish(items, hides_earlier)
+            return self._publish(shown, hides_earlier) if shown else True
         except Exception as error:  # noqa: BLE001 - reported; a live copy never sends an event back to its lane
             report_unexpected(error)
         return False
@@ -166,13 +171,22 @@ class ActivityHook:
 
     The order of a user's rooms depends on this write. If it fails, the newest message of the batch in that room fails
     with it, and the retry lane repeats both. Without that, the order would be wrong until the room's next message.
+
+    The write tells how long the room keeps messages, so that no room is read for it. Messages that were stored before
+    that was known get their expiry by ``set_expiry(room_id, key, seconds)``.
     """
 
     def __init__(
-        self, activity: RoomTable, rooms: Rooms, clock: Clock, monotonic: Callable[[], float] = time.monotonic
+        self,
+        activity: RoomTable,
+        rooms: CachedRooms,
+        set_expiry: Callable[[str, str, int], None],
+        clock: Clock,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._activity = activity
         self._rooms = rooms
+        self._set_expiry = set_expiry
         self._clock = clock
         self._seconds: BoundedDict[str, str] = BoundedDict(REMEMBERED)
         self._cooldown = Cooldown(monotonic)
@@ -188,9 +202,23 @@ class ActivityHook:
         due = [at for room_id, at in newest.items() if _second(items[at]) > self._seconds.get(room_id, "")]
         for at, raised in zip(due, self._parallel.map(self._raise, [items[at] for at in due]), strict=True):
             outcomes[at] = self._settle(items[at], raised)
+        raised_rooms = {items[at]["roomId"] for at in due}
+        for at, item in enumerate(items):
+            if item["roomId"] in raised_rooms and outcomes[at] is None:
+                outcomes[at] = self._limit(item)
         return outcomes
 
-    def _raise(self, item: Item) -> bool | StoreUnavailable:
+    def _limit(self, item: Item) -> StoreUnavailable | None:
+        """Let a stored message expire as its room says, if that was not known before."""
+        if self._rooms.known_retention(item["roomId"]).limit(item, item["timestamp"], self._clock.now()):
+            try:
+                self._set_expiry(item["roomId"], item["timestampSk"], item["expiresAt"])
+            except StoreUnavailable as error:
+                report("retention", f"messages are stored, but expire later than their rooms say: {error.message}")
+                return error
+        return None
+
+    def _raise(self, item: Item) -> Retention | StoreUnavailable | None:
         if self._cooldown.is_active:
             return StoreUnavailable("the rooms were unavailable a moment ago")
         try:
@@ -200,10 +228,10 @@ class ActivityHook:
                 self._cooldown.start()
             return error
 
-    def _settle(self, item: Item, raised: bool | StoreUnavailable) -> StoreUnavailable | None:
+    def _settle(self, item: Item, raised: Retention | StoreUnavailable | None) -> StoreUnavailable | None:
         """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it."""
         try:
-            if raised is False and self._rooms.get(item["roomId"]) is None:
+            if raised is None:
                 self._rooms.create(first_room(item["roomId"], iso(self._clock.now()), item["userId"]))
                 raised = self._raise(item)
         except StoreUnavailable as error:
@@ -212,6 +240,8 @@ class ActivityHook:
             report("last activity", f"messages are stored, but their rooms' activity is not: {raised.message}")
             return raised
         self._seconds[item["roomId"]] = _second(item)
+        if raised is not None:
+            self._rooms.learn(item["roomId"], raised)
         return None
 
 

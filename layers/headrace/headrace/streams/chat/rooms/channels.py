@@ -21,3 +21,6 @@ class Channels(Protocol):
         It says what to read again, so it may come late, twice and in any order. ``read_to`` is the new read mark. Never
         raises: a failure is logged, and the change is in force.
         """
+
+    def restart(self, room_id: str) -> None:
+        """Begin the log of a room again, and delete its cached page, because readers may see less. Never raises."""

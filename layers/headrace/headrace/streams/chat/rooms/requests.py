@@ -18,6 +18,7 @@ from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE
 from headrace.core.errors import FieldError, Forbidden, InvalidRequest, echo
 from headrace.core.fields import CanonicalTime, Cursor, Id, Name, Number, Time, accepts, whole_number
 from headrace.streams.chat.rooms.memberships import EVENT_ID_LIMIT, Role
+from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, OPEN, Form, RoomKind
 from headrace.streams.chat.stream import ReadTo
 
@@ -71,6 +72,10 @@ RoomName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), *_LINE]
 RoomTopic = Annotated[str, Field(min_length=1, max_length=TOPIC_LIMIT), *_LINE]
 
 
+RetentionDays = Annotated[int, whole_number(1, MOST_DAYS)]
+RETENTION_FORM = f"a whole number from 1 to {MOST_DAYS}, and at most the days that the stage keeps messages"
+
+
 class _Body(Params):
     """Base of the bodies."""
 
@@ -84,18 +89,20 @@ class RoomRequest(_Body):
     form: Form = Field(default=GROUP, description="direct or group")
     name: RoomName | None = Field(default=None, description=NAME_FORM)
     topic: RoomTopic | None = Field(default=None, description=TOPIC_FORM)
+    retention_days: RetentionDays | None = Field(default=None, description=RETENTION_FORM)
     created_at: Time | None = Field(default=None, description=_TIME)
     created_by: Id | None = Field(default=None, description=keys.ID_FORM)
     username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
 
 
 class RoomChange(_Body):
-    """A new name or topic; ``null`` removes it, and a field that is left out stays."""
+    """A new name, topic or retention; ``null`` removes it, and a field that is left out stays."""
 
     keeps_null = True
 
     name: RoomName | None = Field(default=None, description=f"{NAME_FORM}; or null")
     topic: RoomTopic | None = Field(default=None, description=f"{TOPIC_FORM}; or null")
+    retention_days: RetentionDays | None = Field(default=None, description=f"{RETENTION_FORM}; or null")
 
 
 class JoinRequest(_Body):
@@ -128,13 +135,14 @@ class ListQuery(ListRequest):
 
 
 class RoomBody(TypedDict):
-    """A room."""
+    """A room. It keeps messages for ``retentionDays`` from their own time; ``null``: as long as the stage."""
 
     roomId: str
     kind: RoomKind
     form: Form
     name: str | None
     topic: str | None
+    retentionDays: int | None
     createdAt: CanonicalTime
     createdBy: str
 

@@ -2,21 +2,24 @@
 
 A PUT creates a room, and the first message to an unknown room creates an open one. A conditional put decides between
 two creators. Kind, form, creator and creation time never change, so they are cached without expiry. Name and topic may
-change, and are never cached.
+change, and are never cached. How long a room keeps its messages is cached for ``RETENTION_SECONDS``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
-from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, echo
+from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, echo
 from headrace.core.keys import is_reserved_room
 from headrace.core.times import Interval
+from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
+from headrace.streams.chat.rooms.retention import AS_STAGE, KnownRetentions, Retention
 
 RoomKind = Literal["open", "members"]
 Form = Literal["direct", "group"]
@@ -43,6 +46,7 @@ class Room:
     name: str | None = None
     topic: str | None = None
     last_key: str | None = None
+    retention: Retention = AS_STAGE
 
     def to_body(self) -> dict[str, Any]:
         """The room in a response. A new row is the same without ``None``."""
@@ -52,6 +56,7 @@ class Room:
             "form": self.form,
             "name": self.name,
             "topic": self.topic,
+            "retentionDays": self.retention.days,
             "createdAt": self.created_at,
             "createdBy": self.created_by,
         }
@@ -73,14 +78,22 @@ class Rooms(Protocol):
 class RoomTable(Rooms, Protocol):
     """Rooms that may be changed."""
 
-    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
-        """Set the ``name`` or ``topic`` of an existing room, or remove it (``None``). Returns the changed room."""
+    def change(
+        self, room_id: str, texts: Mapping[str, str | None], retention: tuple[Retention, Retention] | None = None
+    ) -> Room | None:
+        """Set the ``name`` or ``topic`` of an existing room, or remove it (``None``). Returns the changed room.
+
+        ``retention`` are the room's and the new one; if the room has another one by now, nothing changes: ``None``.
+        """
 
     def take_seat(self, room_id: str, user_id: str) -> None:
         """Take one of the two seats of a direct room, or keep it. Raises Conflict if others have both."""
 
-    def raise_to(self, room_id: str, key: str) -> bool:
-        """Make this sort key the room's newest. Returns ``False`` if a newer one is stored, or there is no room."""
+    def raise_to(self, room_id: str, key: str) -> Retention | None:
+        """Make this sort key the room's newest, unless a newer one is stored.
+
+        Returns how long the room keeps messages, at no further cost; ``None`` if there is no room.
+        """
 
 
 def first_room(room_id: str, created_at: str, user_id: str) -> Room:
@@ -110,18 +123,21 @@ def seats_taken(user_id: str) -> Conflict:
 
 def _lasting(room: Room) -> Room:
     """What never changes of a room."""
-    return replace(room, name=None, topic=None, last_key=None) if room.name or room.topic or room.last_key else room
+    lasting = replace(room, name=None, topic=None, last_key=None, retention=AS_STAGE)
+    return room if room == lasting else lasting
 
 
 class CachedRooms:
     """A cache of up to ``limit`` existing rooms in front of a table. A missing room is looked up every time.
 
-    Rooms from the cache have no name, topic or activity; ``table`` has them. The default takes a few megabytes.
+    Rooms from the cache have no name, topic, retention or activity; ``table`` has them. The default takes a few
+    megabytes. ``seconds`` gives the time of the system: the monotonic one may stop while an environment is frozen.
     """
 
-    def __init__(self, rooms: RoomTable, limit: int = 10_000) -> None:
+    def __init__(self, rooms: RoomTable, limit: int = 10_000, seconds: Callable[[], float] = time.time) -> None:
         self.table = rooms
         self._cached: BoundedDict[str, Room] = BoundedDict(limit)
+        self._retentions = KnownRetentions(limit, seconds)
 
     def cached(self, room_id: str) -> Room | None:
         """The room if it is cached. Does not read the table."""
@@ -130,7 +146,7 @@ class CachedRooms:
     def get(self, room_id: str) -> Room | None:
         room = self._cached.get(room_id)
         if room is None and (room := self.table.get(room_id)) is not None:
-            self._cached[room_id] = _lasting(room)
+            self._keep(room)
         return room
 
     def get_many(self, room_ids: Sequence[str]) -> dict[str, Room | None]:
@@ -140,14 +156,42 @@ class CachedRooms:
             read = self.table.get_many(unknown)
             for room in read.values():
                 if room is not None:
-                    self._cached[room.room_id] = _lasting(room)
+                    self._keep(room)
             found |= read
         return found
 
     def create(self, room: Room) -> Room:
         existing = self.table.create(room)
-        self._cached[room.room_id] = _lasting(existing)
+        self._keep(existing)
         return existing
+
+    def _keep(self, room: Room) -> None:
+        self._cached[room.room_id] = _lasting(room)
+        self.learn(room.room_id, room.retention)
+
+    def learn(self, room_id: str, retention: Retention) -> None:
+        """Remember how long a room keeps messages, which was read elsewhere just now."""
+        self._retentions.learn(room_id, retention)
+
+    def known_retention(self, room_id: str) -> Retention:
+        """How long a room keeps messages as far as it is known, without reading."""
+        return self._retentions.known(room_id)
+
+    def retention(self, room_id: str) -> Retention:
+        """How long a room keeps messages, at most ``RETENTION_SECONDS`` ago; longer if the table is unavailable."""
+        return self._retentions.recent([room_id], lambda _: [self.table.get(room_id)])[room_id]
+
+    def retentions(self, room_ids: Collection[str]) -> dict[str, Retention]:
+        """The :meth:`retention` of each room, in one read."""
+        return self._retentions.recent(room_ids, lambda old: self.table.get_many(old).values())
+
+    def retentions_if_possible(self, room_ids: Collection[str]) -> dict[str, Retention]:
+        """The :meth:`retentions` before messages are stored, which does not wait for the table of rooms."""
+        try:
+            return self.retentions(room_ids)
+        except StoreUnavailable as error:
+            report("retention", f"messages may expire later than their rooms say: {error.message}")
+            return {room_id: self.known_retention(room_id) for room_id in room_ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +220,7 @@ class RoomAccess:
     The router has checked the token's scopes before. Every method may raise StoreUnavailable.
     """
 
-    def __init__(self, rooms: Rooms, memberships: Memberships) -> None:
+    def __init__(self, rooms: CachedRooms, memberships: Memberships) -> None:
         self._rooms = rooms
         self._memberships = memberships
 
@@ -208,6 +252,14 @@ class RoomAccess:
             intervals = memberships[caller.subject, room_id].intervals
             found[room_id] = ReadScope(intervals) if intervals else None
         return found
+
+    def kept_from(self, room_id: str, now: int) -> str:
+        """The time before which no message of an existing room is shown at ``now`` (microseconds); "": no bound."""
+        return self._rooms.retention(room_id).kept_from(now)
+
+    def kept_from_each(self, room_ids: Collection[str], now: int) -> dict[str, str]:
+        """The :meth:`kept_from` of each room, in one read."""
+        return {room_id: each.kept_from(now) for room_id, each in self._rooms.retentions(room_ids).items()}
 
     def exists(self, room_id: str) -> bool:
         """Whether there is such a room. Of direct rooms only :meth:`read_scope` tells."""

@@ -23,6 +23,7 @@ from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitat
 from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships, Role, state_of
 from headrace.streams.chat.rooms.requests import OtherPath, RoomChange, RoomPath, RoomRequest, check
+from headrace.streams.chat.rooms.retention import MOST_DAYS, Retention
 from headrace.streams.chat.rooms.rooms import (
     DIRECT,
     MEMBERS,
@@ -37,11 +38,16 @@ from headrace.streams.chat.rooms.rooms import (
 
 CHANNEL_MEMBERS = 100
 """A change of a larger room's name or topic is in no channel. Former members count too: the index has both."""
+CHANGE_TRIES = 3
+"""Tries to change a room's retention, which another request may change meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoomServices:
-    """What the routes of rooms and members use. ``cursors`` reads its secret, and only the list of members needs it."""
+    """What the routes of rooms and members use. ``cursors`` reads its secret, and only the list of members needs it.
+
+    ``most_days`` are the days that the stage keeps messages.
+    """
 
     rooms: CachedRooms
     memberships: Memberships
@@ -53,20 +59,23 @@ class RoomServices:
     channels: Channels
     cursors: Callable[[], CursorSigner]
     last_checks: LastChecks
+    most_days: int = MOST_DAYS
 
 
 def create_room(services: RoomServices, request: Request[RoomPath, None, RoomRequest]) -> dict[str, Any]:
     """Create a room. If the same room exists, nothing changes.
 
-    The creator of a ``members`` room joins it. Repeating the request completes an interrupted one. ``name`` and
-    ``topic`` are those of a new room; an existing room keeps its name and topic. A ``members`` room of another creator
+    The creator of a ``members`` room joins it. Repeating the request completes an interrupted one. ``name``, ``topic``
+    and ``retentionDays`` are those of a new room; an existing room keeps its own. A ``members`` room of another creator
     is a conflict, also with the same body.
     """
     check(request)
     caller, room_id, body = request.caller, request.path.room_id, request.body
     creator = body.created_by or caller.subject
     created_at = body.created_at or times.iso(request.now)
-    room = services.rooms.create(Room(room_id, body.kind, body.form, created_at, creator, body.name, body.topic))
+    retention = Retention(_checked_days(services, body.retention_days))
+    new = Room(room_id, body.kind, body.form, created_at, creator, body.name, body.topic, retention=retention)
+    room = services.rooms.create(new)
     same = (room.kind, room.form) == (body.kind, body.form)
     if room.kind == MEMBERS:
         same = same and room.created_by == creator
@@ -119,9 +128,10 @@ def show_room(services: RoomServices, request: Request[RoomPath, None, None]) ->
 
 
 def change_room(services: RoomServices, request: Request[RoomPath, None, RoomChange]) -> dict[str, Any]:
-    """Change the name or the topic of a room. Owners may; in an open room, its creator.
+    """Change the name, the topic or the retention of a room. Owners may; in an open room, its creator.
 
-    A field that is left out stays as it is, and ``null`` removes it.
+    A field that is left out stays as it is, and ``null`` removes it. With fewer ``retentionDays``, older messages are
+    shown no more, in all environments after 10 seconds. With more days, or ``null``, they do not come back.
     """
     caller, room_id, change = request.caller, request.path.room_id, request.body
     check_seat(services, caller, room_id)
@@ -129,11 +139,35 @@ def change_room(services: RoomServices, request: Request[RoomPath, None, RoomCha
     if not caller.has(EVENTS_WRITE) and not services.access.owns(caller, room):
         detail = FieldError("roomId", "is a room that you do not own", echo(room_id), "a room that you own")
         raise Forbidden("only an owner changes a room", details=[detail])
-    texts: dict[str, str | None] = change.model_dump(include=change.model_fields_set)
+    texts: dict[str, Any] = change.model_dump(include=change.model_fields_set)
     if texts:
-        room = services.rooms.table.change(room_id, texts)
+        room = _changed(services, room, texts, request.now)
         _publish_to_members(services, room_id)
     return room.to_body()
+
+
+def _changed(services: RoomServices, room: Room, changes: dict[str, Any], now: int) -> Room:
+    """The room after ``changes``, which are stored."""
+    keeps = "retention_days" in changes
+    days = _checked_days(services, changes.pop("retention_days", None))
+    for _ in range(CHANGE_TRIES):
+        retention = (room.retention, room.retention.changed(days, now)) if keeps else None
+        changed = services.rooms.table.change(room.room_id, changes, retention)
+        if changed is not None and keeps:
+            services.rooms.learn(room.room_id, changed.retention)
+            services.channels.restart(room.room_id)
+        if changed is not None:
+            return changed
+        room = existing(services.rooms.table.get(room.room_id), room.room_id)
+    raise Unavailable("the room was changed meanwhile; repeat the request")
+
+
+def _checked_days(services: RoomServices, days: int | None) -> int | None:
+    if days is not None and days > services.most_days:
+        allowed = f"a whole number from 1 to {services.most_days}"
+        detail = FieldError("retentionDays", "is more than this stage keeps messages", days, allowed)
+        raise InvalidRequest(details=[detail])
+    return days
 
 
 def _publish_to_members(services: RoomServices, room_id: str) -> None:

@@ -24,6 +24,7 @@ from headrace.streams.chat.rooms.memberships import (
     forgettable,
     newest,
 )
+from headrace.streams.chat.rooms.retention import Retention
 from headrace.streams.chat.rooms.rooms import DIRECT_SEATS, Room, seats_taken
 
 READS_AT_ONCE = 8
@@ -60,18 +61,32 @@ class DynamoRooms:
             return _room(error.row)
         return room
 
-    def change(self, room_id: str, texts: Mapping[str, str | None]) -> Room:
-        given = {name: text for name, text in texts.items() if text is not None}
-        removed = ", ".join(f"#{name}" for name in texts if name not in given)
-        row = self._table.update(
-            {"roomId": room_id},
-            _set(given) + (f" REMOVE {removed}" if removed else ""),
-            {":room": room_id, **_values(given)},
-            # No partial row: a room is never deleted, except by an operator.
-            ConditionExpression="roomId = :room",
-            ExpressionAttributeNames=_names(texts),
-            ReturnValues="ALL_NEW",
-        )
+    def change(
+        self, room_id: str, texts: Mapping[str, str | None], retention: tuple[Retention, Retention] | None = None
+    ) -> Room | None:
+        changes: dict[str, str | int | None] = dict(texts)
+        # No partial row: a room is never deleted, except by an operator.
+        condition = "roomId = :room"
+        values: Item = {":room": room_id}
+        if retention is not None:
+            before, after = retention
+            changes |= _retention_row(after)
+            for name, value in _retention_row(before).items():
+                condition += f" AND attribute_not_exists(#{name})" if value is None else f" AND #{name} = :old_{name}"
+                values |= {} if value is None else {f":old_{name}": value}
+        given = {name: value for name, value in changes.items() if value is not None}
+        removed = ", ".join(f"#{name}" for name in changes if name not in given)
+        try:
+            row = self._table.update(
+                {"roomId": room_id},
+                _set(given) + (f" REMOVE {removed}" if removed else ""),
+                {**values, **_values(given)},
+                ConditionExpression=condition,
+                ExpressionAttributeNames=_names(changes),
+                ReturnValues="ALL_NEW",
+            )
+        except ConditionFailed:
+            return None
         return _room(row)
 
     def take_seat(self, room_id: str, user_id: str) -> None:
@@ -80,14 +95,32 @@ class DynamoRooms:
         if not self._table.update_if(condition, {"roomId": room_id}, "ADD seats :user", values):
             raise seats_taken(user_id)
 
-    def raise_to(self, room_id: str, key: str) -> bool:
-        condition = "attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)"
-        return self._table.update_if(condition, {"roomId": room_id}, "SET lastKey = :key", {":key": key})
+    def raise_to(self, room_id: str, key: str) -> Retention | None:
+        try:
+            row = self._table.update(
+                {"roomId": room_id},
+                "SET lastKey = :key",
+                {":key": key},
+                ConditionExpression="attribute_exists(roomId) AND (attribute_not_exists(lastKey) OR lastKey < :key)",
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ConditionFailed as error:
+            row = error.row
+        return _retention(row) if row else None
 
 
 def _room(row: Item) -> Room:
     fixed = row["roomId"], row["kind"], row["form"], row["createdAt"], row["createdBy"]
-    return Room(*fixed, row.get("name"), row.get("topic"), row.get("lastKey"))
+    return Room(*fixed, row.get("name"), row.get("topic"), row.get("lastKey"), _retention(row))
+
+
+def _retention(row: Item) -> Retention:
+    return Retention(row.get("retentionDays"), row.get("goneBefore", ""))
+
+
+def _retention_row(retention: Retention) -> dict[str, str | int | None]:
+    return {"retentionDays": retention.days, "goneBefore": retention.gone_before or None}
 
 
 class DynamoMemberships:
@@ -176,7 +209,7 @@ def _names(texts: Iterable[str]) -> dict[str, str]:
     return {f"#{name}": name for name in texts}
 
 
-def _values(texts: Mapping[str, str]) -> dict[str, str]:
+def _values(texts: Mapping[str, Any]) -> Item:
     return {f":{name}": text for name, text in texts.items()}
 
 

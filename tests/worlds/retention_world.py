@@ -1,0 +1,156 @@
+"""A chat stage in memory whose environments remember rooms, so that they learn late how long a room keeps messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.api.paging.newest_page_cache import NewestPageCache
+from headrace.api.paging.request import PageRequest
+from headrace.core.caller import SenderContext
+from headrace.core.errors import HeadraceError
+from headrace.core.items import Item
+from headrace.core.keys import time_of
+from headrace.core.stream import AfterStore
+from headrace.core.times import DAY, SECOND, iso, micros_of
+from headrace.streams.chat.change import message_of
+from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, MessagesOnly
+from headrace.streams.chat.changes.routes import MessagePath
+from headrace.streams.chat.changes.versions import list_versions
+from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.messages.history import ChatReading, History
+from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
+from headrace.streams.chat.messages.walks import Walks
+from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
+from headrace.streams.chat.stream import CHANGES, CHAT
+from tests.fakes.live import MemoryRoomLog
+from tests.fakes.storage import MemoryCache, MemoryReader
+from tests.worlds.chat_world import MESSAGES, ChatWorld
+from tests.worlds.history_world import body
+from tests.worlds.requests import request_of
+from tests.worlds.room_world import caller
+from tests.worlds.senders import TABLE
+
+ROOM = "kitchen"
+
+
+class RetentionWorld(ChatWorld):
+    """Alice owns the room ``kitchen``, in which bob is. Bob reads, in an environment that stays."""
+
+    def __init__(self, kind: str = "members", **room: Any) -> None:
+        super().__init__()
+        self.ok("alice", "PUT", ROOM, {"kind": kind, **room})
+        if kind == "members":
+            self.bring("alice", ROOM, "bob")
+        self.wait(60 * DAY / SECOND)
+        for queue in self.write_path.broker.queues.values():
+            queue.clear()
+        self.live.sent.clear()
+        self.cache = MemoryCache(self.clock)
+        self.log = MemoryRoomLog(self.cache)
+        self.persist = self.new_persist()
+        self.read = self.new_reader()
+
+    def keep(self, days: int | None, user: str = "alice") -> Any:
+        """Change the retention of the room."""
+        return self.ok(user, "PATCH", ROOM, {"retentionDays": days})
+
+    def cached_rooms(self) -> CachedRooms:
+        return CachedRooms(self.rooms, seconds=lambda: self.clock.now() / SECOND)
+
+    def new_reader(self) -> ChatReading:
+        """read_chat in a new environment."""
+        rooms = self.cached_rooms()
+        access = RoomAccess(rooms, self.memberships)
+        reader = MemoryReader(self.write_path.store.rows)
+        cursors, newest = self.history.cursors, NewestPageCache(self.cache, self.clock)
+        history = History(reader, cursors, TABLE.table, self.clock, access, newest, self.log)
+        walks = Walks(MemoryCache(self.clock))
+        return ChatReading(history, self.memberships, rooms.table, reader, cursors, TABLE.table, walks, self.changes)
+
+    def new_persist(self) -> tuple[ChangeCheck, Sequence[AfterStore]]:
+        """persist_events in a new environment: the hook before storing, and those after it."""
+        rooms = self.cached_rooms()
+        self.rights = ChangeRights(self.changes, rooms, self.memberships)
+        messages = MessageCheck(rooms, self.memberships, self.clock)
+        live = LiveHook(self.log, self._all(), lambda: self.live, self.clock, lambda rows: [None] * len(rows))
+        activity = ActivityHook(self.rooms, rooms, self.changes.set_expiry, self.clock, lambda: 0.0)
+        check = ChangeCheck(messages, self.rights, self.changes, rooms, self.clock)
+        return check, (ChangeHook(self.changes, live, rooms, self.clock), MessagesOnly(activity))
+
+    def _all(self) -> Any:
+        class Hints:
+            @staticmethod
+            def rooms_with_subscribers(rooms: dict[str, Any]) -> dict[str, str]:
+                return dict.fromkeys(rooms, "")
+
+        return Hints()
+
+    def sender(self, user: str) -> SenderContext:
+        return SenderContext(user, user.title(), True, self.clock.now())
+
+    def message(self, number: int, days: float = 0, user: str = "alice", room: str = ROOM) -> dict[str, Any]:
+        """The event of a message of ``days`` ago."""
+        raw = {"roomId": room, "messageId": f"m-{number}", "message": f"text {number}"}
+        raw["timestamp"] = iso(self.clock.now() - round(days * DAY))
+        return CHAT.accept(raw, self.sender(user)).event
+
+    def change(self, message: dict[str, Any], text: str | None, user: str = "alice") -> dict[str, Any]:
+        """The event of an edit, or without ``text`` of a deletion."""
+        key = CHAT.item(message, 0, TABLE)["timestampSk"]
+        raw = {"roomId": message["roomId"], "key": key, "change": "edit" if text else "delete"}
+        raw |= {"timestamp": iso(self.clock.now()), **({"message": text} if text else {})}
+        return CHANGES.accept(raw, self.sender(user)).event
+
+    def refusal(self, change: dict[str, Any], user: str = "alice") -> str:
+        """The class of the error that refuses a change when it is accepted; "" without one."""
+        gate = ChangeGate(ChangeRights(self.changes, self.cached_rooms(), self.memberships))
+        (error,) = gate.admit(
+            caller(user), [CHANGES.accept(without_stamps(change), self.sender(user))], self.clock.now()
+        )
+        return "" if error is None else type(error).__name__
+
+    def store(self, *events: dict[str, Any]) -> list[Item]:
+        """Store events, as both lanes do; their rows."""
+        check, hooks = self.persist
+        items = [CHAT.item(dict(event), self.clock.now(), TABLE) for event in events]
+        allowed, refused = check.before_store(items)
+        assert not refused
+        assert self.write_path.store.put_many(MESSAGES, [dict(row) for row in allowed]) == [None] * len(items)
+        for hook in hooks:
+            hook.after_store(CHAT, allowed)
+        return [self.write_path.store.tables[TABLE.table][MESSAGES.key_of(item)] for item in allowed]
+
+    def pushed(self, _connection: str = "") -> list[str]:
+        """The texts of live copies since the last call."""
+        copies = [json.loads(each.body) for each in self.live.sent]
+        self.live.sent.clear()
+        return [item["message"] for copy in copies for item in copy["items"]]
+
+    def texts(self, user: str = "bob", since: int | None = None, limit: int = 100) -> list[str]:
+        """The texts of the newest page of the room, oldest first."""
+        page = self.read.history.room(caller(user), ROOM, PageRequest(limit=limit), since)
+        return [item["message"] for item in body(page)["items"]][::-1]
+
+    def of_user(self, user: str, reader: str) -> list[str]:
+        page = self.read.history.user(caller(reader), user, PageRequest(limit=100))
+        return [item["message"] for item in body(page)["items"]][::-1]
+
+    def versions(self, message: dict[str, Any]) -> list[str] | str:
+        key = CHAT.item(message, 0, TABLE)["timestampSk"]
+        path = MessagePath(roomId=ROOM, key=key)
+        try:
+            found = list_versions(self.read, request_of(caller("alice"), self.clock.now(), path))
+        except HeadraceError as error:
+            return type(error).__name__
+        return [each["message"] for each in found["items"]]
+
+    def days_of(self, row: Item) -> float:
+        """Days from a message until its row, or that of its change, expires."""
+        return (row["expiresAt"] * SECOND - micros_of(time_of(message_of(row)[1]))) / DAY
+
+
+def without_stamps(change: dict[str, Any]) -> dict[str, Any]:
+    return {name: change[name] for name in ("roomId", "key", "change", "message", "timestamp") if name in change}
