@@ -118,6 +118,17 @@ def test_a_reader_sees_a_change_of_the_days_after_ten_seconds_and_reads_the_room
     assert world.rooms.reads == reads + 1
 
 
+def test_a_room_that_is_missing_is_looked_up_no_more_often_either() -> None:
+    world = RetentionWorld("open")
+    rooms = world.cached_rooms()
+    reads = world.rooms.reads
+
+    assert [rooms.retention("nowhere") for _ in range(5)] == [AS_STAGE] * 5
+    assert rooms.retentions(["nowhere", "kitchen"]) == {"nowhere": AS_STAGE, "kitchen": AS_STAGE}
+
+    assert world.rooms.reads == reads + 2
+
+
 def test_while_the_rooms_cannot_be_read_the_last_known_days_count() -> None:
     world = RetentionWorld("open", retentionDays=1)
     world.store(world.message(1, days=2), world.message(2))

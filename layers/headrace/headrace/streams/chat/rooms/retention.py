@@ -86,7 +86,10 @@ class KnownRetentions:
         now = self._seconds()
         old = [each for each in dict.fromkeys(room_ids) if not self._is_recent(each, now)]
         try:
-            for room in read(old) if old else ():
+            rooms = read(old) if old else ()
+            for room_id in old:  # one that is missing is not looked up for each page either
+                self.learn(room_id, AS_STAGE)
+            for room in rooms:
                 if room is not None:
                     self.learn(room.room_id, room.retention)
         except StoreUnavailable:
