@@ -20,8 +20,9 @@ for _name in (
 ):
     os.environ.pop(_name, None)
 
-# A deadline would be a timed assertion, which fails on a slow machine. Examples are random: every run tries others.
-_ALWAYS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# A deadline would be a timed assertion, which fails on a slow machine. Examples are random: every run tries others,
+# also on CI, where Hypothesis would repeat them.
+_ALWAYS: dict[str, Any] = {"derandomize": False, "deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("short", max_examples=25, **_ALWAYS)
 settings.register_profile("long", max_examples=300, **_ALWAYS)
 settings.load_profile("long" if os.environ.get("ALL") else "short")

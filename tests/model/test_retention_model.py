@@ -1,6 +1,6 @@
 """Messages are stored late, again and by new environments while a room's days change: no reader sees what is too old.
 
-What must be seen is seen too: a message that was never older than the days that the room had.
+What must be seen is seen too: a message that was never older than the days that the room had since it was stored.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Stage(RetentionWorld):
         self.said: list[dict[str, Any]] = []
         self.waiting: list[dict[str, Any]] = []
         self.stored: list[dict[str, Any]] = []
+        self.since: dict[str, int] = {}
         self.kept: list[tuple[int, float]] = [(0, TABLE.retention_days + 1)]
 
     def step(self, of: Random) -> None:
@@ -60,6 +61,8 @@ class Stage(RetentionWorld):
     def put(self, event: dict[str, Any]) -> None:
         (row,) = self.store(event)
         self.stored.append(event)
+        self.since.setdefault(event["message"], self.clock.now())
+        assert set(self.pushed()) <= set(self.texts())
         days = self.rooms.rows[event["roomId"]].retention.days
         soonest = self.clock.now() // SECOND
         if days is not None:
@@ -69,10 +72,13 @@ class Stage(RetentionWorld):
         now, shown = self.clock.now(), self.texts()
         ends = [*(at for at, _ in self.kept[1:]), now]
         oldest = max(iso(max(0, end - round(days * DAY))) for (_, days), end in zip(self.kept, ends, strict=True))
-        fewest = min(days for _, days in self.kept)
-        may = {each["message"] for each in self.stored if each["timestamp"] >= oldest}
-        must = {each["message"] for each in self.stored if micros_of(each["timestamp"]) + (fewest * DAY) > now + SECOND}
-        assert must <= set(shown) <= may
+        may = {each["message"]: each["timestamp"] for each in self.stored if each["timestamp"] >= oldest}
+        must = set()
+        for text, timestamp in may.items():
+            fewest = min(days for (_, days), end in zip(self.kept, ends, strict=True) if end >= self.since[text])
+            if micros_of(timestamp) + fewest * DAY > now + SECOND:
+                must.add(text)
+        assert must <= set(shown) <= may.keys()
         assert shown == self.of_user("alice", "bob") == self.of_user("alice", "alice")
         (conversation,) = self.rooms_of("bob")
         assert conversation["unread"] == len(shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -57,18 +57,22 @@ class Reader:
         required = set.intersection(*(set(each["required"]) for each in objects))
         return {"type": "object", **node, "properties": properties, "required": required}
 
-    def fields(self, schema: Node, depth: int = 0) -> Iterator[Field]:
-        """The fields of a schema, each followed by the fields of its objects."""
+    def fields(self, schema: Node, depth: int = 0, *, sent: bool = False) -> Iterator[Field]:
+        """The fields of a schema, each followed by the fields of its objects.
+
+        In what clients send, an optional field may be null, which counts as not given and is not said.
+        """
         schema = self.resolved(schema)
         for each in schema.get("anyOf", ()):
-            yield from self.fields(each, depth)
+            yield from self.fields(each, depth, sent=sent)
         if not depth and "properties" not in schema and "anyOf" not in schema:
             yield Field("", self._type(schema))
         for name, each in schema.get("properties", {}).items():
-            yield self._field(name, each, "" if name in schema.get("required", ()) else "optional", depth)
+            field = self._field(name, each, "" if name in schema.get("required", ()) else "optional", depth)
+            yield replace(field, notes=field.notes.replace(" or null, optional", ", optional")) if sent else field
             inner = self._objects(each)
             if depth < DEPTH and inner is not None and "code" not in inner["properties"]:
-                yield from self.fields(inner, depth + 1)
+                yield from self.fields(inner, depth + 1, sent=sent)
 
     def parameters(self, operation: Node) -> Iterator[Field]:
         """The parameters of the path and the query."""
@@ -119,8 +123,7 @@ class Reader:
     def _field(self, name: str, schema: Node, place: str, depth: int = 0) -> Field:
         described = schema["items"] if schema.get("type") == "array" else schema
         said = schema.get("description") or self.resolved(described).get("description", "")
-        # An optional field may be null, which counts as not given.
-        kind = self._type(schema).removesuffix(" or null" if place == "optional" else "\0")
+        kind = self._type(schema)
         default = f"default {schema['default']}" if schema.get("default") not in (None, "") else ""
         return Field(name, ", ".join(filter(None, (kind, place, default))), " ".join(said.split()), depth)
 

@@ -192,7 +192,7 @@ class RoomSettings(Settings):
     memberships_table: TableName
     """Table of memberships."""
     chat_retention_days: int = Field(default=0, ge=0, le=36500)
-    """The most days for which a room may keep messages: those of the stage. 0: no limit."""
+    """Days that the stage keeps messages, and the most that a room may. 0: no limit."""
 
 
 class RoomGateSettings(RoomSettings):

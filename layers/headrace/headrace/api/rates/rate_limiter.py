@@ -54,8 +54,9 @@ A signal is pushed to every subscriber of its room. A change writes several rows
 costs two invocations, and copies of all messages in its rooms. Memberships of others and new rooms are rare by hand,
 and are how a spammer reaches other users.
 """
-TYPING = Limit(rate=1 / 3, seconds=3.0)
-"""Typing signals of one caller in one room, without a setting: more often tells nobody more."""
+TYPING = Limit(rate=1 / 2.75, seconds=2.75)
+"""Typing signals of one caller in one room, without a setting: more often tells nobody more. A slot leaves a window
+late, so a window of 3 s would refuse each second one of a client that sends every 3 s."""
 _COUNTED: dict[Kind, str] = {
     "events": "events",
     "signals": "signals",
@@ -269,6 +270,6 @@ class RateLimiter:
 def _refusal(limit: Limit, kind: Kind, wait: float) -> RateLimited:
     seconds = max(1, math.ceil(wait))
     if kind == "typing":
-        return RateLimited(f"typing is shown once in {limit.seconds:g} s for each user and room", retry_after=seconds)
+        return RateLimited("typing is shown once in 3 s for each user and room", retry_after=seconds)
     allowed = f"{limit.rate} {_COUNTED[kind]}/s, measured over {WINDOW_SECONDS:g} s"
     return RateLimited(f"more than this sender may send ({allowed}); send it again as it is", retry_after=seconds)

@@ -212,6 +212,16 @@ def test_a_name_is_told_to_the_members_of_a_room_that_is_not_large(
     assert published(stage) == changes
 
 
+def test_members_are_told_of_a_change_of_the_days(stage: Stage) -> None:
+    stage.world.bring("alice", "kitchen", "bob")
+    follow(stage)
+    stage.world.live.sent.clear()
+
+    stage.world.ok("alice", "PATCH", "kitchen", {"retentionDays": 9})
+
+    assert published(stage) == [("room", "kitchen")]
+
+
 def test_a_change_is_answered_also_while_it_cannot_be_told(stage: Stage) -> None:
     follow(stage)
     stage.world.live.down = True

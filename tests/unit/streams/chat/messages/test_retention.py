@@ -37,17 +37,28 @@ def test_a_message_expires_after_the_days_of_its_room(world: RetentionWorld) -> 
     world.persist = world.new_persist()
     assert days_of(world, world.message(6)) == [7]
     world.keep(None)
-    world.wait(1)
-    world.store(world.message(7))
-    assert days_of(world, world.message(8)) == [STAGE_DAYS]
+    world.wait(RETENTION_SECONDS)
+    assert days_of(world, world.message(7), world.message(8)) == [STAGE_DAYS, STAGE_DAYS]
 
 
-def test_no_room_is_read_for_a_message_that_is_stored_in_time(world: RetentionWorld) -> None:
-    world.keep(7)
+def test_days_that_an_environment_knows_no_more_for_sure_shorten_no_message(world: RetentionWorld) -> None:
+    world.keep(1)
+    world.store(world.message(1))
+    world.keep(None)
+    world.wait(60)
+    world.rooms.down = True
+
+    assert days_of(world, world.message(2)) == [STAGE_DAYS]
+
+
+@pytest.mark.parametrize("days", [None, 7])
+def test_no_room_is_read_for_a_message_that_is_stored_in_time(world: RetentionWorld, days: int | None) -> None:
+    world.keep(days)
+    world.store(world.message(0))
     reads, raised = world.rooms.reads, world.rooms.raised
 
-    for number in range(10):
-        world.wait(60)
+    for number in range(1, 11):
+        world.wait(RETENTION_SECONDS / 2)
         world.store(world.message(number))
 
     assert (world.rooms.reads - reads, world.rooms.raised - raised) == (10, 10)
@@ -167,6 +178,17 @@ def test_more_days_do_not_bring_back_what_was_not_shown_any_more(world: Retentio
         assert world.texts() == ["text 3", "text 1"]
     world.wait(5 * DAY_SECONDS)
     assert world.texts() == ["text 3", "text 1"], "what was shown is kept for more days"
+
+
+@pytest.mark.parametrize("days", [30, None])
+def test_a_message_from_before_what_is_gone_is_not_pushed_either(world: RetentionWorld, days: int | None) -> None:
+    world.keep(1)
+    world.keep(days)
+
+    (row,) = world.store(world.message(1, days=2))
+
+    assert row["expiresAt"] == world.clock.now() // SECOND
+    assert (world.pushed(), world.texts()) == ([], [])
 
 
 def test_an_edit_expires_with_its_message_and_a_deletion_stays(world: RetentionWorld) -> None:

@@ -73,7 +73,7 @@ def test_both_users_of_a_direct_room_choose_its_days(world: RoomWorld) -> None:
     assert world.refused("carol", "PATCH", room, {"retentionDays": 1}) == (403, "forbidden")
 
 
-def test_members_are_told_of_a_change_of_the_days_and_invited_users_see_them(world: RoomWorld) -> None:
+def test_an_invited_user_sees_the_days(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "kitchen", GROUP)
     world.ok("alice", "PATCH", "kitchen", {"retentionDays": 9})
     world.ok("alice", "PUT", "kitchen/members/bob")

@@ -17,6 +17,7 @@ from headrace.storage.ports import Failure
 from headrace.streams.chat.messages.positions import STORED_AT, mark_late, mark_unlogged
 from headrace.streams.chat.messages.room_log import RoomLog
 from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.retention import AS_STAGE
 from headrace.streams.chat.rooms.rooms import (
     GROUP,
     MEMBERS,
@@ -223,14 +224,17 @@ class MessageCheck:
     def _limit(self, items: Sequence[Item], now: int) -> None:
         """Let items expire with the retention of their rooms.
 
-        That of late messages is read, because they may be older than the room's last activity. That of others is known,
-        or the hook of the room's activity corrects it.
+        It is read for late messages, because they may be older than the room's last activity, and where it was not the
+        stage's when it was read last. For others, the hook of the room's activity learns it.
         """
-        late = {item["roomId"] for item in items if STORED_AT in item}
-        found = self._rooms.retentions_if_possible(late) if late else {}
+        asked = {
+            item["roomId"]
+            for item in items
+            if STORED_AT in item or self._rooms.known_retention(item["roomId"]) != AS_STAGE
+        }
+        found = self._rooms.retentions_if_possible(asked) if asked else {}
         for item in items:
-            known = found.get(item["roomId"]) or self._rooms.known_retention(item["roomId"])
-            known.limit(item, item["timestamp"], now)
+            found.get(item["roomId"], AS_STAGE).limit(item, item["timestamp"], now)
 
     def _refused(self, marked: Sequence[tuple[int, Item, str]]) -> dict[int, Failure]:
         """The failures of the rows that may not be stored now, by index."""

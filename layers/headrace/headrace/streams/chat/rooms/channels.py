@@ -23,4 +23,4 @@ class Channels(Protocol):
         """
 
     def restart(self, room_id: str) -> None:
-        """Begin the log of a room again, and delete its cached page, because readers may see less. Never raises."""
+        """Begin the log of a room again, because readers may see less of it. Never raises."""

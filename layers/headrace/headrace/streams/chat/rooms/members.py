@@ -36,7 +36,8 @@ from headrace.streams.chat.rooms.routes import (
 )
 
 READS_PER_PAGE = 4
-"""Index reads that one page of members may cost: more than one only for users who have left."""
+"""Index reads that one page of members may cost: more than one only for users who have left. In a `members` room, one
+more tells whether it is small."""
 
 
 def join(services: RoomServices, request: Request[MemberPath, None, JoinRequest]) -> MemberBody:

@@ -40,10 +40,14 @@ class Retention:
 
     def limit(self, row: Item, timestamp: str, now: int) -> bool:
         """Let the row of a message of ``timestamp``, or of its edit, expire with it. Returns whether it does sooner."""
-        if self.days is None:
+        if timestamp < self.gone_before:
+            expires = now
+        elif self.days is None:
             return False
+        else:
+            expires = times.micros_of(timestamp) + self.days * times.DAY
         # Not in the past: DynamoDB never deletes a row that has expired for five years.
-        expires = max(times.micros_of(timestamp) + self.days * times.DAY, now) // times.SECOND
+        expires = max(expires, now) // times.SECOND
         if row.get("expiresAt", expires + 1) <= expires:
             return False
         row["expiresAt"] = expires
@@ -77,11 +81,11 @@ class KnownRetentions:
         return self._known.get(room_id, (AS_STAGE, 0.0))[0]
 
     def recent(
-        self, room_ids: Collection[str], read: Callable[[Sequence[str]], Iterable[_Room | None]]
+        self, room_ids: Collection[str], read: Callable[[Sequence[str]], Iterable[_Room | None]], *, or_old: bool
     ) -> dict[str, Retention]:
         """The retentions, of which ``read`` reads those that are older than ``RETENTION_SECONDS``.
 
-        Raises StoreUnavailable if one of them was never read.
+        Raises StoreUnavailable if they cannot be read; with ``or_old``, only if one of them was never read.
         """
         now = self._seconds()
         old = [each for each in dict.fromkeys(room_ids) if not self._is_recent(each, now)]
@@ -93,7 +97,7 @@ class KnownRetentions:
                 if room is not None:
                     self.learn(room.room_id, room.retention)
         except StoreUnavailable:
-            if any(room_id not in self._known for room_id in old):
+            if not or_old or any(room_id not in self._known for room_id in old):
                 raise
         return {room_id: self.known(room_id) for room_id in room_ids}
 

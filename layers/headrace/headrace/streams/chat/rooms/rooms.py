@@ -179,19 +179,25 @@ class CachedRooms:
 
     def retention(self, room_id: str) -> Retention:
         """How long a room keeps messages, at most ``RETENTION_SECONDS`` ago; longer if the table is unavailable."""
-        return self._retentions.recent([room_id], lambda _: [self.table.get(room_id)])[room_id]
+        return self._retentions.recent([room_id], lambda _: [self.table.get(room_id)], or_old=True)[room_id]
 
     def retentions(self, room_ids: Collection[str]) -> dict[str, Retention]:
         """The :meth:`retention` of each room, in one read."""
-        return self._retentions.recent(room_ids, lambda old: self.table.get_many(old).values())
+        return self._recent(room_ids, or_old=True)
 
     def retentions_if_possible(self, room_ids: Collection[str]) -> dict[str, Retention]:
-        """The :meth:`retentions` before messages are stored, which does not wait for the table of rooms."""
+        """The :meth:`retentions` before messages are stored, which does not wait for the table of rooms.
+
+        What is old counts as the stage's: with fewer days than the room has now, messages would be lost.
+        """
         try:
-            return self.retentions(room_ids)
+            return self._recent(room_ids, or_old=False)
         except StoreUnavailable as error:
             report("retention", f"messages may expire later than their rooms say: {error.message}")
-            return {room_id: self.known_retention(room_id) for room_id in room_ids}
+            return dict.fromkeys(room_ids, AS_STAGE)
+
+    def _recent(self, room_ids: Collection[str], *, or_old: bool) -> dict[str, Retention]:
+        return self._retentions.recent(room_ids, lambda old: self.table.get_many(old).values(), or_old=or_old)
 
 
 @dataclass(frozen=True, slots=True)

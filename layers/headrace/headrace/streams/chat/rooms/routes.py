@@ -37,7 +37,8 @@ from headrace.streams.chat.rooms.rooms import (
 )
 
 CHANNEL_MEMBERS = 100
-"""A change of a larger room's name or topic is in no channel. Former members count too: the index has both."""
+"""A change of a larger room's name, topic or retention is in no channel. Former members count too: they are in the
+index."""
 CHANGE_TRIES = 3
 """Tries to change a room's retention, which another request may change meanwhile."""
 
@@ -171,14 +172,14 @@ def _checked_days(services: RoomServices, days: int | None) -> int | None:
 
 
 def _publish_to_members(services: RoomServices, room_id: str) -> None:
-    """Publish that a room's name or topic has changed, to its members if they are at most ``CHANNEL_MEMBERS``."""
+    """Publish to at most ``CHANNEL_MEMBERS`` members that the name, topic or retention of their room has changed."""
     try:
         users, more = services.memberships.users_of(room_id, None, CHANNEL_MEMBERS)
         if not more:
             found = services.memberships.get_many([(user_id, room_id) for user_id in users])
             services.channels.publish([each.user_id for each in found.values() if each.is_open], "room", room_id)
     except StoreUnavailable as error:
-        report("user channels", f"a change of a room's name or topic is not published: {error.message}")
+        report("user channels", f"a change of a room's name, topic or retention is not published: {error.message}")
 
 
 def open_direct_room(services: RoomServices, request: Request[OtherPath, None, None]) -> dict[str, Any]:
