@@ -10,6 +10,9 @@ from faults.harness.harness import PICTURES, Harness
 from faults.proxies.http_proxy import Call, Forward, answer
 from faults.scenarios import broker, store
 
+pytestmark = pytest.mark.timeout(300)
+"""Longer than the lanes may take to drain (``PATIENCE``), so that a scenario that fails says why."""
+
 
 def test_events_whose_confirm_was_lost_are_stored_once(harness: Harness) -> None:
     """P1, P3."""
