@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
@@ -36,6 +38,7 @@ def test_old_messages_are_gone_from_every_answer_and_do_not_come_back(platform: 
 
     shown = [["new", "older"]] * 3
     until(lambda: [sorted(texts(path)) for path in paths], lambda found: found == shown, RETENTION_SECONDS + PATIENCE)
+    time.sleep(RETENTION_SECONDS)  # until each environment has read the room again, also that of persist_events
     assert ok(user, "GET", f"/rooms/{room}")["retentionDays"] == 7
     (conversation,) = ok(user, "GET", f"/users/{user.user}/rooms")["items"]
     assert (conversation["retentionDays"], conversation["lastMessage"]["message"]) == (7, "new")
