@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import pairwise
 
@@ -11,8 +10,9 @@ from faults.harness.harness import Harness, ScenarioRun
 from faults.harness.ledger import Row
 from faults.harness.outages import cut_off, disk_full, killed
 from faults.harness.services import rabbitmqctl
+from localstage.services import rabbitmq
 
-NODES = ("RabbitMQ", "RabbitMQ 2", "RabbitMQ 3")
+NODES = tuple(node.name for node in rabbitmq.NODES)
 QUEUE = "persist.chat.0"
 CONFIRMING = 1.0
 """Seconds after which no confirm of before an outage is on its way any more."""
@@ -21,13 +21,13 @@ CONFIRMING = 1.0
 def cluster_leader_killed(harness: Harness) -> Row:
     """The node with the leader of chat's persist queue is killed (-9), and restarted."""
     with harness.scenario("cluster-leader-killed") as run:
-        return outlived(run, 12, lambda: killed(harness.services, NODES[leader(harness) - 1]))
+        return outlived(run, 12, killed(harness.services, NODES[leader(harness) - 1]))
 
 
 def cluster_follower_killed(harness: Harness) -> Row:
     """A node without that leader is killed (-9), and restarted."""
     with harness.scenario("cluster-follower-killed") as run:
-        return outlived(run, 12, lambda: killed(harness.services, NODES[leader(harness) % len(NODES)]))
+        return outlived(run, 12, killed(harness.services, NODES[leader(harness) % len(NODES)]))
 
 
 def cluster_majority_killed(harness: Harness) -> Row:
@@ -48,7 +48,7 @@ def cluster_majority_killed(harness: Harness) -> Row:
 def cluster_node_cut_off(harness: Harness) -> Row:
     """The node with the leader loses its connections to the others for 15 s, and pauses as a minority."""
     with harness.scenario("cluster-node-cut-off") as run:
-        return outlived(run, 15, lambda: cut_off(harness.services, leader(harness)))
+        return outlived(run, 15, cut_off(harness.services, leader(harness)))
 
 
 def cluster_disk_full(harness: Harness) -> Row:
@@ -92,11 +92,11 @@ def leader(harness: Harness) -> int:
     raise AssertionError(f"no leader of {QUEUE}")
 
 
-def outlived(run: ScenarioRun, seconds: float, outage: Callable[[], AbstractContextManager[object]]) -> Row:
+def outlived(run: ScenarioRun, seconds: float, outage: AbstractContextManager[object]) -> Row:
     """Run the load before, during and after an outage that leaves a majority, which goes on while it lasts."""
     run.load.start()
     run.wait(3)
-    with outage():
+    with outage:
         began = time.monotonic()
         note = went_on(run, began)
         run.wait(max(0.0, began + seconds - time.monotonic()))

@@ -14,7 +14,7 @@ from localstage.template.loops import expand_loops
 
 
 class _Loader(yaml.CSafeLoader):
-    """libyaml reads the platform's template in a twentieth of the time that the translator's own loader takes."""
+    """Reads with libyaml, several times faster than the translator's own loader."""
 
 
 _Loader.add_multi_constructor("!", intrinsics_multi_constructor)

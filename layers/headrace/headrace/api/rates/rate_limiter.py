@@ -55,7 +55,7 @@ costs two invocations, and copies of all messages in its rooms. Memberships of o
 and are how a spammer reaches other users.
 """
 TYPING = Limit(rate=1 / 2.75, seconds=2.75)
-"""Typing signals of one caller in one room, without a setting: more often tells nobody more. A slot leaves a window
+"""Typing signals of one caller in one room, without a setting: more often says nothing more. A slot leaves a window
 late, so a window of 3 s would refuse each second one of a client that sends every 3 s."""
 _COUNTED: dict[Kind, str] = {
     "events": "events",

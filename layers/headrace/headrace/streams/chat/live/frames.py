@@ -31,7 +31,7 @@ class Sending:
     acceptor: Acceptor
     gate: RoomGate
     live: LivePublisher
-    limiter: RateLimiter | None = None
+    limiter: RateLimiter | None
 
 
 class Answer(TypedDict):

@@ -191,7 +191,7 @@ class MessageCheck:
     """Chat's hook before rows are stored: stores those marked with UNCHECKED only if their sender may write.
 
     It also marks messages that are stored late, or while the ``log`` of their rooms is unavailable, and lets messages
-    expire as their room says. How long a room keeps messages is known from its last activity, without reading it.
+    expire as their room says.
     """
 
     def __init__(

@@ -78,7 +78,7 @@ class LiveHook:
         """Append messages and publish live copies of them; returns whether they are in the logs. Never raises.
 
         With ``hides_earlier``, the logs of their rooms begin again behind them, and keep no earlier text of them. What
-        has expired, such as an old message of a room with few days, is shown to nobody.
+        has expired, such as an old message of a room with few days, is not pushed.
         """
         seconds = self._clock.now() // times.SECOND
         shown = [item for item in items if item.get("expiresAt", seconds + 1) > seconds]
