@@ -2,7 +2,7 @@
 //
 // A view is the default export of its module. It gets `session` (session.js) and `path`, the rest of the address: for
 // #/rooms/lobby, ["lobby"]. It is loaded when it is opened.
-import { html, render, useEffect, useRef, useState } from "./htm.js";
+import { html, render, useEffect, useLayoutEffect, useRef, useState } from "./htm.js";
 import { secret, signIn } from "./session.js";
 import { texts } from "./texts.js";
 import { Empty, Failure, Loading, useLoad } from "./ui.js";
@@ -34,7 +34,8 @@ function route() {
 
 function useRoute() {
   const [parts, setParts] = useState(route);
-  useEffect(() => {
+  // Not useEffect: it listens only after the first paint, and a link that is opened before would change nothing.
+  useLayoutEffect(() => {
     const changed = () => setParts(route());
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);

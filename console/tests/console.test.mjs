@@ -182,6 +182,21 @@ test("every view is a link, has a title, and takes the focus", async () => {
   await page.context().close();
 });
 
+test("a link that is opened as soon as it is drawn leads to its view", async () => {
+  const page = await browser.newPage();
+  await page.addInitScript(() => {
+    new MutationObserver((_, observer) => {
+      if (document.querySelector("header nav") !== null) {
+        observer.disconnect();
+        location.hash = "#/questions";
+      }
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await page.goto(where.console_url);
+  await page.waitForFunction(() => document.title.startsWith("Questions"));
+  await page.close();
+});
+
 test("it fits a phone, and says what to open without the secret", async () => {
   for (const [name, options] of Object.entries({
     light: { colorScheme: "light" },
