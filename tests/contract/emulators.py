@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Coroutine
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
-import boto3
 import pytest
 from botocore.config import Config
+from botocore.session import Session
 
 from localstage.services import install
 from localstage.services.aws import Aws
@@ -80,10 +81,16 @@ def function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:
     return url
 
 
+@cache
+def _session() -> Session:
+    """It keeps the models of the services, which take long to load."""
+    return Session()
+
+
 def sdk(service: str) -> Any:
     """AWS's own client of ``service`` in the environment of a function: it makes and deletes what tests need.
 
     It is patient, because a first call loads much of an emulator.
     """
     config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 1}, parameter_validation=False)
-    return boto3.session.Session().client(service, config=config)
+    return _session().create_client(service, config=config)

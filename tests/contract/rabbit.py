@@ -11,11 +11,13 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
+import urllib3
 from pika import BlockingConnection, URLParameters
 
 from headrace.queues.names import persist_queue, persist_queues
@@ -46,8 +48,9 @@ class Rabbit:
         self._ports = (free_port(), free_port())
         self._program = asyncio.run(ensure_programs([RABBITMQ], os.environ))[RABBITMQ]
         self.name = f"headrace-{self.port}@localhost"
-        count = int(os.environ.get(BROKER_NODES) or "1")
-        self.peers = {f"headrace-{self.port}-{n}@localhost": (free_port(), free_port()) for n in range(2, count + 1)}
+        nodes = int(os.environ.get(BROKER_NODES) or "1")
+        self.peers = {f"headrace-{self.port}-{n}@localhost": (free_port(), free_port()) for n in range(2, nodes + 1)}
+        self._hosts = count(1)
         self._process: subprocess.Popen[bytes] | None = None
         self._peer_processes: list[subprocess.Popen[bytes]] = []
         # The server would start a port mapper that outlives it; this child process ends with the test.
@@ -163,6 +166,19 @@ class Rabbit:
     def thaw(self) -> None:
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGCONT)
+
+    def virtual_host(self) -> str:
+        """The URL of a new virtual host, in which ``guest`` may do everything. It ends with the broker."""
+        name = f"host-{next(self._hosts)}"
+        self.manage("PUT", f"vhosts/{name}")
+        self.manage("PUT", f"permissions/{name}/guest", {"configure": ".*", "write": ".*", "read": ".*"})
+        return f"{self.url}/{name}"
+
+    def manage(self, method: str, path: str, body: Mapping[str, str] | None = None) -> None:
+        """The management API takes milliseconds where ``rabbitmqctl`` takes seconds."""
+        headers = urllib3.make_headers(basic_auth="guest:guest")
+        answer = urllib3.request(method, f"{self.console_url}/api/{path}", json=body or {}, headers=headers)
+        assert answer.status < 300, answer.data
 
     def control(self, *arguments: str) -> str:
         """``rabbitmqctl eval`` and friends, on this node."""

@@ -1,7 +1,8 @@
-"""A table for the store's suites, in the DynamoDB or emulator of the test's environment."""
+"""Tables for the suites, in the DynamoDB or emulator of the test's environment."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,45 +13,61 @@ from headrace.storage.ports import Table
 from tests.contract.emulators import sdk
 
 TABLE = Table("Messages", ("roomId", "timestampSk"))
-INDEX = ("userId", "timestampSk")
 
 
 def item(number: int, **more: Any) -> Item:
     return {"roomId": f"room-{number % 7}", "timestampSk": f"{number:05d}", "text": "hello", **more}
 
 
-@contextmanager
-def made_table() -> Iterator[Any]:
-    """An empty table with an index by user; the client that made it."""
-    dynamodb = sdk("dynamodb")
-    dynamodb.create_table(
-        TableName=TABLE.name,
-        KeySchema=_schema(TABLE.key),
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in {*TABLE.key, *INDEX}],
-        GlobalSecondaryIndexes=[
-            {"IndexName": "UserIndex", "KeySchema": _schema(INDEX), "Projection": {"ProjectionType": "ALL"}}
-        ],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    _wait(dynamodb, "table_exists")
-    try:
-        yield dynamodb
-    finally:
-        dynamodb.delete_table(TableName=TABLE.name)
-        _wait(dynamodb, "table_not_exists")
-        dynamodb.close()
+def described(name: str, *key: str, indexes: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    """A table whose keys are texts, as its creation needs it."""
+    schemas = [_schema(key), *(index["KeySchema"] for index in indexes)]
+    names = {each["AttributeName"] for schema in schemas for each in schema}
+    return {
+        "TableName": name,
+        "KeySchema": schemas[0],
+        "AttributeDefinitions": [{"AttributeName": each, "AttributeType": "S"} for each in sorted(names)],
+        "BillingMode": "PAY_PER_REQUEST",
+        **({"GlobalSecondaryIndexes": list(indexes)} if indexes else {}),
+    }
+
+
+def index(name: str, *key: str, projected: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """An index with these attributes besides the keys; by default with all."""
+    projection: dict[str, Any] = {"ProjectionType": "ALL" if projected is None else "KEYS_ONLY"}
+    if projected:
+        projection = {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(projected)}
+    return {"IndexName": name, "KeySchema": _schema(key), "Projection": projection}
 
 
 def _schema(key: tuple[str, ...]) -> list[dict[str, str]]:
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(key, ("HASH", "RANGE"), strict=True)]
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(key, ("HASH", "RANGE"), strict=False)]
 
 
-def _wait(dynamodb: Any, state: str) -> None:
-    dynamodb.get_waiter(state).wait(TableName=TABLE.name, WaiterConfig={"Delay": 1})
+MESSAGES = described(TABLE.name, *TABLE.key, indexes=(index("UserIndex", "userId", "timestampSk"),))
+
+
+@contextmanager
+def made(*tables: dict[str, Any]) -> Iterator[Any]:
+    """Empty tables; the client that made them."""
+    dynamodb = sdk("dynamodb")
+    for table in tables:
+        dynamodb.create_table(**table)
+    for table in tables:
+        while dynamodb.describe_table(TableName=table["TableName"])["Table"]["TableStatus"] != "ACTIVE":
+            time.sleep(0.01)
+    try:
+        yield dynamodb
+    finally:
+        for table in tables:
+            dynamodb.delete_table(TableName=table["TableName"])
+        while {table["TableName"] for table in tables} & set(dynamodb.list_tables()["TableNames"]):
+            time.sleep(0.01)
+        dynamodb.close()
 
 
 def scan(dynamodb: Any) -> list[Item]:
-    """Every row, in key order."""
+    """Every row of the messages, in key order."""
     pages = dynamodb.get_paginator("scan").paginate(TableName=TABLE.name)
     rows = [from_wire(row) for page in pages for row in page["Items"]]
     return sorted(rows, key=TABLE.key_of)

@@ -25,8 +25,8 @@ from headrace.streams.ads.dynamodb import DynamoStubs
 from headrace.streams.ads.routes import AdsServices, ad_clicks, stats, top, user_clicks
 from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
 from headrace.streams.ads.take_back import StubStore
-from tests.contract.emulators import sdk
 from tests.contract.redis_node import RedisNode
+from tests.contract.tables import described, index, made
 from tests.fakes.ads import MemoryStubs
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryStore
@@ -41,32 +41,9 @@ START = times.parse_iso("2025-11-21T10:00:00Z")
 
 @pytest.fixture
 def table(dynalite: str) -> Iterator[Any]:
-    dynamodb = sdk("dynamodb")
-    indexes = [
-        {
-            "IndexName": index.name,
-            "KeySchema": _schema(index.partition_key, index.sort_key),
-            "Projection": {"ProjectionType": "ALL"},
-        }
-        for index in ADS.indexes
-    ]
-    names = {ADS.partition_key, ADS.sort_key, "timestampSk", *(index.partition_key for index in ADS.indexes)}
-    dynamodb.create_table(
-        TableName=CLICKS.table,
-        KeySchema=_schema(ADS.partition_key, ADS.sort_key),
-        AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in sorted(names)],
-        GlobalSecondaryIndexes=indexes,
-        BillingMode="PAY_PER_REQUEST",
-    )
-    dynamodb.get_waiter("table_exists").wait(TableName=CLICKS.table, WaiterConfig={"Delay": 1})
-    yield dynamodb
-    dynamodb.delete_table(TableName=CLICKS.table)
-    dynamodb.get_waiter("table_not_exists").wait(TableName=CLICKS.table, WaiterConfig={"Delay": 1})
-    dynamodb.close()
-
-
-def _schema(partition: str, sort: str) -> list[dict[str, str]]:
-    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
+    indexes = tuple(index(each.name, each.partition_key, each.sort_key) for each in ADS.indexes)
+    with made(described(CLICKS.table, ADS.partition_key, ADS.sort_key, indexes=indexes)) as dynamodb:
+        yield dynamodb
 
 
 def _store(numbers: range, shift: int = 0) -> None:
@@ -195,5 +172,5 @@ def test_a_stub_is_in_no_index_and_nothing_of_the_click_is_left(table: Any) -> N
     assert [set(row) for row in left] == [
         {"clickId", "sender", "expiresAt", "takenBack", "takenBackAt", "takenFrom"}
     ] * 3
-    for index in ADS.indexes:
-        assert table.scan(TableName=CLICKS.table, IndexName=index.name)["Items"] == []
+    for each in ADS.indexes:
+        assert table.scan(TableName=CLICKS.table, IndexName=each.name)["Items"] == []

@@ -51,7 +51,7 @@ class IssuerServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def serve(self, path: str, document: object, status: int = 200) -> None:
         self.answers[path] = (status, json.dumps(document).encode())

@@ -15,7 +15,7 @@ from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.change import Change, ChangeStore, fold, item
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
-from tests.contract.emulators import sdk
+from tests.contract.tables import described, made
 from tests.fakes.chat import MemoryChanges
 from tests.worlds.ports import free_port
 
@@ -29,21 +29,8 @@ Put = Any
 
 @pytest.fixture
 def table(dynalite: str) -> Iterator[None]:
-    dynamodb = sdk("dynamodb")
-    names = ("roomId", "timestampSk")
-    dynamodb.create_table(
-        TableName=TABLE,
-        KeySchema=[
-            {"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ("HASH", "RANGE"), strict=True)
-        ],
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    dynamodb.get_waiter("table_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
-    yield
-    dynamodb.delete_table(TableName=TABLE)
-    dynamodb.get_waiter("table_not_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
-    dynamodb.close()
+    with made(described(TABLE, "roomId", "timestampSk")):
+        yield
 
 
 @pytest.fixture(params=["memory", "dynamodb"])

@@ -20,7 +20,7 @@ from headrace.live.connections import (
 from headrace.live.dynamodb import CHECK_SECONDS, DynamoConnections
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire
-from tests.contract.live.connections_table import TABLE, tables
+from tests.contract.tables import described, index, made
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
 from tests.worlds.ports import free_port
@@ -29,10 +29,21 @@ NOW = 1_763_719_258
 CLOCK = FixedClock(NOW * 1_000_000)
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), NOW + 3600)
 
+TABLE = described(
+    "Connections",
+    "roomId",
+    "connectionId",
+    indexes=(
+        index("ByConnection", "connectionId", projected=()),
+        index("ByUser", "userId", "roomId", projected=("expiresAt",)),
+    ),
+)
+NAME = TABLE["TableName"]
+
 Rows = Callable[[], list[dict[str, Any]]]
 
 
-@pytest.fixture(params=["memory", "aws", "dynalite"])
+@pytest.fixture(params=["memory", "dynalite"])
 def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Connections, Rows, FixedClock]]:
     """An implementation, all its rows, and its clock."""
     clock = FixedClock(NOW * 1_000_000)
@@ -40,10 +51,11 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Connections, Rows, F
         memory = MemoryConnections(clock)
         yield memory, lambda: list(memory.rows.values()), clock
         return
-    for dynamodb in tables(request, request.param):
+    request.getfixturevalue(request.param)
+    with made(TABLE) as dynamodb:
         yield (
-            DynamoConnections(client("dynamodb"), TABLE, clock),
-            lambda found=dynamodb: [from_wire(item) for item in found.scan(TableName=TABLE)["Items"]],
+            DynamoConnections(client("dynamodb"), NAME, clock),
+            lambda: [from_wire(item) for item in dynamodb.scan(TableName=NAME)["Items"]],
             clock,
         )
 
@@ -271,7 +283,7 @@ def test_expired_rows_count_as_subscribers_only_if_they_could_hide_one(
 
 def test_an_unavailable_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    connections = DynamoConnections(client("dynamodb", attempts=1), TABLE, CLOCK)
+    connections = DynamoConnections(client("dynamodb", attempts=1), NAME, CLOCK)
 
     with pytest.raises(StoreUnavailable):
         connections.open("c-1", ALICE)

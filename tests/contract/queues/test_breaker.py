@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import AsyncIterator
@@ -13,12 +12,10 @@ import pytest
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
 from headrace.core.times import SystemClock
 from headrace.operations.breaker_status import BreakerStatus, read_breaker_status
-from headrace.queues.names import persist_queue
-from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import BreakerRule
-from headrace.runtime.settings import BrokerSettings, CacheSettings, EnvironmentSettings
+from headrace.runtime.settings import CacheSettings, EnvironmentSettings
 from headrace.storage import redis
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import GuardedStore, Table
@@ -27,39 +24,39 @@ from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
 from localstage.services.programs import REDIS, ensure_programs
 from localstage.services.redis import Redis
-from tests.contract.rabbit import Rabbit
+from tests.contract.rabbit import GUEST, Rabbit, drain, kinds, outgoing, settings
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 BREAKER = BreakerRule(window=10, probe_seconds=0.5)
-MESSAGE = Outgoing(persist_queue("chat", 0), b"hello", "c-1")
 
 
-def test_a_stopped_broker_opens_the_breaker_and_a_restarted_one_closes_it() -> None:
+def test_a_killed_broker_opens_the_breaker_and_when_restarted_closes_it_and_has_what_it_confirmed() -> None:
+    """P1: messages are persistent, in a durable queue."""
     broker = Rabbit()
-    secrets = MemorySecrets({"arn": json.dumps({"username": "guest", "password": "guest"})})
-    settings = BrokerSettings(broker_endpoints=(broker.url,), broker_secret_arn="arn", persist_queues={"chat": 4})
-    unguarded = RabbitPublisher(settings, secrets)
+    secrets = MemorySecrets({"arn": GUEST})
+    unguarded = RabbitPublisher(settings(broker.url), secrets)
     publisher = GuardedPublisher(unguarded, BREAKER)
     try:
         broker.start()
-        declare(settings, secrets, seconds=20)
-        assert [publisher.publish([MESSAGE]) for _ in range(10)] == [[None]] * 10
+        declare(settings(broker.url), secrets, seconds=20)
+        assert [publisher.publish([outgoing(str(number))]) for number in range(100)] == [[None]] * 100
         # The broker writes a new queue's name to disk after a second; killed before, it never elects a leader.
         broker.control("eval", "[dets:sync(Table) || Table <- dets:all()].")
 
         broker.kill()
-        outcomes = [publisher.publish([MESSAGE])[0] for _ in range(7)]
+        outcomes = [publisher.publish([outgoing("late")])[0] for _ in range(7)]
 
-        assert [type(outcome) for outcome in outcomes] == [ConnectionLost] * 6 + [BrokerUnavailable]
+        assert kinds(outcomes) == [ConnectionLost] * 6 + [BrokerUnavailable]
         assert publisher.breaker.state == "open"
 
         broker.start()
         deadline = time.monotonic() + 60
-        while publisher.publish([MESSAGE]) != [None]:
+        while publisher.publish([outgoing("after")]) != [None]:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         assert publisher.breaker.state == "closed"
+        assert {str(number).encode() for number in range(100)} <= set(drain(broker.url))
     finally:
         unguarded.close()
         broker.remove()

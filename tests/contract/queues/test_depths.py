@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 
 import pytest
 from pika import BasicProperties, BlockingConnection, URLParameters
@@ -33,14 +32,11 @@ def secrets(text: str = GUEST) -> MemorySecrets:
 
 
 @pytest.fixture
-def url(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
+def url(rabbit: Rabbit) -> str:
     """An empty virtual host with its topology."""
-    name = request.node.name
-    rabbit.control("add_vhost", name)
-    rabbit.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
-    declare(settings(f"{rabbit.url}/{name}"), secrets(), seconds=20)
-    yield f"{rabbit.url}/{name}"
-    rabbit.control("delete_vhost", name)
+    url = rabbit.virtual_host()
+    declare(settings(url), secrets(), seconds=20)
+    return url
 
 
 def test_depths_equal_the_message_counts_of_the_broker(url: str) -> None:

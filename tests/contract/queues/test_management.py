@@ -56,7 +56,7 @@ def server() -> Iterator[Server]:
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.url = f"http://127.0.0.1:{http.server_port}"
-    thread = Thread(target=http.serve_forever)
+    thread = Thread(target=http.serve_forever, args=(0.01,))
     thread.start()
     yield made
     http.shutdown()

@@ -89,12 +89,12 @@ class OnSqs:
         self.sqs.close()
 
 
-@pytest.fixture(params=["memory", "moto", "ministack"])
+@pytest.fixture(params=["memory", "ministack"])
 def queue(request: pytest.FixtureRequest) -> Iterator[RetryQueue]:
     if request.param == "memory":
         yield InMemory()
         return
-    request.getfixturevalue({"moto": "aws", "ministack": "ministack"}[request.param])
+    request.getfixturevalue(request.param)
     made = OnSqs()
     yield made
     made.remove()
@@ -189,12 +189,9 @@ def persist_queue(request: pytest.FixtureRequest) -> Iterator[PersistQueue]:
         yield PersistInMemory()
         return
     rabbit: Rabbit = request.getfixturevalue("rabbit")
-    rabbit.control("add_vhost", "queues")
-    rabbit.control("set_permissions", "-p", "queues", "guest", ".*", ".*", ".*")
-    made = PersistOnRabbit(f"{rabbit.url}/queues")
+    made = PersistOnRabbit(rabbit.virtual_host())
     yield made
     made.connection.close()
-    rabbit.control("delete_vhost", "queues")
 
 
 def test_a_message_returned_too_often_is_parked_and_not_lost(persist_queue: PersistQueue) -> None:

@@ -29,15 +29,11 @@ LIMIT = 2
 
 
 @pytest.fixture
-def vhost(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
+def vhost(rabbit: Rabbit) -> str:
     """The URL of a virtual host with the topology; :data:`LIMIT` redeliveries park a message."""
-    name = request.node.name
-    rabbit.control("add_vhost", name)
-    rabbit.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
-    url = f"{rabbit.url}/{name}"
+    url = rabbit.virtual_host()
     declare(settings(url), SECRETS, seconds=20, delivery_limit=LIMIT)
-    yield url
-    rabbit.control("delete_vhost", name)
+    return url
 
 
 @pytest.fixture

@@ -21,13 +21,8 @@ from tests.worlds.ports import free_port
 Taken = Callable[[], list[RetryRecord]]
 
 
-PLAYED_BY = {"moto": "aws", "ministack": "ministack"}
-"""Each service, and the fixture that points a function's AWS clients to it."""
-
-
-@pytest.fixture(params=PLAYED_BY)
-def queue(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
-    request.getfixturevalue(PLAYED_BY[request.param])
+@pytest.fixture
+def queue(ministack: str) -> Iterator[tuple[Any, str]]:
     with made_queue() as made:
         yield made
 
@@ -55,13 +50,13 @@ def as_handover(message: dict[str, Any]) -> RetryRecord:
     return RetryRecord(from_text(message["Body"], attributes.pop("encoding", None)), attributes)
 
 
-@pytest.fixture(params=["memory", *PLAYED_BY])
+@pytest.fixture(params=["memory", "ministack"])
 def parts(request: pytest.FixtureRequest) -> Iterator[tuple[RetryLane, Taken]]:
     if request.param == "memory":
         memory = MemoryRetryLane()
         yield memory, lambda: memory.records
         return
-    request.getfixturevalue(PLAYED_BY[request.param])
+    request.getfixturevalue(request.param)
     with made_queue() as (sqs, url):
         yield SqsRetryLane(url, client("sqs")), lambda: [as_handover(message) for message in receive(sqs, url)]
 

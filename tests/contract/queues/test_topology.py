@@ -27,13 +27,9 @@ SECRETS = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
 
 
 @pytest.fixture
-def vhost(rabbit: Rabbit, request: pytest.FixtureRequest) -> Iterator[str]:
+def vhost(rabbit: Rabbit) -> str:
     """The URL of an empty virtual host."""
-    name = request.node.name
-    rabbit.control("add_vhost", name)
-    rabbit.control("set_permissions", "-p", name, "guest", ".*", ".*", ".*")
-    yield f"{rabbit.url}/{name}"
-    rabbit.control("delete_vhost", name)
+    return rabbit.virtual_host()
 
 
 @pytest.fixture
@@ -209,7 +205,7 @@ def cloudformation() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             """Does nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Bucket)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/answer", answers
     server.shutdown()

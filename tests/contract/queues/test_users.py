@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from pika import BasicProperties, BlockingConnection, ConnectionParameters, PlainCredentials
@@ -26,6 +27,7 @@ from tests.worlds.ports import free_port
 PUBLISHER, CONSUMER = "headrace-publisher", "headrace-consumer"
 PASSWORD = "a-password-of-20-letters"
 ACCESS_REFUSED = 403
+USER, RIGHTS = f"users/{PUBLISHER}", f"permissions/%2F/{PUBLISHER}"
 
 pytestmark = pytest.mark.usefixtures("broker")
 
@@ -175,18 +177,18 @@ def test_depths_of_queues_need_no_permission(rabbit: Rabbit, secrets: MemorySecr
 @pytest.mark.parametrize(
     ("damage", "repaired"),
     [
-        (("delete_user", PUBLISHER), ["is made", "has its permissions"]),
-        (("change_password", PUBLISHER, "another"), ["has its password and no tags again"]),
-        (("set_user_tags", PUBLISHER, "administrator"), ["has its password and no tags again"]),
-        (("clear_permissions", PUBLISHER), ["has its permissions"]),
-        (("set_permissions", PUBLISHER, ".*", ".*", ".*"), ["has its permissions again"]),
+        (("DELETE", USER), ["is made", "has its permissions"]),
+        (("PUT", USER, {"password": "another", "tags": ""}), ["has its password and no tags again"]),
+        (("PUT", USER, {"password": PASSWORD, "tags": "administrator"}), ["has its password and no tags again"]),
+        (("DELETE", RIGHTS), ["has its permissions"]),
+        (("PUT", RIGHTS, {"configure": ".*", "write": ".*", "read": ".*"}), ["has its permissions again"]),
     ],
-    ids=lambda value: value[0],
+    ids=["user", "password", "tags", "no permissions", "permissions"],
 )
 def test_a_damaged_user_is_repaired_and_a_sound_one_left_alone(
-    rabbit: Rabbit, secrets: MemorySecrets, damage: tuple[str, ...], repaired: list[str]
+    rabbit: Rabbit, secrets: MemorySecrets, damage: tuple[Any, ...], repaired: list[str]
 ) -> None:
-    rabbit.control(*damage)
+    rabbit.manage(*damage)
 
     assert ensure_users(settings(rabbit), secrets) == [f"user {PUBLISHER} {each}" for each in repaired]
 

@@ -10,17 +10,12 @@ import pytest
 
 from headrace.core.errors import SecretsUnavailable
 from headrace.runtime.secrets import Secrets
-from tests.contract.emulators import Emulators, function_environment, sdk
+from tests.contract.emulators import sdk
 
 
-@pytest.fixture(params=["moto", "MiniStack"])
-def manager(request: pytest.FixtureRequest, moto_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+@pytest.fixture
+def manager(ministack: str) -> Any:
     """A client of Secrets Manager that makes and rotates secrets."""
-    url = moto_url
-    if request.param == "MiniStack":
-        emulators: Emulators = request.getfixturevalue("emulators")
-        url = emulators.sqs_url
-    function_environment(monkeypatch, url)
     return sdk("secretsmanager")
 
 

@@ -25,8 +25,8 @@ from headrace.streams.ski.redis import RedisDayCounts
 from headrace.streams.ski.resort_days import LAG, ResortDays
 from headrace.streams.ski.resorts import Resort, Resorts
 from headrace.streams.ski.stream import RESORT_DAY_INDEX, SKI, ResortDay
-from tests.contract.emulators import sdk
 from tests.contract.redis_node import RedisNode
+from tests.contract.tables import described, index, made
 from tests.fakes.clock import FixedClock
 from tests.fakes.ski import MemoryResorts
 from tests.worlds.played_dynamodb import play_responses, refusal
@@ -40,41 +40,10 @@ INDEX = RESORT_DAY_INDEX
 
 @pytest.fixture
 def tables(dynalite: str) -> Iterator[Any]:
-    dynamodb = sdk("dynamodb")
-    _create(dynamodb, RESORTS, [("resortID", "HASH")])
-    _create(
-        dynamodb,
-        RIDES,
-        [(SKI.partition_key, "HASH"), (SKI.sort_key, "RANGE")],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": INDEX.name,
-                "KeySchema": _schema([(INDEX.partition_key, "HASH"), (INDEX.sort_key, "RANGE")]),
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["expiresAt"]},
-            }
-        ],
-    )
-    yield dynamodb
-    for name in (RESORTS, RIDES):
-        dynamodb.delete_table(TableName=name)
-        dynamodb.get_waiter("table_not_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
-    dynamodb.close()
-
-
-def _create(dynamodb: Any, name: str, key: list[tuple[str, str]], **more: Any) -> None:
-    names = {attribute for attribute, _ in key} | ({INDEX.partition_key} if more else set())
-    dynamodb.create_table(
-        TableName=name,
-        KeySchema=_schema(key),
-        AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in sorted(names)],
-        BillingMode="PAY_PER_REQUEST",
-        **more,
-    )
-    dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
-
-
-def _schema(key: list[tuple[str, str]]) -> list[dict[str, str]]:
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in key]
+    by_day = index(INDEX.name, INDEX.partition_key, INDEX.sort_key, projected=("expiresAt",))
+    rides = described(RIDES, SKI.partition_key, SKI.sort_key, indexes=(by_day,))
+    with made(described(RESORTS, "resortID"), rides) as dynamodb:
+        yield dynamodb
 
 
 @pytest.fixture(params=["memory", "dynamodb"])

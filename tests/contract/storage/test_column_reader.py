@@ -12,7 +12,8 @@ from headrace.core.errors import StoreUnavailable
 from headrace.storage.dynamodb.client import to_wire
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 from headrace.storage.ports import ColumnReader, Query
-from tests.contract.emulators import sdk
+from tests.contract.emulators import Emulators, function_environment
+from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryColumns
 from tests.worlds.ports import free_port
 
@@ -42,40 +43,16 @@ QUERY = Query(
 
 
 @pytest.fixture(scope="module")
-def filled(emulators: Any) -> Iterator[None]:
+def filled(emulators: Emulators) -> Iterator[None]:
     """A table in the local stage's DynamoDB, with more rows in a partition than a page holds."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            patch.setenv(name, "test")
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        patch.setenv("AWS_ENDPOINT_URL", emulators.dynamodb_url)
-        dynamodb = sdk("dynamodb")
-        dynamodb.create_table(
-            TableName=TABLE,
-            KeySchema=_schema("roomId"),
-            AttributeDefinitions=[
-                {"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "timestampSk", "bucketId")
-            ],
-            GlobalSecondaryIndexes=[
-                {
-                    "IndexName": "TimeIndex",
-                    "KeySchema": _schema("bucketId"),
-                    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["userId", "expiresAt"]},
-                }
-            ],
-            BillingMode="PAY_PER_REQUEST",
-        )
-        dynamodb.get_waiter("table_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
-        for at in range(0, len(ROWS), 25):
-            puts = [{"PutRequest": {"Item": to_wire(row)}} for row in ROWS[at : at + 25]]
-            dynamodb.batch_write_item(RequestItems={TABLE: puts})
-        yield
-        dynamodb.delete_table(TableName=TABLE)
-        dynamodb.close()
-
-
-def _schema(partition: str) -> list[dict[str, str]]:
-    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": "timestampSk", "KeyType": "RANGE"}]
+        function_environment(patch, emulators.dynamodb_url)
+        by_time = index("TimeIndex", "bucketId", "timestampSk", projected=("userId", "expiresAt"))
+        with made(described(TABLE, "roomId", "timestampSk", indexes=(by_time,))) as dynamodb:
+            for at in range(0, len(ROWS), 25):
+                puts = [{"PutRequest": {"Item": to_wire(row)}} for row in ROWS[at : at + 25]]
+                dynamodb.batch_write_item(RequestItems={TABLE: puts})
+            yield
 
 
 @pytest.fixture(params=["memory", "dynamodb"])

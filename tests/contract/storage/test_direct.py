@@ -14,8 +14,9 @@ from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call, client
 from headrace.storage.dynamodb import direct
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.storage.dynamodb.direct import IDLE_SECONDS, send_directly
-from tests.contract.emulators import function_environment, sdk
+from tests.contract.emulators import function_environment
 from tests.contract.http_server import HttpServer, certificate_of, status, trusted
+from tests.contract.tables import described, made
 from tests.worlds.ports import free_port
 
 TABLE = "Direct"
@@ -29,15 +30,8 @@ QUERY: dict[str, Any] = {
 
 @pytest.fixture
 def table(aws: str) -> Iterator[str]:
-    dynamodb = sdk("dynamodb")
-    dynamodb.create_table(
-        TableName=TABLE,
-        KeySchema=[{"AttributeName": "roomId", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "roomId", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    yield aws
-    dynamodb.delete_table(TableName=TABLE)
+    with made(described(TABLE, "roomId")):
+        yield aws
 
 
 def direct_client(plain: AwsClient) -> AwsClient:

@@ -23,7 +23,7 @@ from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoClient
 from headrace.storage.ports import one_of_each
 from headrace.streams.chat.stream import CHAT
 from tests.contract.emulators import function_environment
-from tests.contract.tables import TABLE, made_table
+from tests.contract.tables import MESSAGES, TABLE, made
 from tests.worlds.senders import CLOCK, message, sender
 from tests.worlds.senders import TABLE as CHAT_TABLE
 
@@ -187,7 +187,7 @@ ENTRIES = {
 def test_the_lenient_emulators_of_each_entry_are_named(service: str, request: pytest.FixtureRequest) -> None:
     request.getfixturevalue(PLAYED_BY[service])
 
-    with made_table() as dynamodb:
+    with made(MESSAGES) as dynamodb:
         passes = {name for name, each in ENTRIES.items() if _passes(dynamodb, each.call)}
 
     assert passes == {name for name, each in ENTRIES.items() if service in each.lets_pass}

@@ -13,7 +13,7 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.client import GET_LIMIT
 from headrace.storage.ports import Table
 from tests.contract.played_store import Played
-from tests.contract.tables import TABLE, item, made_table, scan
+from tests.contract.tables import MESSAGES, TABLE, item, made, scan
 from tests.worlds.played_dynamodb import refusal
 
 FIRST = Table(TABLE.name, TABLE.key, insert_only=True)
@@ -22,7 +22,7 @@ FIRST = Table(TABLE.name, TABLE.key, insert_only=True)
 @pytest.fixture
 def table(aws: str) -> Iterator[Any]:
     """An empty table in moto; the client that made it."""
-    with made_table() as dynamodb:
+    with made(MESSAGES) as dynamodb:
         yield dynamodb
 
 

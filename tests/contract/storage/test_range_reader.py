@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +13,13 @@ from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.client import to_wire
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
-from tests.contract.emulators import Emulators, function_environment, sdk
+from tests.contract.emulators import Emulators, function_environment
+from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryReader
 from tests.worlds.ports import free_port
 
-TABLE = "Messages"
+TABLE = "RangesOfMessages"
+BY_USER = index("UserIndex", "userId", "timestampSk")
 ROWS = [
     {"roomId": room, "timestampSk": f"{second:02d}#{name}#t", "userId": "alice", "expiresAt": second}
     for room in ("kitchen", "lobby", "кафе")
@@ -30,59 +31,22 @@ USER = RangeQuery(TABLE, "userId", "alice", "timestampSk", index="UserIndex", li
 
 
 @pytest.fixture(scope="module")
-def on_moto(moto_url: str) -> Iterator[AwsClient]:
-    with table(moto_url) as dynamodb:
-        yield dynamodb
-
-
-@pytest.fixture(scope="module")
 def on_dynalite(emulators: Emulators) -> Iterator[AwsClient]:
-    with table(emulators.dynamodb_url) as dynamodb:
-        yield dynamodb
-
-
-@contextmanager
-def table(url: str) -> Iterator[AwsClient]:
-    """The rows in the DynamoDB at ``url``; a client of it."""
     with pytest.MonkeyPatch.context() as patch:
-        function_environment(patch, url)
-        dynamodb, made = sdk("dynamodb"), client("dynamodb")
-    dynamodb.create_table(
-        TableName=TABLE,
-        KeySchema=[
-            {"AttributeName": "roomId", "KeyType": "HASH"},
-            {"AttributeName": "timestampSk", "KeyType": "RANGE"},
-        ],
-        AttributeDefinitions=[
-            {"AttributeName": name, "AttributeType": "S"} for name in ("roomId", "timestampSk", "userId")
-        ],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "UserIndex",
-                "KeySchema": [
-                    {"AttributeName": "userId", "KeyType": "HASH"},
-                    {"AttributeName": "timestampSk", "KeyType": "RANGE"},
-                ],
-                "Projection": {"ProjectionType": "ALL"},
-            }
-        ],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    dynamodb.get_waiter("table_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
-    for at in range(0, len(ROWS), 25):
-        puts = [{"PutRequest": {"Item": to_wire(row)}} for row in ROWS[at : at + 25]]
-        assert not dynamodb.batch_write_item(RequestItems={TABLE: puts})["UnprocessedItems"]
-    yield made
-    dynamodb.delete_table(TableName=TABLE)
-    dynamodb.get_waiter("table_not_exists").wait(TableName=TABLE, WaiterConfig={"Delay": 1})
-    dynamodb.close()
+        function_environment(patch, emulators.dynamodb_url)
+        found = client("dynamodb")
+        with made(described(TABLE, "roomId", "timestampSk", indexes=(BY_USER,))) as dynamodb:
+            for at in range(0, len(ROWS), 25):
+                puts = [{"PutRequest": {"Item": to_wire(row)}} for row in ROWS[at : at + 25]]
+                assert not dynamodb.batch_write_item(RequestItems={TABLE: puts})["UnprocessedItems"]
+            yield found
 
 
-@pytest.fixture(params=["memory", "moto", "dynalite"])
+@pytest.fixture(params=["memory", "dynalite"])
 def reader(request: pytest.FixtureRequest) -> RangeReader:
     if request.param == "memory":
         return MemoryReader(lambda _: ROWS)
-    return DynamoReader(request.getfixturevalue(f"on_{request.param}"))
+    return DynamoReader(request.getfixturevalue("on_dynalite"))
 
 
 def walk(reader: RangeReader, query: RangeQuery) -> list[dict[str, Any]]:

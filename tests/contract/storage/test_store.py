@@ -17,7 +17,7 @@ from headrace.core.items import Item
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import Store, Table
 from tests.contract.played_store import Played
-from tests.contract.tables import TABLE, item, made_table, scan
+from tests.contract.tables import MESSAGES, TABLE, item, made, scan
 from tests.fakes.storage import MemoryStore
 from tests.worlds.played_dynamodb import refusal
 from tests.worlds.ports import free_port
@@ -28,18 +28,18 @@ Rows = Callable[[], list[Item]]
 @pytest.fixture
 def table(aws: str) -> Iterator[Any]:
     """An empty table in moto; the client that made it."""
-    with made_table() as dynamodb:
+    with made(MESSAGES) as dynamodb:
         yield dynamodb
 
 
-@pytest.fixture(params=["memory", "moto", "dynalite"])
+@pytest.fixture(params=["memory", "dynalite"])
 def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Rows]]:
     if request.param == "memory":
         memory = MemoryStore()
         yield memory, lambda: memory.rows(TABLE.name)
         return
-    request.getfixturevalue({"moto": "aws", "dynalite": "dynalite"}[request.param])
-    with made_table() as dynamodb:
+    request.getfixturevalue(request.param)
+    with made(MESSAGES) as dynamodb:
         store = DynamoStore(writing_client())
         yield store, lambda: scan(dynamodb)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Awaitable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from localstage.core.errors import ServiceError
 from localstage.services import Services, external_services
+from tests.contract.rabbit import Rabbit
 
 ROOT = Path(__file__).resolve().parents[4]
 REAL_AWS = dict.fromkeys(("LOCALSTAGE_DYNAMODB_URL", "LOCALSTAGE_SQS_URL", "LOCALSTAGE_SECRETS_MANAGER_URL"), "aws")
@@ -53,3 +56,12 @@ async def test_an_unavailable_external_service_is_named_with_its_variable(
 async def test_a_url_without_a_host_is_refused_with_an_example() -> None:
     with pytest.raises(ServiceError, match=r"such as scheme://user:password@127\.0\.0\.1:5672"):
         await external_services.check_rabbitmq("localhost:5672", "user", "password")
+
+
+async def test_an_external_broker_is_healthy_while_it_answers(rabbit: Rabbit) -> None:
+    def answers(port: int) -> Awaitable[bool]:
+        url = f"amqp://guest:guest@127.0.0.1:{port}"
+        return external_services.answers(partial(external_services.check_rabbitmq, url, "headrace", "secret"))
+
+    assert await answers(rabbit.port)
+    assert not await answers(closed_port())
