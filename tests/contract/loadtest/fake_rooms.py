@@ -15,13 +15,12 @@ Row = dict[str, Any]
 
 @dataclass
 class FakeRooms:
-    """``leak``: a nick that reads all messages. ``deaf``: a nick whose leaves are confirmed and then ignored."""
+    """``leak``: a nick that reads all messages."""
 
     kinds: dict[str, str] = field(default_factory=dict)
     members: dict[tuple[str, str], Membership] = field(default_factory=dict)
     join_messages: dict[str, dict[tuple[str, str, str], Row]] = field(default_factory=dict)
     leak: str = ""
-    deaf: str = ""
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -56,11 +55,7 @@ class FakeRooms:
 
     async def _leave(self, request: web.Request) -> web.Response:
         asked = await request.json()
-        room, user = request.match_info["room"], request.match_info["user"]
-        before = self._membership(room, user)
-        self._add(room, user, "leaves", asked["leftAt"], asked["id"])
-        if user == self.deaf:
-            self.members[room, user] = before
+        self._add(request.match_info["room"], request.match_info["user"], "leaves", asked["leftAt"], asked["id"])
         return web.json_response({})
 
     def _membership(self, room: str, user: str) -> Membership:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import threading
 import time
-import uuid
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,16 +22,9 @@ class Faults:
     """Each has the number of the accepted event (from 1) that it affects; 0 is none."""
 
     lose: int = 0
-    duplicate: int = 0
     alter: int = 0
-    rename: int = 0
-    invent: int = 0
-    disorder: bool = False
     refuse: int = 0
     delay: float = 0.0
-    later_every: int = 0
-    cut_every: int = 0
-    unmatched_every: int = 0
 
 
 @dataclass
@@ -42,7 +34,6 @@ class FakeStage:
     faults: Faults = field(default_factory=Faults)
     rooms: FakeRooms = field(default_factory=FakeRooms)
     rows: dict[str, dict[tuple[str, str, str], Row]] = field(default_factory=dict)
-    extra: dict[str, list[Row]] = field(default_factory=dict)
     accepted: int = 0
     frames: int = 0
     connections: int = 0
@@ -119,20 +110,10 @@ class FakeStage:
                 break
             self.frames += 1
             frame = json.loads(message.data)
-            answer = self._answer(frame, user)
-            if _nth(self.frames, self.faults.cut_every):
-                answer = None
-                await socket.close(code=1011)
-            if answer is not None:
-                await socket.send_str(json.dumps(answer))
+            await socket.send_str(json.dumps(self._answer(frame, user)))
         return socket
 
-    def _answer(self, frame: dict[str, Any], user: str) -> dict[str, Any] | None:
-        if _nth(self.frames, self.faults.unmatched_every):
-            return {"message": "Internal server error", "connectionId": "c", "requestId": "not-ours"}
-        if _nth(self.frames, self.faults.later_every):
-            error = {"code": "unavailable", "message": "later", "retryAfter": 0.01}
-            return {"type": "error", "requestId": frame.get("requestId"), "error": error}
+    def _answer(self, frame: dict[str, Any], user: str) -> dict[str, Any]:
         if frame["action"] == "sendBatch":
             return {
                 "type": "acks",
@@ -157,16 +138,9 @@ class FakeStage:
             "messageType": event.get("messageType", "TEXT"),
             "visible_at": time.monotonic() + faults.delay,
         }
-        if number == faults.rename:
-            row["username"] += "_"
         room = self.rows.setdefault(row["roomId"], {})
-        more = self.extra.setdefault(row["roomId"], [])
         if number != faults.lose:
             room[(row["timestamp"], row["messageId"], row["userId"])] = row
-        if number == faults.duplicate:
-            more.append(row)
-        if number == faults.invent:
-            more.append({**row, "messageId": str(uuid.uuid4())})
         return {"roomId": row["roomId"], "messageId": row["messageId"], "timestamp": row["timestamp"], "lane": "main"}
 
     async def _history(self, request: web.Request) -> web.Response:
@@ -175,18 +149,14 @@ class FakeStage:
             return web.json_response({"message": "Unauthorized"}, status=401)
         room, query = request.match_info["room"], request.query
         user = bytes.fromhex(token.split(".")[0]).decode()
-        visible = self.rooms.visible(room, user, [*self.rows.get(room, {}).values(), *self.extra.get(room, [])])
+        visible = self.rooms.visible(room, user, self.rows.get(room, {}).values())
         if visible is None:
             return web.json_response({"error": {"code": "forbidden", "message": "not in this room"}}, status=403)
         rows = [row for row in visible if row["visible_at"] <= time.monotonic()]
         rows = [row for row in rows if query.get("from", "") <= row["timestamp"] < query.get("to", "~")]
-        rows.sort(key=lambda row: (row["timestamp"], row["messageId"]), reverse=not self.faults.disorder)
+        rows.sort(key=lambda row: (row["timestamp"], row["messageId"]), reverse=True)
         start, limit = int(query.get("before", 0)), int(query.get("limit", 20))
         more = len(rows) > start + limit
         items = [{k: v for k, v in row.items() if k != "visible_at"} for row in rows[start : start + limit]]
         page = {"items": items, "next": str(start + limit) if more else None, "previous": None, "hasMore": more}
         return web.json_response(page)
-
-
-def _nth(number: int, every: int) -> bool:
-    return every > 0 and number % every == 0

@@ -62,9 +62,7 @@ def test_a_replay_with_every_event_stored_exits_0(run: Run, stage: FakeStage) ->
     ("fault", "expected"),
     [
         ("lose", numbers(300, 299, lost=1)),
-        ("duplicate", numbers(300, 300, duplicated=1)),
         ("alter", numbers(300, 299, lost=1, unexpected=1)),
-        ("invent", numbers(300, 300, unexpected=1)),
         ("refuse", numbers(299, 299)),
     ],
 )
@@ -76,26 +74,6 @@ def test_each_broken_promise_shows_in_the_last_line_and_exits_1(
     assert run("--messages", "300") == (1, expected)
 
 
-def test_history_out_of_order_exits_1(run: Run, stage: FakeStage) -> None:
-    stage.faults.disorder = True
-
-    assert run("--messages", "50") == (1, numbers(50, 50))
-
-
-@pytest.mark.parametrize("fault", ["later_every", "cut_every", pytest.param("unmatched_every", marks=pytest.mark.long)])
-def test_failed_sends_are_retried_under_the_same_ids(run: Run, stage: FakeStage, fault: str) -> None:
-    setattr(stage.faults, fault, 61)
-
-    assert run("--messages", "300") == (0, numbers(300, 300))
-    assert stage.frames > 300
-
-
-def test_readback_waits_for_a_slow_table(run: Run, stage: FakeStage) -> None:
-    stage.faults.delay = 0.4
-
-    assert run("--messages", "200") == (0, numbers(200, 200))
-
-
 def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeStage, capsys: Capture) -> None:
     assert demo.main(["--log", GLOB]) == 0
 
@@ -104,17 +82,14 @@ def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeSta
     assert LINE.fullmatch(last)
 
 
-@pytest.mark.parametrize(("fault", "nick"), [("leak", "smiley"), ("deaf", "brad[]")])
-def test_a_nick_that_reads_beyond_their_intervals_exits_1(
-    stage: FakeStage, capsys: Capture, fault: str, nick: str
-) -> None:
-    setattr(stage.rooms, fault, nick)
+def test_a_nick_that_reads_beyond_their_intervals_exits_1(stage: FakeStage, capsys: Capture) -> None:
+    stage.rooms.leak = "smiley"
 
     assert demo.main(["--log", GLOB]) == 1
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly the messages of their memberships"
-    assert any(f", {nick}: reads " in line for line in lines)
+    assert any(", smiley: reads " in line for line in lines)
 
 
 def test_an_existing_open_room_is_reported_in_one_sentence(stage: FakeStage, capsys: Capture) -> None:
@@ -122,12 +97,6 @@ def test_an_existing_open_room_is_reported_in_one_sentence(stage: FakeStage, cap
 
     assert demo.main(["--log", GLOB]) == 1
     assert "irc-channel-2004-11-15_03 already exists with other settings" in capsys.readouterr().err
-
-
-def test_a_changed_username_counts_as_a_lost_event(run: Run, stage: FakeStage) -> None:
-    stage.faults.rename = 3
-
-    assert run("--log", str(SAMPLES / "*.log")) == (1, numbers(19, 18, lost=1, unexpected=1))
 
 
 def test_a_log_that_does_not_exist_is_reported_in_one_sentence(capsys: Capture) -> None:

@@ -36,11 +36,6 @@ def test_prices_are_dated_and_each_has_a_source() -> None:
     assert all(each.source and each.dollars > 0 for each in listed.named.values())
 
 
-def test_a_price_per_million_is_a_price_of_one() -> None:
-    assert of("lambda_request") == pytest.approx(0.20 / 1_000_000)
-    assert of("secret") == 0.40
-
-
 def test_only_prices_in_use_are_named_as_not_confirmed() -> None:
     listed = prices.read()
     assert listed.unconfirmed == []
@@ -80,12 +75,6 @@ def test_a_position_at_rest_is_a_price_times_hours() -> None:
     assert cost(Load(), "cache, the").rest == pytest.approx(0.1 * 0.084 * 730)
 
 
-def test_a_small_message_takes_three_write_units() -> None:
-    """One of the table, one of each index."""
-    assert row_of(250).units == 3
-    assert row_of(250).sent == 250
-
-
 def test_a_large_message_takes_a_unit_per_kilobyte_of_table_and_user_index() -> None:
     assert row_of(4_100).units == 5 + 5 + 1
 
@@ -118,21 +107,9 @@ def test_warm_tables_are_paid_once_in_prod() -> None:
     assert once(stage.read("dev"), prices.read()) == 0
 
 
-def test_log_lines_hold_an_id_of_each_event() -> None:
-    batch = cost(Load(rate=1, batch=500, http=True), "logs").load / SECONDS
-
-    assert batch == pytest.approx((2 * 700 / 500 + 41) * 0.5 / 1e9)
-
-
 def test_events_take_a_write_unit_of_the_table_and_of_each_index() -> None:
     """As DynamoDB Local counts them."""
     assert [int(units) for _, units in event_units()] == [3, 4, 2, 4]
-
-
-def test_writes_cost_the_same_in_both_designs() -> None:
-    found = cost(Load(rate=1, batch=1), "DynamoDB, 3 write units")
-
-    assert found.load == found.usual == pytest.approx(SECONDS * 3 * 0.625 / 1e6)
 
 
 def test_a_frame_and_its_acknowledgement_are_two_messages() -> None:
@@ -140,16 +117,6 @@ def test_a_frame_and_its_acknowledgement_are_two_messages() -> None:
 
     assert found.load == pytest.approx(SECONDS / 25 * 2 / 1e6)
     assert found.usual == pytest.approx(SECONDS * 2 / 1e6)
-
-
-def test_a_frame_over_32_kb_counts_as_two() -> None:
-    found = cost(Load(rate=1, batch=25, event_bytes=2_000), "API Gateway, requests")
-
-    assert found.load == pytest.approx(SECONDS / 25 * 3 / 1e6)
-
-
-def test_an_http_request_has_no_acknowledgement_to_pay() -> None:
-    assert cost(Load(rate=1, batch=500, http=True), "API Gateway, requests").load == pytest.approx(SECONDS / 500 / 1e6)
 
 
 def test_few_events_cost_a_call_per_message_and_many_share_calls() -> None:

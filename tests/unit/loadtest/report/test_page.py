@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -16,18 +15,6 @@ from loadtest.report.page import page_of
 from loadtest.report.plots import LineChart
 from loadtest.report.tables import comparison
 from tests.unit.loadtest.report.runs import made_run
-
-PLOTS = {
-    "Throughput": ["accepted", "stored", "questions"],
-    "Send to acknowledgement": ["p50", "p95", "p99"],
-    "Send to readable": ["p50", "p95", "p99"],
-    "Questions, p95": ["room history"],
-    "Depth of the queues": ["main", "retry", "dead", "parking"],
-    "CPU": ["Redis", "load generator"],
-    "Memory": ["Redis", "load generator"],
-    "Durations of functions and their calls": ["PersistEvents"],
-    "Consumed capacity of DynamoDB": ["RoomsTable read", "ChatMessagesTable write"],
-}
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +27,6 @@ def page() -> str:
 def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages without plots, which take a second to draw."""
     monkeypatch.setattr("loadtest.report.page.charts", lambda _: [])
-
-
-def test_every_measured_series_has_a_line(page: str) -> None:
-    found = {each.title: each for each in charts(made_run())}
-
-    lines = {title: [line.label for line in each.lines] for title, each in found.items() if isinstance(each, LineChart)}
-    assert lines == PLOTS
-    assert page.count("<svg ") == len(found) == len(PLOTS) + 2
-    assert all(f'aria-label="{title}' in page for title in found)
 
 
 def test_the_lines_have_the_numbers_of_both_phases_in_seconds_of_the_run() -> None:
@@ -137,19 +115,6 @@ def test_the_commands_write_pages_beside_the_results(tmp_path: Path, capsys: pyt
     assert f"report: {tmp_path / 'a-and-b.html'}" in capsys.readouterr().out
     assert ">ack p99, ms</td><td>20.02</td><td>20.02</td><td>1.00×</td>" in (tmp_path / "a-and-b.html").read_text()
     assert newest(tmp_path) == paths[1]
-
-
-@pytest.mark.usefixtures("without_plots")
-def test_a_picture_has_the_charts_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, picture = tmp_path / "a.json", tmp_path / "a.svg"
-    path.write_text(json.dumps(made_run()))
-    first = charts(made_run())[:2]
-    monkeypatch.setattr("loadtest.report.__main__.charts", lambda _: first)
-
-    assert main(["--run", str(path), "--picture", str(picture)]) == 0
-
-    ElementTree.fromstring(picture.read_text())
-    assert all(f">{chart.title}</text>" in picture.read_text() for chart in first)
 
 
 @pytest.mark.parametrize(

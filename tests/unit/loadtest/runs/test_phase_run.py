@@ -122,33 +122,12 @@ def play(stage: Stage, phase: Phase, act: Callable[[PhaseRun, int], object]) -> 
     return run.run()
 
 
-def test_users_share_the_events_of_a_phase_and_all_are_read_back(stage: Stage) -> None:
-    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
-
-    assert (part["sent"]["attempted"], part["sent"]["accepted"], part["found"]["stored"]) == (100, 100, 100)
-    assert (part["found"]["lost"], part["found"]["unexpected"], part["problems"], part["users"]) == (0, 0, [], 3)
-    assert (part["found"]["wrong"], part["found"]["examples"]) == (0, {})
-    assert sum(accepted for accepted, _ in part["found"]["rooms"].values()) == 100
-    assert part["seconds"] <= part["readable_after"]
-
-
 def test_a_trusted_sender_names_people_and_sends_joins_and_leaves(stage: Stage) -> None:
     play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
 
     assert {item["messageType"] for item in stage.rooms.items} == {"TEXT", "JOIN", "LEAVE"}
     assert len({item["userId"] for item in stage.rooms.items}) > 10
     assert 8 < len({item["roomId"] for item in stage.rooms.items}) <= PHASE.rooms
-
-
-def test_a_lost_message_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_work, "drain_and_read", partial(drain_and_read, patience=0.1))
-    monkeypatch.setattr(durability_probe, "GIVE_UP", 0.5)
-
-    stage.rooms.loses = "-0"
-
-    part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
-
-    assert part["found"]["lost"] == 1
 
 
 def test_missing_messages_are_lost_only_as_far_as_the_lanes_do_not_hold_them(
@@ -213,28 +192,3 @@ def test_a_stage_that_cannot_be_read_at_the_end_is_a_problem_and_no_verdict(stag
     part = play(stage, PHASE, lambda run, count: send(run, stage.rooms, count))
 
     assert (part["found"], part["problems"], part["sent"]["accepted"]) == (None, ["HTTP 0 unreachable"], 100)
-
-
-def test_an_interrupted_phase_is_read_back(stage: Stage) -> None:
-    def interrupt(run: PhaseRun, count: int) -> None:
-        send(run, stage.rooms, count)
-        run.interrupt()
-
-    part = play(stage, replace(PHASE, loads=(Load("WebSocketWriter", 3, rate=1000),), seconds=600.0), interrupt)
-
-    assert part["interrupted"]
-    assert part["found"]["stored"] == part["sent"]["accepted"] > 0
-
-
-def test_users_without_an_end_stop_with_the_others(stage: Stage) -> None:
-    received: list[int] = []
-    phase = Phase("live", (Load("WebSocketWriter", 1, events=50), Load("LiveSubscriber", 1)))
-    run = PhaseRun(phase, Place("r", 0), stage, None)
-    writing = user(run, lambda run, count: send(run, stage.rooms, count))
-    following = user(run, lambda _, count: received.append(count), "LiveSubscriber")
-    for thread in (writing, following):
-        thread.start()
-    run.run()
-    following.join(20)
-
-    assert not following.is_alive()
