@@ -1,4 +1,4 @@
-"""Messages of a room, earlier texts of a message, messages of a user, and a user's rooms with unread counts."""
+"""Messages of a room, earlier texts of a message and replies to it, messages of a user, and a user's rooms."""
 
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
@@ -7,7 +7,6 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import reading
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.streams.chat.changes.routes import MessagePath
 from headrace.streams.chat.changes.versions import Versions, list_versions
 from headrace.streams.chat.messages.conversations import (
     ConversationPage,
@@ -15,6 +14,8 @@ from headrace.streams.chat.messages.conversations import (
     list_conversations,
 )
 from headrace.streams.chat.messages.history import RoomPageRequest, read_room, read_user
+from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.messages.replies import RepliesQuery, ReplyPage, list_replies
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.stream import MessagePage, RoomMessagePage
 
@@ -28,6 +29,9 @@ ROUTES = {
     ),
     "GET /rooms/{roomId}/messages/{key}/versions": Route(
         list_versions, READ, MessagePath, answer=Versions, errors=(NotFound,)
+    ),
+    "GET /rooms/{roomId}/messages/{key}/replies": Route(
+        list_replies, READ, MessagePath, query=RepliesQuery, answer=ReplyPage, errors=PAGE
     ),
     "GET /users/{userId}/messages": Route(
         read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE

@@ -12,10 +12,10 @@ from headrace.streams.chat.changes.routes import (
     AcceptedChange,
     DeletionBody,
     EditBody,
-    MessagePath,
     delete_message,
     edit_message,
 )
+from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI, TAKEN_BACK_RIDES
 

@@ -11,17 +11,19 @@ from headrace.api.paging.request import PageRequest
 from headrace.core.caller import SenderContext
 from headrace.core.errors import HeadraceError
 from headrace.core.items import Item
+from headrace.core.json import encode_object
 from headrace.core.keys import time_of
 from headrace.core.stream import AfterStore
 from headrace.core.times import DAY, SECOND, iso, micros_of
 from headrace.streams.chat.change import message_of
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
 from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, MessagesOnly
-from headrace.streams.chat.changes.routes import MessagePath
 from headrace.streams.chat.changes.versions import list_versions
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
+from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.stream import CHANGES, CHAT
@@ -91,16 +93,17 @@ class RetentionWorld(ChatWorld):
     def sender(self, user: str) -> SenderContext:
         return SenderContext(user, user.title(), True, self.clock.now())
 
-    def message(self, number: int, days: float = 0, user: str = "alice", room: str = ROOM) -> dict[str, Any]:
+    def message(
+        self, number: int, days: float = 0, user: str = "alice", room: str = ROOM, **more: Any
+    ) -> dict[str, Any]:
         """The event of a message of ``days`` ago."""
-        raw = {"roomId": room, "messageId": f"m-{number}", "message": f"text {number}"}
+        raw = {"roomId": room, "messageId": f"m-{number}", "message": f"text {number}", **more}
         raw["timestamp"] = iso(self.clock.now() - round(days * DAY))
         return CHAT.accept(raw, self.sender(user)).event
 
     def change(self, message: dict[str, Any], text: str | None, user: str = "alice") -> dict[str, Any]:
         """The event of an edit, or without ``text`` of a deletion."""
-        key = CHAT.item(message, 0, TABLE)["timestampSk"]
-        raw = {"roomId": message["roomId"], "key": key, "change": "edit" if text else "delete"}
+        raw = {"roomId": message["roomId"], "key": self.key(message), "change": "edit" if text else "delete"}
         raw |= {"timestamp": iso(self.clock.now()), **({"message": text} if text else {})}
         return CHANGES.accept(raw, self.sender(user)).event
 
@@ -139,13 +142,29 @@ class RetentionWorld(ChatWorld):
         return [item["message"] for item in body(page)["items"]][::-1]
 
     def versions(self, message: dict[str, Any]) -> list[str] | str:
-        key = CHAT.item(message, 0, TABLE)["timestampSk"]
-        path = MessagePath(roomId=ROOM, key=key)
+        path = MessagePath(roomId=ROOM, key=self.key(message))
         try:
             found = list_versions(self.read, request_of(caller("alice"), self.clock.now(), path))
         except HeadraceError as error:
             return type(error).__name__
         return [each["message"] for each in found["items"]]
+
+    def replies(self, message: dict[str, Any], user: str = "bob", limit: int = 2) -> list[str]:
+        """The texts of all pages of replies to a message."""
+        path, found, after = MessagePath(roomId=message["roomId"], key=self.key(message)), list[str](), None
+        while True:
+            query = RepliesQuery(limit=limit, after=after)
+            page = list_replies(self.read, request_of(caller(user), self.clock.now(), path, query))
+            shown = json.loads(encode_object(page))
+            found += [item["message"] for item in shown["items"]]
+            if not shown["hasMore"]:
+                return found
+            after = shown["next"]
+
+    @staticmethod
+    def key(message: dict[str, Any]) -> str:
+        key: str = CHAT.item(message, 0, TABLE)["timestampSk"]
+        return key
 
     def days_of(self, row: Item) -> float:
         """Days from a message until its row, or that of its change, expires."""

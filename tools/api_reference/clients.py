@@ -20,6 +20,7 @@ COMMANDS = {
     "online": "listOnline",
     "parked": "countParkedMessages returnParkedMessages",
     "redrive": "redriveDeadLetters",
+    "replies": "listReplies",
     "retention": "getRoom changeRoom",
     "send": "sendMessage",
     "ski day": "getSkierDay",

@@ -26,6 +26,7 @@ OPERATION_IDS = {
     "PATCH /rooms/{roomId}/messages/{key}": "editMessage",
     "DELETE /rooms/{roomId}/messages/{key}": "deleteMessage",
     "GET /rooms/{roomId}/messages/{key}/versions": "listVersions",
+    "GET /rooms/{roomId}/messages/{key}/replies": "listReplies",
     "GET /users/{userId}/messages": "listUserMessages",
     "GET /users/{userId}/rooms": "listConversations",
     "PUT /rooms/{roomId}/read": "markRead",

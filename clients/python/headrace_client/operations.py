@@ -173,6 +173,23 @@ class Operations:
         return Request("GET", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/versions")
 
     @operation
+    def list_replies(
+        self,
+        room_id: str | int,
+        key: str | int,
+        *,
+        limit: int | None = None,
+        after: types.Cursor | None = None,
+        cursor: types.Cursor | None = None,
+    ) -> Request[types.ReplyPage]:
+        """List the replies to a message, oldest first, as far as the caller may read them."""
+        return Request(
+            "GET",
+            f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/replies",
+            query={"limit": limit, "after": after, "cursor": cursor},
+        )
+
+    @operation
     def list_user_messages(
         self,
         user_id: str | int,

@@ -164,6 +164,8 @@ class Rooms:
     async def send(self, room_id: str, message: str, **fields: Any) -> Frame:
         """Send a message. With a ``messageId`` and a ``timestamp`` in ``fields`` it can safely be sent again.
 
+        With ``replyTo``, the key of a message in the room, it is a reply.
+
         Raises:
             Refused, Unavailable: see :meth:`Connection.request`.
         """

@@ -638,6 +638,7 @@ class IncomingMessage(TypedDict):
     username: NotRequired[str | None]
     memberId: NotRequired[str | None]
     memberName: NotRequired[str | None]
+    replyTo: NotRequired[Key | None]
 
 
 class IncomingRide(TypedDict):
@@ -810,6 +811,7 @@ class MessageBody(TypedDict):
     username: NotRequired[str | None]
     memberId: NotRequired[str | None]
     memberName: NotRequired[str | None]
+    replyTo: NotRequired[Key | None]
 
 
 class MessageItem(TypedDict):
@@ -817,6 +819,7 @@ class MessageItem(TypedDict):
 
     The user of a JOIN or LEAVE is the one who did it; `memberId` is the member who joined or left. An edited
     message has its newest text and `editedAt`; a deleted one has no text, and `deletedAt` and `deletedBy`.
+    `replyTo` is the key of the message that a reply answers; that message may be deleted, or kept no more.
     """
 
     key: Key
@@ -829,6 +832,7 @@ class MessageItem(TypedDict):
     messageType: MessageType
     memberId: NotRequired[str]
     memberName: NotRequired[str]
+    replyTo: NotRequired[Key]
     editedAt: NotRequired[str]
     deletedAt: NotRequired[str]
     deletedBy: NotRequired[str]
@@ -1085,6 +1089,14 @@ class RefusedRides(TypedDict):
     results: NotRequired[list[RideResult]]
 
 
+class ReplyPage(TypedDict):
+    """A page of replies, oldest first; `next` leads to newer ones."""
+
+    items: list[MessageItem]
+    next: Cursor | None
+    hasMore: bool
+
+
 RequestId: TypeAlias = "str | float"
 """The client's id of the frame, a text or a number of at most 128 characters; the answer has the same."""
 
@@ -1320,6 +1332,7 @@ class SendMessageFrame(TypedDict):
     username: NotRequired[str | None]
     memberId: NotRequired[str | None]
     memberName: NotRequired[str | None]
+    replyTo: NotRequired[Key | None]
 
 
 class SendSignalFrame(TypedDict):

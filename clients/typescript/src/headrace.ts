@@ -103,13 +103,17 @@ export class Headrace {
    * Send a message; resolves when it is accepted, and says in which lane.
    *
    * A message with the same id is the same message: after an error, send it again with the `id` of the first call. Ids
-   * are made by {@link newId}; one of another form needs a `timestamp` beside it, which is the same each time.
+   * are made by {@link newId}; one of another form needs a `timestamp` beside it, which is the same each time. With
+   * `replyTo`, the key of a message in the room, it is a reply.
    */
-  send(roomId: string, text: string, options: { id?: string; timestamp?: string } = {}): Promise<Accepted> {
+  send(roomId: string, text: string, options: { id?: string; timestamp?: string; replyTo?: string } = {}): Promise<Accepted> {
     const messageId = options.id ?? this.newId();
     const event: Event = { roomId, message: text, messageId };
     if (options.timestamp !== undefined) {
       event.timestamp = options.timestamp;
+    }
+    if (options.replyTo !== undefined) {
+      event.replyTo = options.replyTo;
     }
     return this.#sender.send(event);
   }

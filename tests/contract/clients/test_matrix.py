@@ -39,6 +39,7 @@ LINES = {
     "history": "kitchen",
     "online": "kitchen",
     "parked": "--return main",
+    "replies": "kitchen 2025-11-21T10:00:58.722861Z#m-1#fpmansl7byak",
     "retention": "kitchen 30",
     "send": "kitchen hello",
     "ski day": "2025 34 1201",

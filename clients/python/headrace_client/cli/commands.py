@@ -15,7 +15,7 @@ from .checks import doctor, trace
 from .letters import COMMANDS
 from .login import login, logout
 from .questions import add_newest, ads, ski, with_times
-from .show import Group, show_json, visible
+from .show import Group, show_json, show_rows, visible
 from .stage import Stage, one_sentence
 
 MESSAGE = ("timestamp", "username", "message")
@@ -81,11 +81,15 @@ def retention(stage: Stage, room: str, days: str | None) -> None:
 @cli.command()
 @click.argument("room")
 @click.argument("message", nargs=-1, required=True)
+@click.option("--reply-to", metavar="KEY", help="The key of the message that this one answers.")
 @click.pass_obj
-def send(stage: Stage, room: str, message: tuple[str, ...]) -> None:
+def send(stage: Stage, room: str, message: tuple[str, ...], reply_to: str | None) -> None:
     """Send MESSAGE to ROOM, until it is accepted; prints the lane and the id."""
+    event: types.IncomingMessage = {"roomId": room, "message": " ".join(message)}
+    if reply_to is not None:
+        event["replyTo"] = reply_to
     with stage.client() as client:
-        (sent,) = client.send([{"roomId": room, "message": " ".join(message)}])
+        (sent,) = client.send([event])
     stage.show({"lane": sent.lane, "messageId": sent.event["messageId"]})
 
 
@@ -118,6 +122,21 @@ async def _tail(stage: Stage, url: str, token: Token, names: tuple[str, ...], co
                 return
         if rooms.connection.refusal is not None:
             raise rooms.connection.refusal
+
+
+@cli.command()
+@click.argument("room")
+@click.argument("key")
+@click.pass_obj
+def replies(stage: Stage, room: str, key: str) -> None:
+    """Print the replies to the message KEY in ROOM, the oldest first; headrace --json history ROOM shows keys."""
+    with stage.client() as client:
+        found = list(client.items(client.list_replies, room, key, limit=200))
+    if stage.as_json:
+        for each in found:
+            show_json(each)
+    else:
+        show_rows(found, MESSAGE)
 
 
 add_newest(cli, "history", "list_messages", "room", MESSAGE, said="Print the newest messages of ROOM, the newest last.")

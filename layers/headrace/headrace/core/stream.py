@@ -75,7 +75,7 @@ class Index:
     """A secondary index; a ``sharded`` one has one of its time ``shards`` as its partition key.
 
     An index ``of`` an attribute spreads the rows of each of its values
-    over its ``shards`` (``keys.shard_of``). A ``sparse`` one has only rows with its ``sort_key``.
+    over its ``shards`` (``keys.shard_of``). A ``sparse`` one has only rows with both of its keys.
     """
 
     name: str

@@ -38,6 +38,9 @@ TEXT = "TEXT"
 UNCHECKED = "uncheckedAt"
 """Attribute of a message whose sender's right could not be checked when it was accepted; it holds that time."""
 ID_FIELD = "messageId"
+THREAD = "thread"
+"""Attribute of a reply, and the key of its index: the room and the message that it answers."""
+REPLY_INDEX = "ReplyIndex"
 
 POSITION_PATTERN = "p([0-9]{16})(?:-([0-9a-f]{12}))?"
 POSITION = named(
@@ -68,6 +71,7 @@ class IncomingMessage(IncomingModel):
     username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
     member_id: Id | None = Field(default=None, description=f"{keys.ID_FORM}; beside JOIN or LEAVE")
     member_name: Name | None = Field(default=None, description=f"{keys.STORED_ID_FORM}; beside memberId")
+    reply_to: changes.MessageKey | None = Field(default=None, description=f"{changes.KEY_FORM}; beside TEXT")
 
 
 class StampedMessage(EventModel):
@@ -84,6 +88,7 @@ class StampedMessage(EventModel):
     unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
     member_id: StoredId | None = Field(default=None, description=keys.STORED_ID_FORM)
     member_name: Text | None = Field(default=None, description="a text")
+    reply_to: changes.MessageKey | None = Field(default=None, description=changes.KEY_FORM)
 
 
 _incoming = incoming(IncomingMessage)
@@ -103,6 +108,8 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     if message.member_name and not message.member_id:
         detail = FieldError("memberName", "needs a memberId beside it", message.member_name, "left out")
         raise InvalidEvent(details=[detail])
+    if message.reply_to and message.message_type != TEXT:
+        raise InvalidEvent(details=[FieldError("replyTo", "is only for TEXT", message.reply_to, "left out")])
     timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
     message_id = message.message_id or times.new_message_id(sender.now)
     user_id, username = choose_user(sender, message.user_id, message.username)
@@ -110,6 +117,8 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     content = [user_id, message.username or "", message.message_type, message.message]
     if message.member_id is not None and message.member_id != user_id:
         content.append(message.member_id)
+    if message.reply_to is not None:
+        content.append(message.reply_to)
     tag = keys.content_tag(sender.subject, *content)
     receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
     event = {
@@ -120,6 +129,8 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
         "messageType": message.message_type,
         "sender": tag,
     }
+    if message.reply_to is not None:
+        event["replyTo"] = message.reply_to
     if message.message_type != TEXT:
         event["memberId"] = message.member_id or user_id
         event["memberName"] = message.member_name or message.member_id or username
@@ -144,11 +155,18 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     }
     if message.member_id is not None:
         row |= {"memberId": message.member_id, "memberName": message.member_name or message.member_id}
+    if message.reply_to is not None:
+        row |= {"replyTo": message.reply_to, THREAD: thread(message.room_id, message.reply_to)}
     if message.unchecked_at is not None:
         row[UNCHECKED] = message.unchecked_at
     if table.retention_days:
         row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
     return row
+
+
+def thread(room_id: str, key: str) -> str:
+    """What the replies to a message have in common. Only the room makes a key unique: two can have the same one."""
+    return f"{room_id}#{key}"
 
 
 def set_time(row: Item, timestamp: str) -> None:
@@ -164,7 +182,8 @@ class MessageItem(TypedDict):
     """A stored message; ``key`` is its place in the room.
 
     The user of a JOIN or LEAVE is the one who did it; ``memberId`` is the member who joined or left. An edited message
-    has its newest text and ``editedAt``; a deleted one has no text, and ``deletedAt`` and ``deletedBy``.
+    has its newest text and ``editedAt``; a deleted one has no text, and ``deletedAt`` and ``deletedBy``. ``replyTo`` is
+    the key of the message that a reply answers; that message may be deleted, or kept no more.
     """
 
     key: Key
@@ -177,6 +196,7 @@ class MessageItem(TypedDict):
     messageType: MessageType
     memberId: NotRequired[str]
     memberName: NotRequired[str]
+    replyTo: NotRequired[Key]
     editedAt: NotRequired[CanonicalTime]
     deletedAt: NotRequired[CanonicalTime]
     deletedBy: NotRequired[str]
@@ -226,6 +246,7 @@ CHAT = Stream(
         Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
         Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True, shards=TIME_SHARDS),
         Index(name="LateIndex", partition_key="roomId", sort_key="storedAt", sparse=True),
+        Index(name=REPLY_INDEX, partition_key=THREAD, sort_key="timestampSk", sparse=True),
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
 )

@@ -7,8 +7,8 @@ import pytest
 from headrace.core.errors import Forbidden, NotFound
 from headrace.core.items import Item
 from headrace.core.times import iso
-from headrace.streams.chat.changes.routes import MessagePath
 from headrace.streams.chat.changes.versions import list_versions
+from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.stream import CHANGES, CHAT
 from tests.worlds.chat_world import MESSAGES, ChatWorld
 from tests.worlds.requests import request_of

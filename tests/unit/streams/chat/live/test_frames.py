@@ -182,7 +182,8 @@ def test_an_unknown_field_of_an_event_in_a_batch_refuses_this_event_alone() -> N
             "field": "messageid",
             "message": "is not a field of this event",
             "got": "m",
-            "allowed": "roomId, message, messageId, timestamp, messageType, userId, username, memberId, memberName",
+            "allowed": "roomId, message, messageId, timestamp, messageType, userId, username, memberId, memberName, "
+            "replyTo",
         }
     ]
     assert second["lane"] == "main"

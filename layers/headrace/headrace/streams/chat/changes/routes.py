@@ -16,17 +16,9 @@ from headrace.core.fields import AcceptedLane, CanonicalTime, Id, Time
 from headrace.core.fields import Key as ItemKey
 from headrace.core.stream import Result
 from headrace.streams.chat.change import DELETE, EDIT, KEY_FORM, Kind, MessageKey
-from headrace.streams.chat.rooms.requests import RoomPath
+from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.stream import CHANGES, Acceptor
 from headrace.streams.chat.text import TEXT_FORM, MessageText
-
-
-class MessagePath(RoomPath):
-    """A message of a room."""
-
-    refusal = "{field} {message}"
-
-    key: MessageKey = Field(description=KEY_FORM)
 
 
 class DeletionBody(Params):

@@ -12,8 +12,8 @@ from headrace.core.errors import FieldError, Forbidden, echo
 from headrace.core.fields import CanonicalTime
 from headrace.streams.chat.change import FIRST_TEXT, counts, unexpired
 from headrace.streams.chat.changes.gate import no_message
-from headrace.streams.chat.changes.routes import MessagePath
 from headrace.streams.chat.messages.history import ChatReading
+from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.rooms.rooms import existing
 
 EDITS = 100

@@ -1,0 +1,16 @@
+"""The path of a message."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from headrace.streams.chat.change import KEY_FORM, MessageKey
+from headrace.streams.chat.rooms.requests import RoomPath
+
+
+class MessagePath(RoomPath):
+    """A message of a room."""
+
+    refusal = "{field} {message}"
+
+    key: MessageKey = Field(description=KEY_FORM)

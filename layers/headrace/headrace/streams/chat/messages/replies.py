@@ -1,0 +1,64 @@
+"""The replies to a message: an index has them, with the edits and deletions that the messages themselves have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from headrace.api.paging.cursors import Query
+from headrace.api.paging.pager import cut
+from headrace.api.paging.range_walk import ranges, read_page, spans_of
+from headrace.api.paging.request import DEFAULT_LIMIT, LIMIT, PAGE_BYTES, ListRequest
+from headrace.api.router import Request
+from headrace.core import times
+from headrace.core.fields import Cursor, Number, whole_number
+from headrace.core.json import encode, encoded_list
+from headrace.storage.ports import RangeQuery
+from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading
+from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.rooms.rooms import no_room
+from headrace.streams.chat.stream import REPLY_INDEX, THREAD, MessageItem, item_of, thread
+
+
+class RepliesQuery(ListRequest):
+    """A page of replies."""
+
+    limit: Number = whole_number(1, LIMIT, default=DEFAULT_LIMIT)
+    place: Cursor | None = Field(default=None, alias="after", description="a cursor from an earlier page")
+
+
+class ReplyPage(TypedDict):
+    """A page of replies, oldest first; ``next`` leads to newer ones."""
+
+    items: list[MessageItem]
+    next: Cursor | None
+    hasMore: bool
+
+
+def list_replies(chat: ChatReading, request: Request[MessagePath, RepliesQuery, None]) -> dict[str, Any]:
+    """List the replies to a message, oldest first, as far as the caller may read them.
+
+    The message itself may be deleted, or kept no more. A reply is in the list milliseconds after it is stored.
+    """
+    room_id, caller, asked = request.path.room_id, request.caller, request.query
+    of = thread(room_id, request.path.key)
+    access = chat.history.access
+    scope = access.read_scope(caller, room_id)
+    if not scope.exists:
+        raise no_room(room_id)
+    query = Query("replies", of, caller.subject)
+    after = asked.after(chat.cursors, query)
+    # The key to continue after has the keys of the table too.
+    place = None if after is None else {"timestampSk": after, "roomId": room_id}
+    spans = spans_of(scope.intervals, access.kept_from(room_id, request.now) or None, None)
+    rows = RangeQuery(chat.table, THREAD, of, "timestampSk", index=REPLY_INDEX)
+    found = read_page(
+        chat.reader, ranges(rows, spans, place, False), asked.limit, request.now // times.SECOND, ROOM_BUDGET
+    )
+    items = [encode(item_of(row)) for row in found.items]
+    count = cut(items, PAGE_BYTES)
+    more = found.items[count - 1] if count < len(items) else found.more
+    following = None if more is None else chat.cursors.sign(query, "after", [more["timestampSk"]])
+    return {"items": encoded_list(items[:count]), "next": following, "hasMore": following is not None}

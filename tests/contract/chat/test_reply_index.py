@@ -1,0 +1,75 @@
+"""Pages of replies read the index of the table as they read the memory of the unit tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
+from headrace.core.items import Item
+from headrace.core.times import Interval, iso
+from headrace.runtime.aws import client
+from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.dynamodb.readers import DynamoReader
+from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.chat.stream import REPLY_INDEX, THREAD, thread
+from tests.contract.tables import described, index, made
+from tests.fakes.storage import MemoryReader
+
+TABLE = "Replies"
+T = [iso(1_763_719_258_000_000 + number) for number in range(30)]
+KEY = f"{T[0]}#m-0#aaaaaaaaaaaa"
+
+LONGEST = "\U0001f600" * 128
+
+
+def row(number: int, room: str = "kitchen", to: str | None = KEY) -> Item:
+    found = {"roomId": room, "timestampSk": f"{T[number]}#m-{number}#aaaaaaaaaaaa", "text": str(number)}
+    return found | ({THREAD: thread(room, to)} if to else {})
+
+
+ROWS = [
+    *[row(number) for number in range(1, 12)],
+    *[row(number, "hall") for number in range(1, 4)],
+    *[row(number, to=None) for number in range(12, 20)],
+    row(20, to=KEY.replace("m-0", "m-1")),
+    row(21, LONGEST, f"{T[0]}#{LONGEST}#aaaaaaaaaaaa"),
+]
+
+
+@pytest.fixture
+def table(dynalite: str) -> Iterator[None]:
+    by_thread = index(REPLY_INDEX, THREAD, "timestampSk")
+    with made(described(TABLE, "roomId", "timestampSk", indexes=(by_thread,))):
+        yield
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def reader(request: pytest.FixtureRequest) -> RangeReader:
+    if request.param == "memory":
+        return MemoryReader(lambda _: ROWS)
+    request.getfixturevalue("table")
+    dynamodb = client("dynamodb")
+    stored = DynamoTable(dynamodb, TABLE, "messages")
+    for each in ROWS:
+        stored.put(each)
+    return DynamoReader(dynamodb)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 4, 200])
+@pytest.mark.parametrize("intervals", [None, (Interval(T[2], T[4]), Interval(T[7], None))])
+def test_pages_have_the_replies_of_one_message_in_order(reader: RangeReader, limit: int, intervals: Any) -> None:
+    rows = RangeQuery(TABLE, THREAD, thread("kitchen", KEY), "timestampSk", index=REPLY_INDEX)
+    found, place = list[str](), None
+    while True:
+        spans = spans_of(intervals, None, None)
+        page = read_page(reader, ranges(rows, spans, place, False), limit, 0, ReadBudget(reads=64, rows=4000))
+        found += [each["text"] for each in page.items]
+        if page.more is None:
+            break
+        place = {"timestampSk": page.more["timestampSk"], "roomId": "kitchen"}
+
+    numbers = range(1, 12) if intervals is None else [2, 3, 7, 8, 9, 10, 11]
+    assert found == [str(number) for number in numbers]

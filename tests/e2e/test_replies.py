@@ -1,0 +1,60 @@
+"""Replies on a whole stage: pages, live frames and both clients say what a message answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace_client import Headrace
+from tests.e2e.clients import Client, now, unique, until
+from tests.e2e.conftest import RunningStage
+from tests.e2e.test_changes import path, posted, shown
+from tests.e2e.test_live import Subscriber
+from tests.e2e.test_rooms import ok
+
+
+@pytest.fixture
+def alice(platform: RunningStage) -> Client:
+    return Client(platform, unique("alice"))
+
+
+@pytest.fixture
+def bob(platform: RunningStage) -> Client:
+    return Client(platform, unique("bob"))
+
+
+def test_the_replies_to_a_message_are_listed_with_their_edits(alice: Client, bob: Client) -> None:
+    room = unique("room")
+    first = posted(alice, room, "who brings plates?")
+    follower = Subscriber(bob.stage, bob.user)
+    follower.request("subscribe", room)
+    with Headrace(bob.stage.where["http_url"], lambda: bob.token) as client:
+        client.send([{"roomId": room, "message": f"reply {number}", "replyTo": first["key"]} for number in range(3)])
+
+        assert follower.wait_for("reply 2")["reply 2"]["replyTo"] == first["key"]
+        replies = until(
+            lambda: list(client.items(client.list_replies, room, first["key"], limit=2)), lambda f: len(f) > 2
+        )
+    assert [each["message"] for each in replies] == ["reply 0", "reply 1", "reply 2"]
+    assert bob.http("PATCH", path(replies[1]), {"message": "edited"})[0] == 202
+    edited = shown(alice, replies[1], "editedAt")
+    listed = until(lambda: ok(alice, "GET", path(first, "/replies"))["items"], lambda found: edited in found)
+    assert [each["message"] for each in listed] == ["reply 0", "edited", "reply 2"]
+    assert ok(alice, "GET", path(replies[0], "/replies")) == {"items": [], "next": None, "hasMore": False}
+
+
+def test_wrong_replies_are_refused_by_name(alice: Client) -> None:
+    room = unique("room")
+    first = posted(alice, room, "hello")
+    for status, field, method, where, body in (
+        (400, "replyTo", "POST", f"/rooms/{room}/messages", {"message": "x", "replyTo": "m-1"}),
+        (400, "replyTo", "POST", f"/rooms/{room}/messages", {"message": "x", "replyTo": 7}),
+        (400, "key", "GET", path({**first, "key": "no key"}, "/replies"), None),
+        (400, "limit", "GET", path(first, "/replies?limit=201"), None),
+        (400, "after", "GET", path(first, "/replies?after=forged"), None),
+        (404, "roomId", "GET", path({**first, "roomId": unique("nothing")}, "/replies"), None),
+    ):
+        got, answer, _ = alice.http(method, where, body)
+        error = answer["results"][0]["error"] if "results" in answer else answer["error"]
+        assert (got, [each["field"] for each in error["details"]]) == (status, [field]), answer
+    gone = f"{now(days=-3)}#nothing#fpmansl7byak"
+    assert ok(alice, "GET", path({**first, "key": gone}, "/replies"))["items"] == []
