@@ -95,7 +95,8 @@ def _notes(read: Stage, listed: Prices, load: Load) -> list[str]:
     return [
         f"Provisioned tables with autoscaling cost less from {provisioned:.0%} use of their units on average.",
         f"One broker of the largest type ({LARGEST}, {CORES[LARGEST]} cores) takes {load.rate / largest.use:,.0f}"
-        " of these events/s. Above that, a stage needs several brokers, which Headrace does not have yet.",
+        " of these events/s. Above that, a stage needs several brokers, which are not built"
+        " (docs/adr/0079-several-brokers.md).",
         "Prices are those of the steady state, with the stage's own broker. All is computed, not measured on AWS.",
         f"not confirmed: {', '.join(listed.unconfirmed)}",
         *(f"{name}: {page}" for name, page in PAGES.items()),
