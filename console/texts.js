@@ -232,6 +232,12 @@ export const roomsTexts = {
   wasHere: (at) => `perhaps gone, last heard of on ${at}`,
   visitors: "Here without having joined",
   moreHere: "More users are here than are listed.",
+  kept: (days) =>
+    days === null ? "Messages are kept as long as the stage keeps any." : `Messages are kept for ${count(days)} ${days === 1 ? "day" : "days"}.`,
+  changeKept: "Change",
+  keptDays: "Days that messages are kept",
+  keptAsStage: "as the stage",
+  keptHelp: "With fewer days, older messages are gone within seconds, and do not come back.",
   inviteUser: "Invite a user",
   invite: "Invite",
   invited: (user) => `${user} is invited.`,

@@ -5,6 +5,7 @@ import { Failure, Loading, State, useLoad } from "../ui.js";
 import { dayAndTime, moment } from "./format.js";
 import { intervalsOf } from "./intervals.js";
 import { Avatar } from "./message.js";
+import { Retention } from "./retention.js";
 
 const MOST = 500; // members that are listed
 const PAGES = 5; // of messages, at each click
@@ -171,6 +172,7 @@ export function Members({ room, close }) {
         ${found.error !== undefined && html`<${Failure} error=${found.error} again=${found.again} />`}
         ${found.value === undefined && found.error === undefined && html`<${Loading} />`}
         ${room.isOwner && html`<${Invite} act=${act} />`}
+        ${room.info !== undefined && html`<${Retention} room=${room} act=${act} />`}
         ${found.value?.invitations.length > 0 && html`
           <h4>${texts.invitedNow}</h4>
           <ul class="people">

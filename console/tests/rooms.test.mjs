@@ -49,6 +49,20 @@ test("an invitation is accepted, and the members panel says who was in the room 
   await member.getByText(/^since/).waitFor();
   await alice.draw("rooms-members");
   await guest.page.getByRole("button", { name: "Members", exact: true }).click();
+  await guest.page.getByText("Messages are kept as long as the stage keeps any.").waitFor();
+  assert.equal(await guest.page.getByRole("button", { name: "Change", exact: true }).count(), 0);
+  const keep = async (days) => {
+    await alice.page.getByRole("button", { name: "Change", exact: true }).click();
+    await alice.page.getByRole("spinbutton", { name: "Days that messages are kept" }).fill(days);
+    await alice.page.getByRole("button", { name: "Save", exact: true }).click();
+  };
+  await keep("3650");
+  await alice.page.getByRole("alert").filter({ hasText: "retentionDays" }).waitFor();
+  await alice.page.getByRole("button", { name: "Cancel", exact: true }).click();
+  await keep("7");
+  await alice.page.getByText("Messages are kept for 7 days.").waitFor();
+  await alice.draw("rooms-retention");
+  await guest.page.getByText("Messages are kept for 7 days.").waitFor();
   await guest.page.getByRole("button", { name: "Leave", exact: true }).click();
   await guest.page.locator(".leave").getByRole("button", { name: "Leave", exact: true }).click();
   await guest.page.getByText("You left on").waitFor();
