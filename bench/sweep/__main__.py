@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, form in FORMS.items():
         parser.add_argument(f"--{name}", default="", help=f"{form}, separated by commas")
     parser.add_argument("--scale", type=positive, default=1.0, help=f"factor of the {MESSAGES:,} messages of a point")
+    parser.add_argument("--delay", type=positive, default=0.0, help="milliseconds that DynamoDB answers later")
     parser.add_argument("--results", type=Path, default=ROOT / ".local" / "sweeps", help="folder of the results")
     options = parser.parse_args(arguments)
     with interruptible():
@@ -53,12 +54,12 @@ def command(options: argparse.Namespace) -> int:
     points: list[Point] = []
     try:
         for number, setting in enumerate(settings, 1):
-            point = measure(setting, messages)
+            point = measure(setting, messages, options.delay / 1_000)
             points.append(point)
             print(f"{number:2} of {len(settings)}  {setting.row}, {setting.column}: {line(point)}", flush=True)
     finally:
         if points:
-            report(points, settings, messages, options.results)
+            report(points, settings, messages, options.results, options.delay)
     return 0 if all(point.whole and not point.lost for point in points) else 1
 
 
@@ -70,12 +71,12 @@ def line(point: Point) -> str:
     )
 
 
-def report(points: Sequence[Point], settings: Sequence[Setting], messages: int, folder: Path) -> None:
+def report(points: Sequence[Point], settings: Sequence[Setting], messages: int, folder: Path, delay: float) -> None:
     """Print the table, and write the JSON and the heat maps into ``folder``."""
     partial = len(points) < len(settings)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{commit()}.json"
-    about = {"commit": commit(), "machine": facts(), "messages": messages, "partial": partial}
+    about = {"commit": commit(), "machine": facts(), "messages": messages, "delay": delay, "partial": partial}
     path.write_text(json.dumps({**about, "points": [asdict(point) for point in points]}, indent=1), encoding="utf-8")
     heat_map.write(points, path.with_suffix(".svg"))
     table(points)

@@ -10,17 +10,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.services import database
 from bench.sweep.grid import Setting
 from loadtest.client.stage_process import SeparateStage, StageFailed
 from loadtest.client.stage_template import write_template
 from loadtest.client.target import Target
 from localstage.client.running_stage import ROOT
+from localstage.core.tcp_proxy import delayed
 
 STATE = ROOT / ".local" / "bench-sweep"
 PATIENCE = 300.0
@@ -48,15 +50,20 @@ class Point:
     seconds: float
 
 
-def measure(setting: Setting, messages: int) -> Point:
+def measure(setting: Setting, messages: int, delay: float = 0.0) -> Point:
     """Start a stage with ``setting``, send ``messages`` in frames of 25 and a fifth of them singly, and stop it.
+
+    Its DynamoDB answers ``delay`` seconds later.
 
     Raises:
         StageFailed: the stage did not start, or the load had no result.
     """
     began = time.monotonic()
     template = write_template(STATE / "template", setting.edits(), setting.parameters())
-    with closing(SeparateStage(STATE, "--template", str(template))) as stage:
+    with (
+        _store(delay) as variables,
+        closing(SeparateStage(STATE, "--template", str(template), environment=variables)) as stage,
+    ):
         target = stage.start()
         before = _invocations(stage)
         full, single = _load(target, messages)
@@ -75,6 +82,16 @@ def measure(setting: Setting, messages: int) -> Point:
         whole=full["whole"] and single["whole"],
         seconds=round(time.monotonic() - began, 1),
     )
+
+
+@contextmanager
+def _store(delay: float) -> Iterator[dict[str, str]]:
+    """The variables of a stage whose DynamoDB answers later; without a delay the stage starts its own."""
+    if not delay:
+        yield {}
+        return
+    with database() as found, delayed(found.port, delay) as port:
+        yield {"AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{port}"}
 
 
 def _load(target: Target, messages: int) -> list[dict[str, Any]]:

@@ -99,7 +99,7 @@ def test_each_value_of_a_setting_has_its_means() -> None:
 
 def test_an_interrupted_sweep_is_written_as_partial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = [Setting(queues=queues) for queues in (1, 2)]
-    report([point(settings[0], 100.0)], settings, 100, tmp_path)
+    report([point(settings[0], 100.0)], settings, 100, tmp_path, 0.0)
     (path,) = tmp_path.glob("*.json")
     written = json.loads(path.read_text())
 
