@@ -233,7 +233,7 @@ export const roomsTexts = {
   visitors: "Here without having joined",
   moreHere: "More users are here than are listed.",
   kept: (days) =>
-    days === null ? "Messages are kept as long as the stage keeps any." : `Messages are kept for ${count(days)} ${days === 1 ? "day" : "days"}.`,
+    days === null ? "Messages are kept as long as the stage keeps messages." : `Messages are kept for ${count(days)} ${days === 1 ? "day" : "days"}.`,
   changeKept: "Change",
   keptDays: "Days that messages are kept",
   keptAsStage: "as the stage",

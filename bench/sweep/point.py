@@ -90,8 +90,8 @@ def _store(delay: float) -> Iterator[dict[str, str]]:
     if not delay:
         yield {}
         return
-    with database() as found, delayed(found.port, delay) as port:
-        yield {"AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{port}"}
+    with database(of_the_stage=True) as found, delayed(found.port, delay) as port:
+        yield {"LOCALSTAGE_DYNAMODB_URL": f"http://127.0.0.1:{port}"}
 
 
 def _load(target: Target, messages: int) -> list[dict[str, Any]]:

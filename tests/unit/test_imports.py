@@ -46,7 +46,7 @@ LINES = {
     "localstage": 11_688,
     "loadtest": 7_636,
     "bench": 4_068,
-    "tools": 3_600,
+    "tools": 3_601,
     "faults": 2_842,
     "rehearsal": 2_039,
     "ops": 1_230,

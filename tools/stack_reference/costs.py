@@ -122,6 +122,7 @@ def event_units() -> list[list[str]]:
     return [
         ["a message", str(write_units(*SAMPLES["chat"]))],
         ["a message that is stored late", str(write_units(*SAMPLES["chat"], storedAt=TIME))],
+        ["a reply", str(write_units(*SAMPLES["chat"], thread=""))],
         ["a lift ride", str(write_units(*SAMPLES["ski"]))],
         ["an ad click", str(write_units(*SAMPLES["ads"]))],
     ]

@@ -25,6 +25,8 @@ class Faults:
     alter: int = 0
     refuse: int = 0
     delay: float = 0.0
+    later_every: int = 0
+    cut_every: int = 0
 
 
 @dataclass
@@ -110,7 +112,13 @@ class FakeStage:
                 break
             self.frames += 1
             frame = json.loads(message.data)
-            await socket.send_str(json.dumps(self._answer(frame, user)))
+            if _nth(self.frames, self.faults.cut_every):
+                await socket.close(code=1011)
+            elif _nth(self.frames, self.faults.later_every):
+                error = {"code": "unavailable", "message": "later", "retryAfter": 0.01}
+                await socket.send_str(json.dumps({"type": "error", "requestId": frame["requestId"], "error": error}))
+            else:
+                await socket.send_str(json.dumps(self._answer(frame, user)))
         return socket
 
     def _answer(self, frame: dict[str, Any], user: str) -> dict[str, Any]:
@@ -160,3 +168,7 @@ class FakeStage:
         items = [{k: v for k, v in row.items() if k != "visible_at"} for row in rows[start : start + limit]]
         page = {"items": items, "next": str(start + limit) if more else None, "previous": None, "hasMore": more}
         return web.json_response(page)
+
+
+def _nth(number: int, every: int) -> bool:
+    return every > 0 and number % every == 0

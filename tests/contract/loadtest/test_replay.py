@@ -74,6 +74,14 @@ def test_each_broken_promise_shows_in_the_last_line_and_exits_1(
     assert run("--messages", "300") == (1, expected)
 
 
+@pytest.mark.parametrize("fault", ["later_every", "cut_every"])
+def test_failed_sends_are_retried_under_the_same_ids(run: Run, stage: FakeStage, fault: str) -> None:
+    setattr(stage.faults, fault, 61)
+
+    assert run("--messages", "300") == (0, numbers(300, 300))
+    assert stage.frames > 300
+
+
 def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeStage, capsys: Capture) -> None:
     assert demo.main(["--log", GLOB]) == 0
 

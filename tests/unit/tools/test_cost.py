@@ -109,7 +109,7 @@ def test_warm_tables_are_paid_once_in_prod() -> None:
 
 def test_events_take_a_write_unit_of_the_table_and_of_each_index() -> None:
     """As DynamoDB Local counts them."""
-    assert [int(units) for _, units in event_units()] == [3, 4, 2, 4]
+    assert [int(units) for _, units in event_units()] == [3, 4, 4, 2, 4]
 
 
 def test_a_frame_and_its_acknowledgement_are_two_messages() -> None:
@@ -117,6 +117,16 @@ def test_a_frame_and_its_acknowledgement_are_two_messages() -> None:
 
     assert found.load == pytest.approx(SECONDS / 25 * 2 / 1e6)
     assert found.usual == pytest.approx(SECONDS * 2 / 1e6)
+
+
+def test_a_frame_over_32_kb_counts_as_two() -> None:
+    found = cost(Load(rate=1, batch=25, event_bytes=2_000), "API Gateway, requests")
+
+    assert found.load == pytest.approx(SECONDS / 25 * 3 / 1e6)
+
+
+def test_an_http_request_has_no_acknowledgement_to_pay() -> None:
+    assert cost(Load(rate=1, batch=500, http=True), "API Gateway, requests").load == pytest.approx(SECONDS / 500 / 1e6)
 
 
 def test_few_events_cost_a_call_per_message_and_many_share_calls() -> None:

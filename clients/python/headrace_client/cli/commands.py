@@ -131,12 +131,12 @@ async def _tail(stage: Stage, url: str, token: Token, names: tuple[str, ...], co
 def replies(stage: Stage, room: str, key: str) -> None:
     """Print the replies to the message KEY in ROOM, the oldest first; headrace --json history ROOM shows keys."""
     with stage.client() as client:
-        found = list(client.items(client.list_replies, room, key, limit=200))
-    if stage.as_json:
-        for each in found:
-            show_json(each)
-    else:
-        show_rows(found, MESSAGE)
+        found = client.items(client.list_replies, room, key, limit=200)
+        if stage.as_json:
+            for each in found:
+                show_json(each)
+        else:
+            show_rows(list(found), MESSAGE)
 
 
 add_newest(cli, "history", "list_messages", "room", MESSAGE, said="Print the newest messages of ROOM, the newest last.")

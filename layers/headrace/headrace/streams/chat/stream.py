@@ -118,7 +118,7 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     if message.member_id is not None and message.member_id != user_id:
         content.append(message.member_id)
     if message.reply_to is not None:
-        content.append(message.reply_to)
+        content.insert(3, message.reply_to)  # the text stays last: the tag's cache keeps all but the last part
     tag = keys.content_tag(sender.subject, *content)
     receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
     event = {

@@ -1,4 +1,4 @@
-"""The replies to a message: an index has them, with the edits and deletions that the messages themselves have."""
+"""Pages of replies. They are read from an index of the messages, so edits, deletions and expiry apply."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class ReplyPage(TypedDict):
 def list_replies(chat: ChatReading, request: Request[MessagePath, RepliesQuery, None]) -> dict[str, Any]:
     """List the replies to a message, oldest first, as far as the caller may read them.
 
-    The message itself may be deleted, or kept no more. A reply is in the list milliseconds after it is stored.
+    The message itself can be missing, deleted or expired. A reply is in the list milliseconds after it is stored.
     """
     room_id, caller, asked = request.path.room_id, request.caller, request.query
-    of = thread(room_id, request.path.key)
+    thread_id = thread(room_id, request.path.key)
     access = chat.history.access
     scope = access.read_scope(caller, room_id)
     if not scope.exists:
         raise no_room(room_id)
-    query = Query("replies", of, caller.subject)
+    query = Query("replies", thread_id, caller.subject)
     after = asked.after(chat.cursors, query)
     # The key to continue after has the keys of the table too.
     place = None if after is None else {"timestampSk": after, "roomId": room_id}
     spans = spans_of(scope.intervals, access.kept_from(room_id, request.now) or None, None)
-    rows = RangeQuery(chat.table, THREAD, of, "timestampSk", index=REPLY_INDEX)
+    rows = RangeQuery(chat.table, THREAD, thread_id, "timestampSk", index=REPLY_INDEX)
     found = read_page(
         chat.reader, ranges(rows, spans, place, False), asked.limit, request.now // times.SECOND, ROOM_BUDGET
     )
