@@ -109,7 +109,8 @@ test("a loading answer, an empty window, a refused one and a failure are said in
 
   let answer;
   const held = new Promise((done) => { answer = done; });
-  await page.route("**/analytics/window*", async (route) => {
+  // Both of its requests: the one that is refused first ends the loading.
+  await page.route("**/analytics/*", async (route) => {
     await held;
     await route.continue();
   });
@@ -117,7 +118,7 @@ test("a loading answer, an empty window, a refused one and a failure are said in
   await page.getByRole("status").filter({ hasText: "Counting …" }).waitFor();
   answer();
   await page.getByRole("alert").filter({ hasText: "31 days" }).waitFor();
-  await page.unroute("**/analytics/window*");
+  await page.unroute("**/analytics/*");
 
   const body = JSON.stringify({ error: { code: "unavailable", message: "the table did not answer", retryAfter: 0 } });
   const headers = { "access-control-allow-origin": "*", "content-type": "application/json" };
