@@ -6,15 +6,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
+import botocore.loaders
+import botocore.session
 import pytest
 from botocore.awsrequest import AWSResponse
+
+LOADER = botocore.loaders.create_loader()
+"""Keeps the models of AWS's services; that of EC2 takes a second to load."""
 
 
 @pytest.fixture
 def account(aws: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """An account in moto, for the clients that commands create; its URL."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    session = botocore.session.Session()
+    session.register_component("data_loader", LOADER)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", boto3.Session(botocore_session=session))
     yield aws
     monkeypatch.undo()
 
@@ -25,7 +32,6 @@ def plays(account: str) -> Callable[..., None]:
 
     An answer is an object, or a function that makes it of the request's path.
     """
-    boto3.setup_default_session()
     events: Any = boto3.DEFAULT_SESSION.events  # type: ignore[attr-defined]
     answers: dict[str, Any] = {}
 

@@ -77,7 +77,7 @@ async def test_missing_programs_are_named_with_what_to_do(machine: Path) -> None
 @pytest.fixture
 async def cache(tmp_path: Path) -> Path:
     """A copy of the user's cache of packages."""
-    await debian.ensure_unpacked(tmp_path / "unpacked", debian.STABLE, os.environ)
+    await debian._Archive(debian.STABLE, os.environ).packages()
     users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     copy = tmp_path / "cache"
     shutil.copytree(users / "headrace" / debian.STABLE, copy / "headrace" / debian.STABLE)

@@ -110,7 +110,19 @@ async def until_gone(pids: list[int]) -> None:
         await asyncio.sleep(0.02)
 
 
-async def test_accepted_data_survives_a_killed_broker(
+async def kill_the_cache_on_purpose(running: Services) -> None:
+    """It starts again on its port."""
+    before = running.started("Redis").process
+    with pytest.raises(ServiceError, match="no service 'Kafka' to kill; the stage started: "):
+        running.kill("Kafka", 0)
+    assert running.kill("Redis", 0) == "Redis"
+    with pytest.raises(ServiceError, match="Redis is killed already"):
+        running.kill("Redis", 0)
+    while (cache := running.started("Redis")).process is before or not await cache.healthy():  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+
+
+async def test_the_stage_outlives_a_kill_on_purpose_and_accepted_data_any_kill_of_the_broker(
     state: Path,
     services: Callable[[], Services],
 ) -> None:
@@ -125,11 +137,16 @@ async def test_accepted_data_survives_a_killed_broker(
     await asyncio.to_thread(publish_and_confirm, endpoints.amqp_url)
     await until_the_queue_is_registered(state)
 
+    watching = asyncio.create_task(first.watch())
+    await kill_the_cache_on_purpose(first)
+    assert await asyncio.to_thread(refuses_keys_of_two_slots, endpoints)
+    assert not watching.done(), "the stage did not continue"
+
     broker = next(line.pid for line in status if line.name == "RabbitMQ")
     assert broker is not None
     os.kill(broker, signal.SIGKILL)
     with pytest.raises(ServiceError, match=r"RabbitMQ ended unexpectedly \(SIGKILL\)"):
-        await first.watch()
+        await watching
     await first.stop()
     await first.stop()
     await until_gone([line.pid for line in status if line.pid])
@@ -138,25 +155,6 @@ async def test_accepted_data_survives_a_killed_broker(
     assert await second.start() == endpoints
     assert await asyncio.to_thread(take, endpoints.amqp_url) == b"accepted"
     await second.stop()
-
-
-async def test_a_service_that_is_killed_on_purpose_starts_again_on_its_port(services: Callable[[], Services]) -> None:
-    running = services()
-    endpoints = await running.start()
-    watching = asyncio.create_task(running.watch())
-    before = running.started("Redis").process
-
-    with pytest.raises(ServiceError, match="no service 'Kafka' to kill; the stage started: "):
-        running.kill("Kafka", 0)
-    assert running.kill("Redis", 0) == "Redis"
-    with pytest.raises(ServiceError, match="Redis is killed already"):
-        running.kill("Redis", 0)
-    while (cache := running.started("Redis")).process is before or not await cache.healthy():  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
-
-    assert await asyncio.to_thread(refuses_keys_of_two_slots, endpoints)
-    assert not watching.done(), "the stage did not continue"
-    watching.cancel()
 
 
 _OWNER = """
