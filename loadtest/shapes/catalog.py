@@ -146,6 +146,11 @@ SHAPES = {
             ),
         ),
         Shape(
+            "backlog",
+            "16,000 rides, one per POST, 8,000 each of 128 and 256 clients; for a stage that stores slowly",
+            (_rides("128 clients", 128, 8_000), _rides("256 clients", 256, 8_000)),
+        ),
+        Shape(
             "ads",
             "1,000 single clicks/s for 10 minutes, then batches as fast as they are accepted, and questions",
             (

@@ -38,6 +38,7 @@ SIZES = {
     "spike": ["--scale", "0.05", "--seconds", "4"],
     "limit": ["--scale", "0.05", "--seconds", "1"],
     "ski": ["--scale", "0.0002"],
+    "backlog": ["--scale", "0.005"],
     "ads": ["--scale", "0.01", "--seconds", "2"],
     "rides": ["--messages", "500"],
     "clicks": ["--scale", "0.1", "--seconds", "2"],
