@@ -174,17 +174,3 @@ async def connecting(functions: FakeFunctions) -> AsyncIterator[Serve]:
             return await stack.enter_async_context(client.ws_connect(gateway.websocket_url, max_msg_size=0))
 
         yield start
-
-
-async def send_in_frames(socket: aiohttp.ClientWebSocketResponse, size: int, frame: int) -> None:
-    """Send one text message in several frames, which aiohttp's client never does."""
-    writer = socket._writer
-    sent = 0
-    while sent < size:
-        piece = min(frame, size - sent)
-        opcode = 0 if sent else 1
-        sent += piece
-        header = bytes([opcode | (0x80 if sent == size else 0)])
-        length = bytes([0x80 | 126]) + piece.to_bytes(2, "big") if piece < 65536 else b"\xff" + piece.to_bytes(8, "big")
-        writer.transport.write(header + length + b"\0\0\0\0" + b"x" * piece)
-    await asyncio.sleep(0)

@@ -1,77 +1,107 @@
-"""The limits of the frames of a WebSocket connection, and the codes that close it."""
+"""Frames of a WebSocket connection, right or wrong: what is answered, and the codes that close it."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+
 import aiohttp
 import pytest
-from aiohttp import WSMsgType
 
+from loadtest.client.websocket import SUBPROTOCOL
 from tests.contract.localstage.gateway.gateway_fakes import (
     ALL,
     FakeFunctions,
-    Serve,
-    connecting,  # noqa: F401 - a fixture
     conversing_functions,  # noqa: F401 - a fixture
     eventually,
     running,
-    send_in_frames,
     websocket_model,
 )
+from tests.worlds.raw_websocket import BINARY, CLOSE, CONTINUATION, PING, TEXT, RawConnection, frame, text
+
+FRAME, MESSAGE = 32 * 1024, 128 * 1024
+END = text({"requestId": "end"})
+HALVES = frame(TEXT, b'{"requestId": ', final=False), frame(CONTINUATION, b'"end"}')
+PIECE = frame(TEXT, b" " * FRAME, final=False)
+MORE = frame(CONTINUATION, b" " * FRAME, final=False)
+
+CLOSED = {
+    "invalid UTF-8": (frame(TEXT, b"\xff\xfe"), 1007),
+    "invalid UTF-8 over two fragments": (frame(TEXT, b"\xc3", final=False) + frame(CONTINUATION, b"\x28"), 1007),
+    "a binary frame": (frame(BINARY, b'{"action": "ping"}'), 1003),
+    "a frame that is too long": (frame(TEXT, b" " * (FRAME + 1)), 1009),
+    "a message that is too long": (PIECE + MORE * (MESSAGE // FRAME), 1009),
+    "an unmasked frame": (frame(TEXT, b'{"action": "ping"}', masked=False), 1002),
+    "a reserved opcode": (frame(3, b"{}"), 1002),
+    "a reserved control opcode": (frame(11), 1002),
+    "a reserved bit": (frame(TEXT, b"{}", reserved=4), 1002),
+    "a continuation of nothing": (frame(CONTINUATION, b"{}"), 1002),
+    "a new message inside a message": (HALVES[0] + END, 1002),
+    "a fragmented ping": (frame(PING, b"a", final=False), 1002),
+    "a ping that is too long": (frame(PING, b"a" * 126), 1002),
+    "a close code that does not exist": (frame(CLOSE, (999).to_bytes(2, "big")), 1002),
+    "a close frame of one byte": (frame(CLOSE, b"\x03"), 1002),
+    "a close frame": (frame(CLOSE, (1000).to_bytes(2, "big")), 1000),
+}
+ANSWERED = {
+    "a fragmented message": HALVES[0] + HALVES[1],
+    "a ping between fragments": HALVES[0] + frame(PING, b"x") + HALVES[1],
+    "an empty fragment": HALVES[0] + frame(CONTINUATION, final=False) + HALVES[1],
+    "the longest frame": frame(TEXT, b'{"requestId": "end"}'.ljust(FRAME)),
+    "the longest message": frame(TEXT, b'{"requestId": "end"}'.ljust(FRAME), final=False)
+    + MORE * (MESSAGE // FRAME - 2)
+    + frame(CONTINUATION, b" " * FRAME),
+    "an empty message": frame(TEXT) + END,
+}
 
 
-async def test_a_message_may_have_128_kb_in_frames_of_32_kb(connect: Serve, functions: FakeFunctions) -> None:
-    socket = await connect()
-
-    await send_in_frames(socket, 128 * 1024, 32 * 1024)
-
-    await eventually(lambda: functions.of("Receive"))
-    assert len(functions.of("Receive")[0]["body"]) == 128 * 1024
-
-
-@pytest.mark.parametrize(("size", "frame"), [(32 * 1024 + 1, 200_000), (128 * 1024 + 1, 32 * 1024), (400_000, 400_000)])
-async def test_a_frame_over_32_kb_or_a_message_over_128_kb_closes_with_1009(
-    connect: Serve, functions: FakeFunctions, size: int, frame: int
-) -> None:
-    socket = await connect()
-
-    await send_in_frames(socket, size, frame)
-
-    assert (await socket.receive()).type is WSMsgType.CLOSE
-    assert socket.close_code == 1009
-    await eventually(lambda: functions.of("Close"))
-    assert functions.of("Close")[0]["requestContext"]["disconnectStatusCode"] == 1009
-    assert functions.of("Receive") == []
+@pytest.fixture
+def echoing(functions: FakeFunctions) -> FakeFunctions:
+    """Functions that accept the subprotocol and answer with the message."""
+    chosen = {"statusCode": 200, "headers": {"Sec-WebSocket-Protocol": SUBPROTOCOL}}
+    functions.handlers["Open"] = lambda event: chosen
+    functions.handlers["Receive"] = lambda event: {"statusCode": 200, "body": event["body"] or "{}"}
+    return functions
 
 
-async def test_a_binary_frame_closes_with_1003(connect: Serve, functions: FakeFunctions) -> None:
-    socket = await connect()
+@pytest.mark.parametrize("name", CLOSED)
+async def test_a_broken_frame_closes_its_connection_only(name: str, echoing: FakeFunctions) -> None:
+    broken, code = CLOSED[name]
 
-    await socket.send_bytes(b"\x00")
+    def talk(url: str) -> None:
+        with RawConnection(url, "token") as other, RawConnection(url, "token") as one:
+            one.send(broken)
+            assert one.until_end("end") == code
+            other.send(END)
+            assert other.until_end("end") == {"requestId": "end"}
 
-    assert (await socket.receive()).type is WSMsgType.CLOSE
-    assert socket.close_code == 1003
-    await eventually(lambda: functions.of("Close"))
+    async with running(websocket_model(*ALL), echoing) as gateway:
+        await asyncio.to_thread(talk, str(gateway.websocket_url))
+        await eventually(lambda: len(echoing.of("Close")) == 2)
 
-
-async def test_text_that_is_not_utf8_closes_with_1007(connect: Serve, functions: FakeFunctions) -> None:
-    socket = await connect()
-
-    await socket._writer.send_frame(b"\xff", WSMsgType.TEXT)
-
-    assert (await socket.receive()).type is WSMsgType.CLOSE
-    assert socket.close_code == 1007
-    await eventually(lambda: functions.of("Close"))
-    assert functions.of("Close")[0]["requestContext"]["disconnectStatusCode"] == 1007
+    assert code in [event["requestContext"]["disconnectStatusCode"] for event in echoing.of("Close")]
+    assert [json.loads(event["body"]) for event in echoing.of("Receive")] == [{"requestId": "end"}]
 
 
-async def test_pings_are_answered(connect: Serve) -> None:
-    socket = await connect()
-    socket._autoping = False
+@pytest.mark.parametrize("name", ANSWERED)
+async def test_an_unusual_but_valid_frame_is_answered(name: str, echoing: FakeFunctions) -> None:
+    def talk(url: str) -> None:
+        with RawConnection(url, "token") as one:
+            one.send(ANSWERED[name])
+            assert one.until_end("end") == {"requestId": "end"}
 
-    await socket.ping(b"there?")
-    answer = await socket.receive()
+    async with running(websocket_model(*ALL), echoing) as gateway:
+        await asyncio.to_thread(talk, str(gateway.websocket_url))
 
-    assert (answer.type, answer.data) == (WSMsgType.PONG, b"there?")
+
+async def test_a_ping_is_answered_with_its_data(echoing: FakeFunctions) -> None:
+    def talk(url: str) -> None:
+        with RawConnection(url, "token") as one:
+            one.send(frame(PING, b"there?"))
+            assert one.receive() == b"there?"
+
+    async with running(websocket_model(*ALL), echoing) as gateway:
+        await asyncio.to_thread(talk, str(gateway.websocket_url))
 
 
 async def test_compression_is_not_negotiated(functions: FakeFunctions) -> None:
