@@ -32,7 +32,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS DELAY RECONNECTS
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
-.PHONY: start setup duration
+.PHONY: start setup duration rehearsal-of-dev
 start: FIRST = 1
 start help: ## list all targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"
@@ -92,9 +92,12 @@ clean: ## delete everything that can be made again (.venv, .local, caches)
 
 ##@ Test
 
-test: duration setup lint unit model contract e2e validate .local/sam/bin/sam ## run every check: lint, unit, model, contract, e2e, validate and a short rehearsal; with ALL=1 also the long ones   [ALL=1]
-	@$(PY) -m pytest -q $(CHOSEN) tests/rehearsal
+test: duration setup lint unit model contract e2e .local/sam/bin/sam .local/linters/bin/checkov ## run every check: lint, unit, model, contract, e2e, validate and a short rehearsal; with ALL=1 also the long ones   [ALL=1]
+	@$(MAKE) --no-print-directory -j 2 rehearsal-of-dev validate
 	@$(if $(ALL),,echo "headrace: everything passed, except the tests marked long, which did not run: make test ALL=1 runs all" >&2)
+
+rehearsal-of-dev: setup # takes one core for four minutes, and validate the other one for one minute
+	@$(PY) -m pytest -q $(CHOSEN) tests/rehearsal
 
 duration:
 	@echo "headrace: the tests take about half an hour on two cores" >&2

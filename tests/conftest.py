@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.model import OperationModel
@@ -12,6 +12,10 @@ from botocore.validate import ParamValidator
 from hypothesis import HealthCheck, settings
 
 from headrace.runtime import aws
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import RunningStage
+    from tools.api_reference.examples import Example
 
 # What names a stage in the developer's shell, for example after eval "$(make -s env)": tests have their own stages.
 for _name in (
@@ -45,3 +49,27 @@ def _requests_match_aws_models() -> Iterator[None]:
     events.register_first("provide-client-params.*.*", check)
     yield
     events.unregister("provide-client-params.*.*", check)
+
+
+@pytest.fixture(scope="session")
+def platform() -> Iterator[RunningStage]:
+    """A stage with the platform's template, shared by all tests of the session that need no other."""
+    from tests.e2e.conftest import ROOT, fresh_stage  # most tests start no stage
+
+    stage = fresh_stage("platform", ROOT / "template.yaml")
+    try:
+        yield stage.wait_ready()
+    finally:
+        stage.stop()
+
+
+@pytest.fixture(scope="session")
+def recorded(platform: RunningStage) -> list[Example]:
+    """The stage's answers to the examples of the reference, from before any generated request changed its rooms."""
+    from localstage.client.running_stage import StageUrls
+    from tests.e2e.test_dead_letters import discard_all
+    from tools.api_reference.recording import record
+
+    discard_all(platform)
+    where = platform.where
+    return record(StageUrls(where["http_url"], where["websocket_url"], where["token_url"]))

@@ -7,13 +7,12 @@ are short, and the same every time.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from localstage.client.running_stage import StageUrls
-from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
-from tools.api_reference.recording import record
+from tests.e2e.conftest import RunningStage
+from tools.api_reference.examples import Example
 
 CASES = int(os.environ.get("API_CASES") or 0)
 """0: the short form."""
@@ -23,15 +22,9 @@ Report = Callable[[str], None]
 
 
 @pytest.fixture(scope="session")
-def stage() -> Iterator[RunningStage]:
-    """A separate stage with the rooms, rides and clicks of the examples. No rate limit of a sender is in the way."""
-    running = fresh_stage("api", ROOT / "template.yaml")
-    try:
-        where = running.wait_ready().where
-        record(StageUrls(where["http_url"], where["websocket_url"], where["token_url"]))
-        yield running
-    finally:
-        running.stop()
+def stage(platform: RunningStage, recorded: list[Example]) -> RunningStage:
+    """A stage with the rooms, rides and clicks of the examples."""
+    return platform
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Stages with a real broker, one of which all tests of the platform's template share."""
+"""Stages with a real broker; ``tests/conftest.py`` has the one that most tests share."""
 
 from __future__ import annotations
 
@@ -125,16 +125,6 @@ def close_sockets() -> Iterator[None]:
     while Client.open_sockets:
         Client.open_sockets.pop().close()
     Client.pool.clear()
-
-
-@pytest.fixture(scope="session")
-def platform() -> Iterator[RunningStage]:
-    """A stage with the platform's template, shared by all tests of the session."""
-    stage = fresh_stage("platform", ROOT / "template.yaml")
-    try:
-        yield stage.wait_ready()
-    finally:
-        stage.stop()
 
 
 @pytest.fixture(scope="session")

@@ -117,31 +117,3 @@ def test_a_user_reads_only_their_own_clicks(platform: RunningStage) -> None:
     assert [item["userId"] for item in items] == [own.user]
     assert own.http("GET", "/users/somebody/clicks")[0] == 403
     assert own.http("GET", "/ads/ad-1/clicks")[0] == 403
-
-
-BAD = {
-    "an ad id with spaces": ({"adId": "ad 1"}, "adId"),
-    "a click in the future": ({"clickedAt": "2999-01-01T00:00:00Z"}, "clickedAt"),
-    "no type": ({"adType": None}, "adType"),
-    "no user": ({"userId": None}, "userId"),
-}
-
-
-@pytest.mark.parametrize(("fields", "field"), BAD.values(), ids=BAD.keys())
-def test_an_invalid_click_is_reported_and_the_others_are_accepted(
-    producer: Client, fields: dict[str, Any], field: str
-) -> None:
-    click = {"adId": "ad-1", "userId": "ann", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z"}
-
-    status, body, _ = producer.http("POST", "/clicks/batch", {"events": [click, {**click, **fields}, click]})
-
-    assert (status, ["error" in each for each in body["results"]]) == (202, [False, True, False])
-    assert [each["field"] for each in body["results"][1]["error"]["details"]] == [field]
-
-
-def test_an_ad_id_with_a_space_in_a_path_is_a_400_that_names_it(producer: Client) -> None:
-    click = {"userId": "ann", "adType": "banner", "clickedAt": "2025-11-21T10:00:00Z"}
-
-    for method, body in (("POST", click), ("GET", None)):
-        status, answer, _ = producer.http(method, "/ads/ad%201/clicks", body)
-        assert (status, answer["error"]["details"][0]["field"]) == (400, "adId")

@@ -71,11 +71,3 @@ def test_a_message_of_the_current_minute_is_counted_at_once(platform: RunningSta
     assert status == 200
     assert (body["totalMessages"], body["uniqueUsers"]) == (5, 1)
     assert body["topUsers"] == [{"userId": alice.user, "messages": 5}]
-
-
-def test_p12_totals_need_a_scope_and_invalid_queries_name_the_field(platform: RunningStage) -> None:
-    query = {"from": now(minutes=-5), "to": now()}
-
-    assert Client(platform).http("GET", "/analytics/window", **query)[0] == 403
-    status, body, _ = Client(platform, None, "analytics:read").http("GET", "/analytics/series", **query, step="7")
-    assert (status, body["error"]["details"][0]["field"]) == (400, "step")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import uuid
 from typing import Any
 from urllib.parse import quote
@@ -19,7 +16,7 @@ from headrace.core.envelope import Envelope
 from localstage.core.lineage import MOST, lineage
 from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until
-from tests.e2e.conftest import ROOT, RunningStage
+from tests.e2e.conftest import RunningStage
 from tests.e2e.test_lifecycle import status
 
 SECONDS = 30.0
@@ -219,19 +216,6 @@ def test_the_text_of_a_message_that_was_deleted_is_not_shown_and_not_stored(
     assert (stored["message"], stored["deletedBy"]) == ("", author.user)
 
 
-def test_only_operators_see_dead_letters_and_parked_messages(platform: RunningStage) -> None:
-    """P12."""
-    alice = Client(platform)
-    for method, path in (
-        ("GET", "/dead-letters"),
-        ("POST", "/dead-letters/redrive"),
-        ("POST", "/dead-letters/discard"),
-        ("GET", "/parked"),
-        ("POST", "/parked/return"),
-    ):
-        assert alice.http(method, path, {} if method == "POST" else None)[0] == 403
-
-
 def test_parked_messages_are_requeued_and_stored(platform: RunningStage, queues: Queues, operator: Client) -> None:
     room, sent = unique("room"), [unique("m") for _ in range(5)]
     queues.publish("", *(good(room, each) for each in sent), exchange="headrace.parked")
@@ -241,40 +225,3 @@ def test_parked_messages_are_requeued_and_stored(platform: RunningStage, queues:
 
     assert (code, answer) == (200, {"returned": len(sent), "left": 0})
     assert {item["messageId"] for item in Client(platform).wait_for(room, len(sent))} == set(sent)
-
-
-def ops(stage: RunningStage, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(stage.state_dir), "COLUMNS": "300"}
-    environ["PYTHONPATH"] = str(ROOT / "layers" / "headrace")
-    command = [sys.executable, "-m", "ops", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=100)
-
-
-def test_the_commands_list_redrive_discard_and_requeue(platform: RunningStage, queues: Queues) -> None:
-    at, to = "2002-01-01T00:00:00.000000Z", "2002-01-01T00:00:00.000001Z"
-    room, storable, reader = unique("room"), unique("m"), Client(platform)
-    queues.send(queues.dead, good(room, storable).decode(), firstFailedAt=at)
-    for _ in range(2):
-        queues.send(queues.dead, "not json either", firstFailedAt=at)
-
-    shown = ops(platform, "dead-letters", "--to", to, "--from", at, "--bodies")
-    assert shown.returncode == 0, shown.stderr
-    assert "storable" in shown.stdout
-    assert "3 of " in shown.stdout
-    assert "not json either" in shown.stdout
-
-    moved = ops(platform, "redrive", "--to", to, "--from", at, "--reason", "storable")
-    assert (moved.returncode, moved.stdout.splitlines()[-1]) == (0, "moved 1"), moved.stderr
-    assert [item["messageId"] for item in reader.wait_for(room, 1)] == [storable]
-
-    wrong = ops(platform, "discard", "--to", to, "--from", at, "--confirm", "3")
-    assert wrong.returncode == 1
-    assert "confirm must be 2" in wrong.stderr
-    right = ops(platform, "discard", "--to", to, "--from", at, "--confirm", "2")
-    assert (right.returncode, right.stdout.splitlines()[-1]) == (0, "discarded 2"), right.stderr
-
-    queues.publish("", good(room, unique("m")), exchange="headrace.parked")
-    assert "parked" in ops(platform, "parked").stdout
-    brought = ops(platform, "parked", "--return", "retry")
-    assert brought.returncode == 0, brought.stderr
-    assert len(reader.wait_for(room, 2)) == 2

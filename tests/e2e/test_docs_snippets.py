@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.conftest import ROOT, RunningStage
 from tests.e2e.test_dead_letters import discard_all
-from tests.pages import Player
+from tests.worlds.pages import Player
 
 PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 BEFORE = {"operate.md": discard_all, "redrive-dead-letters.md": discard_all}

@@ -151,14 +151,26 @@ def test_a_killed_stage_leaves_no_process_and_the_next_one_starts(own_stage: Run
         again.stop()
 
 
-def test_ctrl_c_ends_all_processes_and_prints_a_message(own_stage: RunningStage) -> None:
-    family = descendants(own_stage.process.pid)
+def test_only_its_user_reads_what_a_stage_writes_and_ctrl_c_ends_all_its_processes(template: Path) -> None:
+    stage = fresh_stage("own_stage", template)
+    stage.state_dir.chmod(0o755)  # as an earlier version left it
+    try:
+        get(stage.wait_ready())
+        written = [stage.state_dir / "stage.json", *(stage.state_dir / "logs").rglob("*")]
+        written += (stage.state_dir / "services").rglob("*")
+        modes = {str(path): path.stat().st_mode & 0o077 for path in written if path.is_file() or path.is_dir()}
+        family = descendants(stage.process.pid)
 
-    assert own_stage.stop(signal.SIGINT) == 0
+        assert stage.stop(signal.SIGINT) == 0
+    finally:
+        stage.stop(signal.SIGKILL)
 
+    assert stage.state_dir.stat().st_mode & 0o777 == 0o700
+    assert len(modes) > 20
+    assert {path: mode for path, mode in modes.items() if mode} == {}
     assert not alive(family)
-    assert own_stage.output.read_text().rstrip().endswith("stopped")
-    assert not (own_stage.state_dir / "stage.json").exists()
+    assert stage.output.read_text().rstrip().endswith("stopped")
+    assert not (stage.state_dir / "stage.json").exists()
 
 
 def test_a_stage_in_the_background_of_a_script_ignores_ctrl_c_and_ends_on_sigterm(template: Path) -> None:
@@ -177,30 +189,14 @@ def test_a_stage_in_the_background_of_a_script_ignores_ctrl_c_and_ends_on_sigter
     assert not alive(family)
 
 
-def test_a_client_that_closes_early_does_not_end_the_stage(own_stage: RunningStage) -> None:
-    host, port = own_stage.where["http_url"].removeprefix("http://").split(":")
+def test_a_client_that_closes_early_does_not_end_the_stage(echo: RunningStage) -> None:
+    host, port = echo.where["http_url"].removeprefix("http://").split(":")
     for _ in range(20):
         with socket.create_connection((host, int(port)), timeout=10) as client:
             client.sendall(b"GET /echo HTTP/1.1\r\nHost: stage\r\n\r\n" * 50)
 
-    assert get(own_stage)["kind"] == "http"
-    assert own_stage.process.poll() is None
-
-
-def test_only_its_user_reads_what_a_stage_writes(template: Path) -> None:
-    stage = fresh_stage("own_stage", template)
-    stage.state_dir.chmod(0o755)  # as an earlier version left it
-    try:
-        get(stage.wait_ready())
-        written = [stage.state_dir / "stage.json", *(stage.state_dir / "logs").rglob("*")]
-        written += (stage.state_dir / "services").rglob("*")
-        modes = {str(path): path.stat().st_mode & 0o077 for path in written if path.is_file() or path.is_dir()}
-    finally:
-        stage.stop()
-
-    assert stage.state_dir.stat().st_mode & 0o777 == 0o700
-    assert len(modes) > 20
-    assert {path: mode for path, mode in modes.items() if mode} == {}
+    assert get(echo)["kind"] == "http"
+    assert echo.process.poll() is None
 
 
 @pytest.mark.parametrize("command", [("token", "--user", "alice"), ("status",), ("logs", "EchoFunction")])

@@ -108,14 +108,6 @@ def test_each_user_of_a_file_sends_as_themselves(platform: RunningStage, tmp_pat
     assert "TOKENS has 4 tokens, and more users are to send" in too_many.stdout
 
 
-def test_a_token_that_may_not_read_back_ends_the_run_with_the_reason(platform: RunningStage, tmp_path: Path) -> None:
-    done = load(platform, tmp_path, "--messages", "100", TOKEN=platform.token("importer", "events:write"))
-
-    assert done.returncode == 1
-    assert "no token has chat:read; they have: events:write" in done.stdout
-    assert result(tmp_path)["partial"] is True
-
-
 @pytest.mark.long
 def test_rides_are_sent_as_a_producer_and_asked_for_as_an_analyst(platform: RunningStage, tmp_path: Path) -> None:
     producer = platform.token("producer", "events:write", "chat:read")

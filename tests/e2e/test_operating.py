@@ -36,18 +36,6 @@ def test_the_doctor_finds_a_running_stage_well(platform: RunningStage) -> None:
     assert "doctor-friend was invited and accepted" in result.stdout
 
 
-def test_the_doctor_checks_without_a_token_what_needs_none(platform: RunningStage) -> None:
-    where = platform.where
-
-    result = ops(platform, "doctor", HTTP_URL=where["http_url"], WS_URL=where["websocket_url"])
-
-    found = verdicts(result.stdout)
-    assert result.returncode == 0, result.stdout
-    passed = {"health", "no token", "wrong token", "wrong token, WebSocket", "CORS"}
-    assert {check for check, verdict in found.items() if verdict == "pass"} == passed
-    assert found["message"] == found["invitation"] == found["ping frame"] == "unknown"
-
-
 def test_without_a_second_user_the_doctor_withdraws_its_invitation(platform: RunningStage) -> None:
     where, alice = platform.where, Client(platform)
 

@@ -103,7 +103,7 @@ def test_the_command_line_sends_reads_and_asks(environ: dict[str, str], installe
     assert " letters" in headrace("dead-letters")
 
 
-def test_the_command_line_checks_a_stage_and_traces_an_event(
+def test_the_command_line_checks_a_stage(
     platform: RunningStage, environ: dict[str, str], installed: Path, tmp_path: Path
 ) -> None:
     shell = installed / "headrace"
@@ -112,14 +112,10 @@ def test_the_command_line_checks_a_stage_and_traces_an_event(
         [shell, "doctor", "--json"], env=there, cwd=tmp_path, capture_output=True, text=True, timeout=100
     )
     found = {each["check"]: each["verdict"] for each in map(json.loads, done.stdout.splitlines())}
-    sent = json.loads(run(shell, "send", unique("room"), "traced", "--json", environ=environ))
-    traced = (shell, "trace", sent["messageId"], "--logs", platform.state_dir / "logs")
-    printed = until(lambda: run(*traced, environ=environ, folder=tmp_path), lambda text: "stored 1 chat" in text)
 
     assert {found[check] for check in ("health", "wrong token, WebSocket", "invitation", "message")} == {"pass"}
     assert {check for check, verdict in found.items() if verdict == "fail"} <= {"status"}, done.stdout
     assert done.stderr == ""
-    assert "accepted 1 chat event, lane main" in printed
 
 
 def test_a_person_signs_in_once_and_then_works_with_a_profile(

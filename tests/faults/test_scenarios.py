@@ -1,13 +1,10 @@
-"""Three fault scenarios of ``make faults``, and one with a table that loses rows."""
+"""Three fault scenarios of ``make faults``."""
 
 from __future__ import annotations
 
 import pytest
-from aiohttp import web
 
-from faults.harness import chat_load
 from faults.harness.harness import PICTURES, Harness
-from faults.proxies.http_proxy import Call, Forward, answer
 from faults.scenarios import broker, store
 
 pytestmark = pytest.mark.timeout(300)
@@ -31,27 +28,9 @@ def test_a_batch_whose_writer_is_killed_is_stored_once(harness: Harness) -> None
     assert row.good, row
 
 
-def test_eight_kinds_of_poison_are_dead_in_seconds(harness: Harness) -> None:
-    """P4, P5."""
-    row = store.poison_of_all_kinds(harness)
+def test_events_are_stored_although_the_broker_was_down_from_the_first_on(harness: Harness) -> None:
+    """P1, P6: the status says so."""
+    row = broker.broker_down_from_start(harness)
 
     assert row.good, row
-    assert row.dead == 8 * store.SETS_OF_POISON
-
-
-async def loses_rows(call: Call, forward: Forward) -> web.Response:
-    """Report rows as stored without storing them."""
-    if call.action == "BatchWriteItem":
-        return answer({"UnprocessedItems": {}})
-    return await forward(call.body)
-
-
-def test_the_ledger_finds_rows_that_a_table_did_not_store(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_load, "READ_PATIENCE", 1.0)
-
-    with harness.scenario("forgotten") as run:
-        harness.services.dynamodb.fault = loses_rows
-        run.load.send_one("hello")
-        row = run.finish(heal=False)
-
-    assert (row.accepted, row.lost, row.good) == (1, 1, False)
+    assert row.dead == 0

@@ -13,7 +13,7 @@ import urllib3
 
 from rehearsal import steps
 from rehearsal.cloud import ROOT
-from tests.pages import Player
+from tests.worlds.pages import Player
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -83,4 +83,4 @@ def test_the_platform_computes_the_intervals_of_the_rule_from_an_import(path: Pa
     assert folded == log.intervals
     assert all(log.intervals.values())
     assert len({change.event_id for change in log.changes}) == len(log.changes)
-    assert channel_of(read_log(path)).changes == log.changes
+    assert channel_of(read_log(path)) == log, "a second replay would add rows"
