@@ -48,10 +48,8 @@ class Watchers:
 
     def longest(self, shown_from: Callable[[str], float]) -> float:
         """The longest time, in seconds, from when a message could be shown until a watcher had it."""
-        return max(
-            (at - shown_from(message_id) for came_at in self._came_at.values() for message_id, at in came_at.items()),
-            default=0.0,
-        )
+        came = [came_at.copy() for came_at in self._came_at.values()]
+        return max((at - shown_from(message_id) for each in came for message_id, at in each.items()), default=0.0)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
