@@ -175,7 +175,7 @@ export class Conversations {
     if (found === undefined) {
       return; // its membership is a change of the user
     }
-    if (item.editedAt || item.deletedAt) {
+    if (item.editedAt || item.deletedAt || item.reactionsAt) {
       this.#changedText(found, item);
       return;
     }
@@ -191,7 +191,7 @@ export class Conversations {
     this.changed();
   }
 
-  /** A message was edited or deleted: only the server counts what is unread then. */
+  /** A message was edited or deleted, or somebody reacted to it: only the server counts what is unread then. */
   #changedText(found, item) {
     if (item.key === found.lastMessage?.key) {
       found.lastMessage = item;

@@ -7,8 +7,9 @@ const byKey = (a, b) => (a.item.key < b.item.key ? -1 : a.item.key > b.item.key 
 /** Whether a message is behind a read mark: a message key, a time, or null where nothing was read. */
 export const isAfter = (key, readTo) => readTo === null || `${key}$` > `${readTo}$`;
 
-/** Orders what a message shows: its first text, its edits, its deletion. */
-const versionOf = ({ deletedAt, editedAt }) => (deletedAt ? `2${deletedAt}` : editedAt ? `1${editedAt}` : "");
+/** Orders what a message shows: its first text, its edits, its deletion; and each with the reactions to it. */
+const textOf = ({ deletedAt, editedAt }) => (deletedAt ? `2${deletedAt}` : editedAt ? `1${editedAt}` : "0");
+const versionOf = (item) => `${textOf(item)}${item.reactionsAt ?? ""}`;
 const isNewer = (item, former) => former === undefined || versionOf(item) > versionOf(former);
 
 /**
@@ -148,7 +149,7 @@ export class History {
   }
 
   #add(items) {
-    items.filter((item) => versionOf(item) && this.#rows.has(item.key)).forEach((item) => this.#renew(item));
+    items.filter((item) => this.#rows.has(item.key)).forEach((item) => this.#renew(item));
     const fresh = items.filter(({ key }) => !this.#rows.has(key)).map((item) => this.#rowOf(item)).sort(byKey);
     if (fresh.length === 0) {
       return;
@@ -164,13 +165,13 @@ export class History {
     }
   }
 
-  /** A loaded message was edited or deleted. */
+  /** A loaded message came again: it may be edited or deleted, or have other reactions. */
   #renew(item) {
     const row = this.rowOf(item.key);
     if (isNewer(item, row.item)) {
       row.item = item;
       const { change } = row;
-      row.change = change !== undefined && (item.deletedAt ?? item.editedAt) < change.timestamp ? change : undefined;
+      row.change = change !== undefined && (item.deletedAt ?? item.editedAt ?? "") < change.timestamp ? change : undefined;
     }
   }
 

@@ -8,7 +8,15 @@ from typing import Any
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.streams.chat.change import CHANGE_KEY, MARKER, edits_of, partition
+from headrace.streams.chat.change import (
+    CHANGE_KEY,
+    MARKER,
+    REACTIONS_AT,
+    SHOWN_REACTIONS,
+    edits_of,
+    partition,
+    reactions_partition,
+)
 from headrace.streams.chat.change import Change as MessageChange
 from headrace.streams.chat.messages.positions import STORED_AT
 from headrace.streams.chat.rooms.channels import Changed
@@ -328,11 +336,34 @@ class MemoryChanges:
         if row is not None and row.get("expiresAt", expires_at + 1) > expires_at:
             self.rows[room_id, key] = row | {"expiresAt": expires_at}
 
-    def forget_edits(self, room_id: str, key: str) -> None:
+    def forget(self, room_id: str, key: str) -> None:
         self._call()
-        for place in [place for place in self.rows if place[0] == partition(room_id)]:
-            if str(place[1]).startswith(edits_of(key)):
+        for place in list(self.rows):
+            is_edit = place[0] == partition(room_id) and str(place[1]).startswith(edits_of(key))
+            if is_edit or place[0] == reactions_partition(room_id, key):
                 del self.rows[place]
+
+    def reactions_to(self, room_id: str, key: str) -> Iterator[Item]:
+        self._call()
+        place = reactions_partition(room_id, key)
+        found = [row for row in self.rows.values() if row["roomId"] == place]
+        return iter(sorted(found, key=lambda row: str(row["timestampSk"])))
+
+    def show_reactions(
+        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str | None
+    ) -> Item | None:
+        self._call()
+        row = self.rows.get((room_id, key))
+        if row is None or "deletedAt" in row or row.get(REACTIONS_AT) != before:
+            return None
+        row = {name: value for name, value in row.items() if name not in SHOWN_REACTIONS} | dict(shown)
+        self.rows[room_id, key] = row | ({} if stored_at is None else {STORED_AT: stored_at})
+        return self.rows[room_id, key]
+
+    def forget_rows(self, rows: Collection[Item]) -> None:
+        self._call()
+        for row in rows:
+            self.rows.pop((row["roomId"], row["timestampSk"]), None)
 
     def _call(self) -> None:
         if self.down:

@@ -1,10 +1,12 @@
 """Messages and their changes are stored in any order, again and again, at once, and with crashes: one result.
 
-Every accepted change counts as its time says, and the text of a deleted message is nowhere.
+Every accepted change counts as its time says, also a reaction. The text of a deleted message is nowhere, and neither
+are the reactions to it. Some messages are replies.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND
 from tests.model.running import settings_of
 from tests.worlds.change_world import ChangeWorld
@@ -21,7 +24,8 @@ USERS = ("alice", "bob", "carol")
 WRITE_SECONDS = 9
 """A write takes effect at most so long after its check."""
 
-TEXTS = ("say", "edit", "edit", "delete")
+TEXTS = ("say", "edit", "edit", "delete", "react", "react", "react", "take_back")
+VALUES = ("up", "down", "\u2764\ufe0f")
 STEPS = ("deliver", "deliver", "begin", "repeat", "go_on", "go_on", "go_on", "crash", "wait", "table")
 
 
@@ -30,9 +34,11 @@ def action(of: Random) -> tuple[Any, ...]:
     name = of.choice(TEXTS + STEPS)
     match name:
         case "say":
-            return name, of.choice(USERS[:2]), of.choice([0.0, 5.0, 60.0])
-        case "edit" | "delete":
+            return name, of.choice(USERS[:2]), of.choice([0.0, 5.0, 60.0]), of.random() < 0.3
+        case "edit" | "delete" | "take_back":
             return name, of.choice(USERS), of.randint(0, 4)
+        case "react":
+            return name, of.choice(USERS), of.randint(0, 4), of.choice(VALUES)
         case "deliver" | "begin":
             return name, of.randint(1, 3)
         case "wait":
@@ -47,14 +53,16 @@ class Stage(ChangeWorld):
 
     def __init__(self) -> None:
         super().__init__()
+        self.clock.advance(120)  # everybody may read the oldest message
         self.messages: list[dict[str, Any]] = []
         self.events: list[dict[str, Any]] = []
         self.waiting: list[dict[str, Any]] = []
         self.running: list[tuple[int, list[dict[str, Any]], Iterator[Any]]] = []
 
-    def say(self, user: str, age: float) -> None:
+    def say(self, user: str, age: float, is_reply: bool) -> None:
         number = len(self.messages)
-        message = self.message(user, f"secret {number}", number=number, age=age)
+        more = {"replyTo": self.key(self.messages[0])} if is_reply and self.messages else {}
+        message = self.message(user, f"secret {number}", number=number, age=age, **more)
         self.messages.append(message)
         self.accept(message)
 
@@ -71,9 +79,18 @@ class Stage(ChangeWorld):
     def send(self, user: str, number: int, text: str | None) -> None:
         if self.messages:
             index = number % len(self.messages)
-            change = self.change(user, self.messages[index], text and f"{text} of {index}")
-            if self.admit(user, change) is None:
-                self.accept(change.event)
+            self.offer(user, self.change(user, self.messages[index], text and f"{text} of {index}"))
+
+    def react(self, user: str, number: int, value: str | None) -> None:
+        if self.messages:
+            self.offer(user, self.reaction(user, self.messages[number % len(self.messages)], value))
+
+    def take_back(self, user: str, number: int) -> None:
+        self.react(user, number, None)
+
+    def offer(self, user: str, change: ValidatedEvent) -> None:
+        if self.admit(user, change) is None:
+            self.accept(change.event)
 
     def begin(self, count: int) -> None:
         """A function takes the oldest events from a lane."""
@@ -145,6 +162,10 @@ def test_any_order_of_messages_and_changes_gives_one_result(seed: int) -> None:
 
     for message in stage.messages:
         changes = [event for event in stage.events if event.get("key") == stage.key(message)]
+        last: dict[str, str | None] = {}
+        for each in sorted(changes, key=lambda each: str(each["timestamp"])):
+            if each["change"] == "react" and each not in stage.waiting:  # those that may not be stored wait for ever
+                last[each["changedBy"]] = each.get("value")
         # Bob and Carol may name a message that is not stored yet. It shows when it is stored that it is not theirs.
         counted = [
             each
@@ -154,11 +175,20 @@ def test_any_order_of_messages_and_changes_gives_one_result(seed: int) -> None:
         deletions = sorted(each["timestamp"] for each in counted if each["change"] == "delete")
         edits = sorted((each["timestamp"], each["message"]) for each in counted if each["change"] == "edit")
         row = stage.row(message)
+        reactors = {each["changedBy"] for each in stage.store.reactions_to("kitchen", stage.key(message))}
+        assert row.get("replyTo") == message.get("replyTo")
         if deletions:
             assert (row["message"], row["deletedAt"]) == ("", deletions[-1])
             number = stage.messages.index(message)
             assert not [text for text in stage.texts() if text == f"secret {number}" or text.endswith(f" of {number}")]
+            assert "reactions" not in row
+            assert reactors == set()
         else:
+            counts = Counter(value for value in last.values() if value)
+            assert row.get("reactions", {}) == counts
+            assert {
+                each["changedBy"] for each in stage.store.reactions_to("kitchen", stage.key(message))
+            } == last.keys()
             assert "deletedAt" not in row
             assert row["message"] == (edits[-1][1] if edits else message["message"])
             assert row.get("editedAt") == (edits[-1][0] if edits else None)

@@ -42,15 +42,15 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 22_972,
+    "layers": 23_378,
     "localstage": 11_688,
     "loadtest": 7_636,
     "bench": 4_068,
-    "tools": 3_601,
+    "tools": 3_609,
     "faults": 2_951,
     "rehearsal": 2_039,
     "ops": 1_230,
-    "clients": 3_695,
+    "clients": 3_730,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

@@ -37,9 +37,11 @@ class ChangeWorld(RoomWorld):
         self.copies.clock = self.clock
         self.hook = ChangeHook(self.store, self.copies.hook, self.rooms, self.clock)
 
-    def message(self, user: str, text: str, room: str = "kitchen", number: int = 1, age: float = 0) -> dict[str, Any]:
+    def message(
+        self, user: str, text: str, room: str = "kitchen", number: int = 1, age: float = 0, **more: Any
+    ) -> dict[str, Any]:
         """An event with a message, as it was accepted ``age`` seconds ago."""
-        raw = {"roomId": room, "messageId": f"m-{number}", "message": text}
+        raw = {"roomId": room, "messageId": f"m-{number}", "message": text, **more}
         raw["timestamp"] = iso(self.clock.now() - round(age * SECOND))
         return CHAT.accept(raw, sender(user, trusted=True) if age else sender(user)).event
 
@@ -51,6 +53,12 @@ class ChangeWorld(RoomWorld):
         """An event that edits or deletes ``message``; it is not checked."""
         raw = {"roomId": message["roomId"], "key": self.key(message), "change": "edit" if text else "delete"}
         raw |= {"timestamp": iso(self.clock.now()), **({"message": text} if text else {}), **more}
+        return CHANGES.accept(raw, sender(user, trusted=True))
+
+    def reaction(self, user: str, message: dict[str, Any], value: str | None = None, **more: Any) -> ValidatedEvent:
+        """An event that reacts to ``message``, or takes the reaction back; it is not checked."""
+        raw = {"roomId": message["roomId"], "key": self.key(message), "change": "react"}
+        raw |= {"timestamp": iso(self.clock.now()), **({"value": value} if value else {}), **more}
         return CHANGES.accept(raw, sender(user, trusted=True))
 
     def admit(self, user: str, change: ValidatedEvent, *, is_trusted: bool = False) -> UserError | None:

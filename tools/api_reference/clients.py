@@ -19,6 +19,8 @@ COMMANDS = {
     "history": "listMessages",
     "online": "listOnline",
     "parked": "countParkedMessages returnParkedMessages",
+    "react": "reactToMessage",
+    "reactions": "listReactions",
     "redrive": "redriveDeadLetters",
     "replies": "listReplies",
     "retention": "getRoom changeRoom",
@@ -36,6 +38,7 @@ COMMANDS = {
     "ski take-back": "takeBackRides",
     "ski vertical": "getVertical",
     "status": "getStatus",
+    "unreact": "takeReactionBack",
     "window": "getWindow",
 }
 """The operations of the HTTP API that each command asks."""
@@ -71,6 +74,8 @@ FRAMES = {
     "sendBatch": Frame("over_websocket", "send"),
     "editMessage": Frame("Connection.request", 'frame("editMessage")'),
     "deleteMessage": Frame("Connection.request", 'frame("deleteMessage")'),
+    "react": Frame("Connection.request", 'frame("react")'),
+    "unreact": Frame("Connection.request", 'frame("unreact")'),
     "sendSignal": Frame("Rooms.signal", "signal"),
     "subscribe": Frame("Rooms.follow", "follow", "tail"),
     "check": Frame("Rooms.check", "check"),

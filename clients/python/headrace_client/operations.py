@@ -190,6 +190,23 @@ class Operations:
         )
 
     @operation
+    def list_reactions(
+        self,
+        room_id: str | int,
+        key: str | int,
+        *,
+        limit: int | None = None,
+        after: types.Cursor | None = None,
+        cursor: types.Cursor | None = None,
+    ) -> Request[types.ReactionPage]:
+        """List who reacted to a message, each user once."""
+        return Request(
+            "GET",
+            f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/reactions",
+            query={"limit": limit, "after": after, "cursor": cursor},
+        )
+
+    @operation
     def list_user_messages(
         self,
         user_id: str | int,
@@ -242,6 +259,20 @@ class Operations:
     ) -> Request[types.AcceptedChange]:
         """Delete a text message."""
         return Request("DELETE", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}", body=body or {})
+
+    @operation
+    def react_to_message(
+        self, room_id: str | int, key: str | int, body: types.ReactionBody
+    ) -> Request[types.AcceptedChange]:
+        """React to a message."""
+        return Request("PUT", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/reaction", body=body)
+
+    @operation
+    def take_reaction_back(
+        self, room_id: str | int, key: str | int, body: types.DeletionBody | None = None
+    ) -> Request[types.AcceptedChange]:
+        """Take the caller's reaction to a message back, also one that is not stored yet."""
+        return Request("DELETE", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/reaction", body=body or {})
 
     @operation
     def send_messages(self, body: types.MessageBatch) -> Request[types.MessageResults]:

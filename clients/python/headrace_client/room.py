@@ -197,7 +197,8 @@ def _tag_of(position: str) -> str:
 
 
 def _version_of(message: Message) -> str:
-    """Orders what a message shows: its first text, its edits, its deletion."""
+    """Orders what a message shows: its first text, its edits, its deletion; and each with the reactions to it."""
     if "deletedAt" in message:
         return f"2{message['deletedAt']}"
-    return f"1{message['editedAt']}" if "editedAt" in message else ""
+    text = f"1{message['editedAt']}" if "editedAt" in message else "0"
+    return text + str(message.get("reactionsAt", ""))

@@ -11,7 +11,7 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
 class AcceptedChange(TypedDict):
-    """An accepted edit or deletion. It will be stored from either `lane`, and then be applied to its message."""
+    """An accepted edit, deletion or reaction. It will be stored from either `lane`, and then be in its message."""
 
     roomId: str
     key: Key
@@ -281,7 +281,7 @@ class ClickResults(TypedDict):
     results: list[ClickResult]
 
 
-ClientFrame: TypeAlias = "SendMessageFrame | SendBatchFrame | EditMessageFrame | DeleteMessageFrame | SendSignalFrame | SubscribeFrame | CheckFrame | ResumeFrame | UnsubscribeFrame | HistoryFrame | PingFrame | AuthenticateFrame"
+ClientFrame: TypeAlias = "SendMessageFrame | SendBatchFrame | EditMessageFrame | DeleteMessageFrame | ReactFrame | UnreactFrame | SendSignalFrame | SubscribeFrame | CheckFrame | ResumeFrame | UnsubscribeFrame | HistoryFrame | PingFrame | AuthenticateFrame"
 """A frame that a client sends."""
 
 
@@ -820,6 +820,8 @@ class MessageItem(TypedDict):
     The user of a JOIN or LEAVE is the one who did it; `memberId` is the member who joined or left. An edited
     message has its newest text and `editedAt`; a deleted one has no text, and `deletedAt` and `deletedBy`.
     `replyTo` is the key of the message that a reply answers; that message may be deleted, or kept no more.
+    `reactions` says how many users chose each value: the 20 that most chose, with `moreReactions` if there are
+    others; `reactionsAt` is when they were counted last.
     """
 
     key: Key
@@ -833,6 +835,9 @@ class MessageItem(TypedDict):
     memberId: NotRequired[str]
     memberName: NotRequired[str]
     replyTo: NotRequired[Key]
+    reactions: NotRequired[dict[str, int]]
+    moreReactions: NotRequired[bool]
+    reactionsAt: NotRequired[str]
     editedAt: NotRequired[str]
     deletedAt: NotRequired[str]
     deletedBy: NotRequired[str]
@@ -988,6 +993,57 @@ class Rates(TypedDict):
 
     window: float
     active: float
+
+
+class ReactFrame(TypedDict):
+    """React to a message, in place of an earlier reaction."""
+
+    action: Literal["react"]
+    requestId: NotRequired[RequestId]
+    changeId: NotRequired[str | None]
+    timestamp: NotRequired[str | int | None]
+    userId: NotRequired[str | None]
+    roomId: str
+    key: Key
+    value: str
+
+
+class Reacted(TypedDict):
+    """The answer to a frame that reacts."""
+
+    roomId: str
+    key: Key
+    changeId: str
+    timestamp: str
+    lane: Lane
+    requestId: NotRequired[RequestId]
+    correlationId: str
+    type: Literal["reacted"]
+
+
+class Reaction(TypedDict):
+    """The reaction of a user, which has its `timestamp`."""
+
+    userId: str
+    value: str
+    timestamp: str
+
+
+class ReactionBody(TypedDict):
+    """A reaction to a message."""
+
+    changeId: NotRequired[str | None]
+    timestamp: NotRequired[str | int | None]
+    userId: NotRequired[str | None]
+    value: str
+
+
+class ReactionPage(TypedDict):
+    """A page of reactions, one for each user; `next` leads to others."""
+
+    items: list[Reaction]
+    next: Cursor | None
+    hasMore: bool
 
 
 class ReadMark(TypedDict):
@@ -1355,7 +1411,7 @@ class SeriesAnswer(TypedDict):
     points: list[Point]
 
 
-ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | SignalSent | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | Signal"
+ServerFrame: TypeAlias = "ErrorFrame | Ack | Acks | Edited | Deleted | Reacted | Unreacted | SignalSent | Subscribed | Checked | Resumed | Unsubscribed | HistoryPage | Pong | Authenticated | Messages | Changes | Signal"
 """A frame that a client gets: an answer, an error, or what is pushed."""
 
 
@@ -1513,6 +1569,31 @@ class UniqueSkiers(TypedDict):
 
     time: str
     numSkiers: int
+
+
+class UnreactFrame(TypedDict):
+    """Take one's reaction to a message back."""
+
+    action: Literal["unreact"]
+    requestId: NotRequired[RequestId]
+    changeId: NotRequired[str | None]
+    timestamp: NotRequired[str | int | None]
+    userId: NotRequired[str | None]
+    roomId: str
+    key: Key
+
+
+class Unreacted(TypedDict):
+    """The answer to a frame that takes a reaction back."""
+
+    roomId: str
+    key: Key
+    changeId: str
+    timestamp: str
+    lane: Lane
+    requestId: NotRequired[RequestId]
+    correlationId: str
+    type: Literal["unreacted"]
 
 
 class UnsubscribeFrame(TypedDict):

@@ -269,10 +269,10 @@ function inOrder(one: Item, other: Item): number {
   return one[name] < other[name] ? -1 : one[name] > other[name] ? 1 : 0;
 }
 
-/** Orders what a message shows: its first text, its edits, its deletion. A change has one version. */
+/** Orders what a message shows: its first text, its edits, its deletion; and each with the reactions to it. */
 function versionOf(item: Item): string {
-  const { deletedAt, editedAt } = item as Partial<Message>;
-  return deletedAt ? `2${deletedAt}` : editedAt ? `1${editedAt}` : "";
+  const { deletedAt, editedAt, reactionsAt = "" } = item as Partial<Message>;
+  return deletedAt ? `2${deletedAt}` : (editedAt ? `1${editedAt}` : reactionsAt && "0") + reactionsAt;
 }
 
 /** The server's time of a position, in microseconds. */

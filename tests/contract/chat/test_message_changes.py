@@ -13,7 +13,8 @@ from headrace.core.stream import TableSettings
 from headrace.core.times import iso
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.chat.change import Change, ChangeStore, fold, item
+from headrace.streams.chat.change import Change, fold, item, message_of
+from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from tests.contract.tables import described, made
 from tests.fakes.chat import MemoryChanges
@@ -103,9 +104,71 @@ def test_a_deletion_removes_every_text(place: tuple[ChangeStore, Put]) -> None:
         "storedAt": T[9],
     }
     for _ in range(2):
-        store.forget_edits("kitchen", KEY)
+        store.forget("kitchen", KEY)
     assert list(store.changes_of("kitchen", KEY)) == rows[1:]
     assert list(store.changes_of("kitchen", other["timestampSk"].split("#1#")[0])) == [other]
+
+
+def reaction(number: int, user: str, value: str | None, key: str = KEY, room: str = "kitchen") -> Item:
+    event = {"roomId": room, "key": key, "change": "react", "changeId": "c", "timestamp": T[number]}
+    event |= {"changedBy": user, "sender": "bbbbbbbbbbbb", **({"value": value} if value else {})}
+    return item(event, 0, TableSettings(table=TABLE))
+
+
+def test_the_reactions_to_a_message_are_in_the_order_of_users_and_times(place: tuple[ChangeStore, Put]) -> None:
+    store, put = place
+    mine = [
+        reaction(2, "ann", "up"),
+        reaction(3, "ann", None),
+        reaction(1, "ann-b", "up"),
+        reaction(1, "bob", "\u2764"),
+    ]
+    longest = "\U0001f600" * 128
+    others = [
+        reaction(1, "ann", "up", key=f"{T[0]}#m-1#aaaaaaaaaaab"),
+        reaction(1, "ann", "up", room="hall"),
+        reaction(1, longest, "up", key=f"{T[0]}#{longest}#aaaaaaaaaaaa", room=longest),
+    ]
+    for row in [*mine[::-1], *others, change(2), MESSAGE]:
+        put(row)
+
+    assert sorted(store.reactions_to("kitchen", KEY), key=str) == sorted(mine, key=str)
+    assert [row["timestamp"] for row in store.reactions_to("kitchen", KEY) if row["changedBy"] == "ann"] == [T[2], T[3]]
+    assert list(store.reactions_to(longest, f"{T[0]}#{longest}#aaaaaaaaaaaa")) == others[2:]
+    store.forget_rows(mine[:1])
+    assert [row["timestamp"] for row in store.reactions_to("kitchen", KEY)].count(T[2]) == 0
+    for _ in range(2):
+        store.forget("kitchen", KEY)
+    assert list(store.reactions_to("kitchen", KEY)) == list(store.changes_of("kitchen", KEY)) == []
+    assert [len(list(store.reactions_to(*message_of(row)))) for row in others] == [1, 1, 1]
+
+
+def test_reactions_are_shown_only_as_those_that_were_counted_last(place: tuple[ChangeStore, Put]) -> None:
+    store, put = place
+    put(MESSAGE)
+    shown = {"reactions": {"up": 2, "\u2764": 1}, "moreReactions": True, "reactionsAt": T[5]}
+
+    assert store.show_reactions("kitchen", KEY, shown, T[4], T[9]) is None
+    assert store.show_reactions("kitchen", KEY, shown, None, T[9]) == {**MESSAGE, **shown, "storedAt": T[9]}
+    assert store.show_reactions("kitchen", KEY, shown, None, T[10]) is None
+    fewer = {"reactions": {"up": 1}, "reactionsAt": T[6]}
+    assert store.show_reactions("kitchen", KEY, fewer, T[5], None) == {**MESSAGE, **fewer, "storedAt": T[9]}
+    none = {"reactionsAt": T[7]}
+    assert store.show_reactions("kitchen", KEY, none, T[6], T[10]) == {**MESSAGE, **none, "storedAt": T[10]}
+
+
+def test_a_deleted_message_shows_no_reactions(place: tuple[ChangeStore, Put]) -> None:
+    store, put = place
+    put(MESSAGE)
+    shown = {"reactions": {"up": 1}, "moreReactions": True, "reactionsAt": T[5]}
+    store.show_reactions("kitchen", KEY, shown, None, T[9])
+
+    row = store.apply("kitchen", KEY, Change("delete", "2#x", T[6], "alice"), T[10])
+
+    assert row is not None
+    assert not row.keys() & shown.keys()
+    assert store.show_reactions("kitchen", KEY, shown, None, T[11]) is None
+    assert store.message("kitchen", KEY) == row
 
 
 def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore, Put]) -> None:
@@ -114,7 +177,8 @@ def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore
     assert store.apply("kitchen", KEY, Change("edit", "1#x", T[1], "alice", "text"), T[9]) is None
     store.set_stored("kitchen", KEY, T[9])
     store.set_expiry("kitchen", KEY, 5)
-    store.forget_edits("kitchen", KEY)
+    store.forget("kitchen", KEY)
+    assert store.show_reactions("kitchen", KEY, {"reactionsAt": T[5]}, None, T[9]) is None
 
     assert store.message("kitchen", KEY) is None
     assert list(store.changes_of("kitchen", KEY)) == []

@@ -36,6 +36,8 @@ if (resumes) {
   const message = { roomId: "kitchen", key: "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak" };
   await headrace.frame("editMessage", { ...message, message: "hello, all" });
   await headrace.frame("deleteMessage", message);
+  await headrace.frame("react", { ...message, value: "👍" });
+  await headrace.frame("unreact", message);
 }
 const checked = await headrace.check({ kitchen: position });
 await headrace.frame("authenticate", { token: "t" });

@@ -43,6 +43,8 @@ async def send_every_frame(stage: DescribedStage, *, resumes: bool) -> dict[str,
             place = {"roomId": "kitchen", "key": KEY}
             await rooms.connection.request("editMessage", **place, message="hello, all")
             await rooms.connection.request("deleteMessage", **place)
+            await rooms.connection.request("react", **place, value="\U0001f44d")
+            await rooms.connection.request("unreact", **place)
         await rooms.unfollow("kitchen")
         for action in ("history", "ping"):
             await rooms.connection.request(action, **({"roomId": "kitchen"} if action == "history" else {}))

@@ -39,6 +39,8 @@ LINES = {
     "history": "kitchen",
     "online": "kitchen",
     "parked": "--return main",
+    "react": "kitchen 2025-11-21T10:00:58.722861Z#m-1#fpmansl7byak up",
+    "reactions": "kitchen 2025-11-21T10:00:58.722861Z#m-1#fpmansl7byak",
     "replies": "kitchen 2025-11-21T10:00:58.722861Z#m-1#fpmansl7byak",
     "retention": "kitchen 30",
     "send": "kitchen hello",
@@ -52,6 +54,7 @@ LINES = {
     "ski skiers": "7 2025 34",
     "ski take-back": '{"resortID":7,"seasonID":2025,"dayID":34,"skierID":1201,"time":228,"liftID":15}',
     "ski vertical": "1201 --resort 7",
+    "unreact": "kitchen 2025-11-21T10:00:58.722861Z#m-1#fpmansl7byak",
 }
 """The arguments of commands that need some."""
 

@@ -261,7 +261,7 @@ def test_each_event_of_a_batch_is_refused_with_its_id() -> None:
     ]
 
 
-@pytest.mark.parametrize("action", ["sendMessage", "sendBatch", "editMessage", "deleteMessage"])
+@pytest.mark.parametrize("action", ["sendMessage", "sendBatch", "editMessage", "deleteMessage", "react", "unreact"])
 def test_a_frame_is_refused_in_its_own_form(action: str) -> None:
     stage = Stage()
     stage.late(64)
@@ -296,4 +296,5 @@ def _fields(action: str) -> dict[str, Any]:
         return {**head, **message()}
     key = f"{NOW}#m-1#aaaaaaaaaaaa"
     change = {"roomId": "kitchen", "key": key, "changeId": "c-1", "timestamp": NOW}
-    return {**head, **change, **({"message": "new"} if action == "editMessage" else {})}
+    more = {"editMessage": {"message": "new"}, "react": {"value": "up"}}
+    return {**head, **change, **more.get(action, {})}

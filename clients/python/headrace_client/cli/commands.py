@@ -130,13 +130,47 @@ async def _tail(stage: Stage, url: str, token: Token, names: tuple[str, ...], co
 @click.pass_obj
 def replies(stage: Stage, room: str, key: str) -> None:
     """Print the replies to the message KEY in ROOM, the oldest first; headrace --json history ROOM shows keys."""
+    _show_all(stage, "list_replies", room, key, MESSAGE)
+
+
+@cli.command()
+@click.argument("room")
+@click.argument("key")
+@click.argument("value")
+@click.pass_obj
+def react(stage: Stage, room: str, key: str, value: str) -> None:
+    """React to the message KEY in ROOM with VALUE, such as an emoji."""
     with stage.client() as client:
-        found = client.items(client.list_replies, room, key, limit=200)
+        stage.show(client.react_to_message(room, key, {"value": value}))
+
+
+@cli.command()
+@click.argument("room")
+@click.argument("key")
+@click.pass_obj
+def unreact(stage: Stage, room: str, key: str) -> None:
+    """Take your reaction to the message KEY in ROOM back."""
+    with stage.client() as client:
+        stage.show(client.take_reaction_back(room, key))
+
+
+@cli.command()
+@click.argument("room")
+@click.argument("key")
+@click.pass_obj
+def reactions(stage: Stage, room: str, key: str) -> None:
+    """Print who reacted to the message KEY in ROOM, and how."""
+    _show_all(stage, "list_reactions", room, key, ("timestamp", "userId", "value"))
+
+
+def _show_all(stage: Stage, operation: str, room: str, key: str, columns: tuple[str, ...]) -> None:
+    with stage.client() as client:
+        found = client.items(getattr(client, operation), room, key, limit=200)
         if stage.as_json:
             for each in found:
                 show_json(each)
         else:
-            show_rows(list(found), MESSAGE)
+            show_rows(list(found), columns)
 
 
 add_newest(cli, "history", "list_messages", "room", MESSAGE, said="Print the newest messages of ROOM, the newest last.")

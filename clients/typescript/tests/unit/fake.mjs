@@ -65,6 +65,12 @@ class Room {
     return this.#append({ key: `k${number}`, timestamp: new Date(time).toISOString(), ...change }, time);
   }
 
+  /** Store a message again, with other fields. */
+  change(index, fields, time) {
+    this.#number += 1;
+    return this.#append({ ...this.log[index].item, ...fields }, time);
+  }
+
   #append(item, time) {
     this.log.push({ item, tag: tag(this.#number), time });
     return this.log.at(-1);
@@ -130,6 +136,11 @@ export class FakeServer {
   /** Store a message, and push it to the sockets that follow the room; `lost` and `skipped` to none. */
   store(roomId, text, how) {
     this.#publish(roomId, { type: "messages", roomId }, (room) => room.store(roomId, text, Date.now()), how);
+  }
+
+  /** Push the message at `index` again, with other fields. */
+  change(roomId, index, fields) {
+    this.#publish(roomId, { type: "messages", roomId }, (room) => room.change(index, fields, Date.now()));
   }
 
   /** Tell a user of a change, as `store` does with a message. */

@@ -36,6 +36,27 @@ test("a frame that comes twice is shown once", async () => {
   client.close();
 });
 
+test("a message comes again when something of it is new, and not as it was before", async () => {
+  const { server, client, found } = await following();
+  const [first, second, third] = [1, 2, 3].map((second) => `2025-11-21T10:00:0${second}.000000Z`);
+  server.store("lobby", "a");
+  for (const [text, fields] of [
+    ["reacted", { reactions: { up: 1 }, reactionsAt: first }],
+    ["reacted again", { reactions: { up: 2 }, reactionsAt: second }],
+    ["old reactions", { reactions: { up: 1 }, reactionsAt: first }],
+    ["edited", { editedAt: first, reactions: { up: 2 }, reactionsAt: second }],
+    ["not edited yet", { reactions: { up: 3 }, reactionsAt: third }],
+    ["edited, reacted", { editedAt: first, reactions: { up: 3 }, reactionsAt: third }],
+    ["", { deletedAt: first }],
+    ["not deleted yet", { editedAt: third, reactionsAt: third }],
+  ]) {
+    server.change("lobby", 0, { message: text, ...fields });
+  }
+  await pass(100);
+  assert.deepEqual(found.texts, ["a", "reacted", "reacted again", "edited", "edited, reacted", ""]);
+  client.close();
+});
+
 test("a lost frame is fetched within a second after the next one", async () => {
   const { server, client, found } = await following();
   server.store("lobby", "first");

@@ -14,8 +14,8 @@ from headrace.api.router import Api, Handler, Route, connection_handler, frame_h
 from headrace.bootstrap.shared import clock, rate_limiter, request_times, scope_prefix
 
 ACTIONS = (
-    "sendMessage, sendBatch, editMessage, deleteMessage, sendSignal, subscribe, check, resume, unsubscribe, history, "
-    "ping, authenticate"
+    "sendMessage, sendBatch, editMessage, deleteMessage, react, unreact, sendSignal, subscribe, check, resume, "
+    "unsubscribe, history, ping, authenticate"
 )
 """All actions of the WebSocket API."""
 

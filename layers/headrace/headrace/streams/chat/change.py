@@ -1,16 +1,17 @@
-"""The event of an edit or a deletion, its row, and the change that results from all changes of a message.
+"""The event of an edit, a deletion or a reaction, its row, and what a message shows after its edits and deletions.
 
     {"roomId": "kitchen", "key": "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak", "change": "edit", "message": "Hello"}
 
-The rows of a room's changes are in a separate partition, ordered by message. A message can be stored before its
-changes or after them, and again later. So the changes are never lost with a row: they are folded each time.
+The rows of a room's edits and deletions are in a separate partition, ordered by message. The reactions to a message
+have a partition of their own, ordered by user. A message can be stored before its changes or after them, and again
+later. So the changes are never lost with a row: they are folded each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -33,7 +34,7 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import TableSettings, ValidatedEvent
-from headrace.streams.chat.text import TEXT_FORM, MessageText
+from headrace.streams.chat.text import TEXT_FORM, VALUE_FORM, MessageText, ReactionValue
 
 ID_FIELD = "changeId"
 CHANGE = "change"
@@ -41,15 +42,24 @@ CHANGE = "change"
 CHANGE_KEY = "changeKey"
 """Attribute of a message that was changed: the place of the change that it shows. A later change has a higher one."""
 FIRST_TEXT = "firstText"
+REACTIONS_AT = "reactionsAt"
+"""Attribute of a message with reactions: when they were counted last. No two counts have the same time."""
+SHOWN_REACTIONS = ("reactions", "moreReactions", REACTIONS_AT)
+"""Attributes of a message that only its reactions give it."""
 TRUSTED = "isTrusted"
 """Attribute of an unchecked change, beside the time of its acceptance; neither is stored."""
 EDIT: Literal["edit"] = "edit"
 DELETE: Literal["delete"] = "delete"
-Kind = Literal["edit", "delete"]
+REACT: Literal["react"] = "react"
+Kind = Literal["edit", "delete", "react"]
+_KINDS = "edit, delete or react"
+VALUE = "value"
+"""Attribute of a reaction; one without it takes the user's reaction back."""
 AUTHOR: Literal["author"] = "author"
 OWNER: Literal["owner"] = "owner"
 By = Literal["author", "owner"]
 _PARTITION = "#changes#"
+_REACTIONS = "#reactions#"
 MARKER = "#"
 """The sort key of the row that says that a room has changes. It comes before all others."""
 _ORDER = {EDIT: "1", DELETE: "2"}
@@ -84,8 +94,9 @@ class IncomingChange(IncomingModel):
 
     room_id: Id = Field(description=keys.ID_FORM)
     key: MessageKey = Field(description=KEY_FORM)
-    change: Kind = Field(description="edit or delete")
+    change: Kind = Field(description=_KINDS)
     message: MessageText | None = Field(default=None, description=TEXT_FORM)
+    value: ReactionValue | None = Field(default=None, description=VALUE_FORM)
     change_id: Id | None = Field(default=None, description=keys.ID_FORM)
     timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
     user_id: Id | None = Field(default=None, description=keys.ID_FORM)
@@ -96,8 +107,9 @@ class StampedChange(EventModel):
 
     room_id: StoredId = Field(description=keys.STORED_ID_FORM)
     key: MessageKey = Field(description=KEY_FORM)
-    change: Kind = Field(description="edit or delete")
+    change: Kind = Field(description=_KINDS)
     message: Text | None = Field(default=None, description="a text")
+    value: ReactionValue | None = Field(default=None, description=VALUE_FORM)
     change_id: StoredId = Field(description=keys.STORED_ID_FORM)
     timestamp: CanonicalTime = Field(description="a canonical UTC time with six digits")
     changed_by: StoredId = Field(description=keys.STORED_ID_FORM)
@@ -115,8 +127,10 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's change, validated and stamped. Sent again under its id and time, it is the same change."""
     change = _incoming(raw)
     if (change.message is None) == (change.change == EDIT):
-        text = "is missing" if change.message is None else "is not a field of a deletion"
+        text = "is missing" if change.message is None else "is only for edits"
         raise InvalidEvent(details=[FieldError("message", text, None, TEXT_FORM)])
+    if change.value is not None and change.change != REACT:
+        raise InvalidEvent(details=[FieldError(VALUE, "is only for reactions", change.value, "left out")])
     timestamp = choose_time(sender, ID_FIELD, change.change_id, change.timestamp)
     change_id = change.change_id or times.new_message_id(sender.now)
     user_id, _ = choose_user(sender, change.user_id, None)
@@ -125,24 +139,33 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
         **receipt,
         CHANGE: change.change,
         "changedBy": user_id,
-        "sender": keys.content_tag(sender.subject, user_id, change_id, change.change, change.message or ""),
+        "sender": keys.content_tag(
+            sender.subject, user_id, change_id, change.change, change.message or change.value or ""
+        ),
     }
     if change.message is not None:
         event["message"] = change.message
-    return ValidatedEvent(event, change_id, (change.room_id, _sort_key(event)), receipt)
+    if change.value is not None:
+        event[VALUE] = change.value
+    return ValidatedEvent(event, change_id, _place(event), receipt)
 
 
-def _sort_key(event: Mapping[str, str]) -> str:
-    return f"{event['key']}#{_ORDER[event[CHANGE]]}#{event['timestamp']}#{event['sender']}"
+def _place(event: Mapping[str, str]) -> tuple[str, str]:
+    """The partition and the sort key of a change."""
+    last = f"{event['timestamp']}#{event['sender']}"
+    if event[CHANGE] == REACT:
+        # Not in the partition of the room: two keys and the user would be too long for a sort key.
+        return reactions_partition(event["roomId"], event["key"]), f"{event['changedBy']}#{last}"
+    return partition(event["roomId"]), f"{event['key']}#{_ORDER[event[CHANGE]]}#{last}"
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     """The row of a stamped change. It is kept at least as long as its message."""
     change = _stamped(event)
-    place = {"key": change.key, CHANGE: change.change, "timestamp": change.timestamp, "sender": change.sender}
+    room_id, sort_key = _place(change.model_dump(by_alias=True))
     row: Item = {
-        "roomId": partition(change.room_id),
-        "timestampSk": _sort_key(place),
+        "roomId": room_id,
+        "timestampSk": sort_key,
         CHANGE: change.change,
         ID_FIELD: change.change_id,
         "timestamp": change.timestamp,
@@ -151,17 +174,25 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     }
     if change.message is not None:
         row["message"] = change.message
+    if change.value is not None:
+        row[VALUE] = change.value
     if change.unchecked_at is not None:
         row |= {"uncheckedAt": change.unchecked_at, TRUSTED: change.is_trusted}
     if table.retention_days:
-        latest = max(change.timestamp, keys.time_of(change.key))
+        own = "" if change.change == REACT else change.timestamp
+        latest = max(own, keys.time_of(change.key))
         row["expiresAt"] = expires_at(latest, accepted_at, table.retention_days)
     return row
 
 
 def partition(room_id: str) -> str:
-    """The partition of a room's changes. No room id contains ``#``."""
+    """The partition of a room's edits and deletions. No room id contains ``#``."""
     return _PARTITION + room_id
+
+
+def reactions_partition(room_id: str, key: str) -> str:
+    """The partition of a message's reactions."""
+    return f"{_REACTIONS}{room_id}#{key}"
 
 
 def edits_of(key: str) -> str:
@@ -171,6 +202,9 @@ def edits_of(key: str) -> str:
 
 def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
     """The room and the key of the message that a change's row is about."""
+    if is_reaction(row):
+        room_id, _, key = row["roomId"].removeprefix(_REACTIONS).partition("#")
+        return room_id, key
     return row["roomId"].removeprefix(_PARTITION), "#".join(row["timestampSk"].split("#")[:3])
 
 
@@ -185,9 +219,9 @@ def is_change(row: Mapping[str, Any]) -> bool:
     return CHANGE in row
 
 
-def is_edit(row: Mapping[str, Any]) -> bool:
-    """Whether a row of the table of messages is an edit."""
-    return row.get(CHANGE) == EDIT
+def is_reaction(row: Mapping[str, Any]) -> bool:
+    """Whether a row of the table of messages is a reaction."""
+    return row.get(CHANGE) == REACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +237,7 @@ class Change:
     def apply_to(self, row: Item) -> None:
         """Change the row of a message. Its first text stays beside the newest one, until it is deleted."""
         if self.kind == DELETE:
-            for name in (FIRST_TEXT, "editedAt"):
+            for name in (FIRST_TEXT, "editedAt", *SHOWN_REACTIONS):
                 row.pop(name, None)
             row |= {"message": "", "deletedAt": self.at, "deletedBy": self.by}
         else:
@@ -216,7 +250,7 @@ def fold(author: str, rows: Iterable[Mapping[str, Any]]) -> Change | None:
     """The change that counts among all of a message of ``author``: the last deletion, otherwise the last edit.
 
     Changes of others count only if they were allowed as those of an owner. ``rows`` are as
-    :meth:`ChangeStore.changes_of` reads them; it stops at the first that counts.
+    :meth:`.ChangeStore.changes_of` reads them; it stops at the first that counts.
     """
     return next((_change(row) for row in rows if counts(author, row)), None)
 
@@ -229,34 +263,3 @@ def counts(author: str, row: Mapping[str, Any]) -> bool:
 def _change(row: Mapping[str, Any]) -> Change:
     place = "#".join(row["timestampSk"].split("#")[3:])
     return Change(row[CHANGE], place, row["timestamp"], row["changedBy"], row.get("message", ""))
-
-
-class ChangeStore(Protocol):
-    """The table of messages, as changes use it. Reads are consistent; every method may raise StoreUnavailable."""
-
-    def message(self, room_id: str, key: str) -> Item | None:
-        """The row of a message."""
-
-    def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
-        """The rows of a message's changes: deletions, then edits, the latest first. It reads what is taken."""
-
-    def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
-        """Those of the rooms in which a message was changed."""
-
-    def mark_changed(self, room_id: str) -> None:
-        """Say that messages of a room were changed, before the first of them is."""
-
-    def apply(self, room_id: str, key: str, change: Change, stored_at: str) -> Item | None:
-        """Apply a change to a stored message that has no later one; the changed row, or ``None``.
-
-        ``stored_at`` is the canonical time at which the message is stored again, for readers of positions.
-        """
-
-    def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
-        """Set the time at which readers of positions find a message."""
-
-    def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
-        """Let a message expire at a time (epoch seconds), unless it expires sooner."""
-
-    def forget_edits(self, room_id: str, key: str) -> None:
-        """Delete the edits of a message, which is deleted."""

@@ -183,7 +183,9 @@ class MessageItem(TypedDict):
 
     The user of a JOIN or LEAVE is the one who did it; ``memberId`` is the member who joined or left. An edited message
     has its newest text and ``editedAt``; a deleted one has no text, and ``deletedAt`` and ``deletedBy``. ``replyTo`` is
-    the key of the message that a reply answers; that message may be deleted, or kept no more.
+    the key of the message that a reply answers; that message may be deleted, or kept no more. ``reactions`` says how
+    many users chose each value: the 20 that most chose, with ``moreReactions`` if there are others; ``reactionsAt`` is
+    when they were counted last.
     """
 
     key: Key
@@ -197,6 +199,9 @@ class MessageItem(TypedDict):
     memberId: NotRequired[str]
     memberName: NotRequired[str]
     replyTo: NotRequired[Key]
+    reactions: NotRequired[dict[str, int]]
+    moreReactions: NotRequired[bool]
+    reactionsAt: NotRequired[CanonicalTime]
     editedAt: NotRequired[CanonicalTime]
     deletedAt: NotRequired[CanonicalTime]
     deletedBy: NotRequired[str]
@@ -253,7 +258,7 @@ CHAT = Stream(
 
 
 CHANGES = replace(CHAT, id_field=changes.ID_FIELD, incoming=changes.IncomingChange, accept=changes.accept)
-"""How clients send edits and deletions. They take the queues of chat, and its table has their rows."""
+"""How clients send edits, deletions and reactions. They take the queues of chat, and its table has their rows."""
 
 
 class Acceptor(Protocol):

@@ -1,16 +1,19 @@
-"""The text of a message, at most 4096 bytes of UTF-8."""
+"""The text of a message, at most 4096 bytes of UTF-8, and the value of a reaction, at most 32 characters."""
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated
 
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-from headrace.core.fields import Text, accepts
+from headrace.core.fields import Text, accepts, checked_id
 
 TEXT_BYTES = 4096
 TEXT_FORM = f"a text of at most {TEXT_BYTES} bytes in UTF-8"
+VALUE_LIMIT = 32
+VALUE_FORM = f"1 to {VALUE_LIMIT} characters without control characters, such as an emoji"
 
 
 def _bounded(value: str) -> str:
@@ -19,4 +22,21 @@ def _bounded(value: str) -> str:
     return value
 
 
+def _value(value: str) -> str:
+    if len(value) <= 4 * VALUE_LIMIT:  # NFC shrinks what it composes at most fourfold
+        value = unicodedata.normalize("NFC", value)
+    if len(value) > VALUE_LIMIT:
+        raise ValueError(f"is longer than {VALUE_LIMIT} characters")
+    if not value.strip():
+        raise ValueError("is empty" if not value else "is blank")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise ValueError("contains a control character")
+    return value
+
+
 MessageText = Annotated[Text, AfterValidator(_bounded), accepts(maxLength=TEXT_BYTES)]
+ReactionValue = Annotated[
+    Text,
+    AfterValidator(lambda value: checked_id(_value, value)),
+    accepts(minLength=1, maxLength=VALUE_LIMIT, pattern=r"^[^\u0000-\u001f\u007f-\u009f]+$"),
+]

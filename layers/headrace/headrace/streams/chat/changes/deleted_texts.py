@@ -12,7 +12,8 @@ from headrace.core.keys import normalize_id, timestamp_sk
 from headrace.core.stream import Hidden
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
-from headrace.streams.chat.change import CHANGE, DELETE, Change, ChangeStore, exact_key, fold
+from headrace.streams.chat.change import CHANGE, DELETE, Change, exact_key, fold
+from headrace.streams.chat.change_store import ChangeStore
 
 AT_ONCE = 10
 SECONDS = 5.0

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
-from headrace.streams.chat.change import CHANGE_KEY, DELETE, FIRST_TEXT, MARKER, Change, edits_of, partition
+from headrace.streams.chat.change import (
+    CHANGE_KEY,
+    DELETE,
+    FIRST_TEXT,
+    MARKER,
+    REACTIONS_AT,
+    SHOWN_REACTIONS,
+    Change,
+    edits_of,
+    partition,
+    reactions_partition,
+)
 from headrace.streams.chat.messages.positions import STORED_AT
 
 AT_ONCE = 10
@@ -20,12 +31,12 @@ _EDIT = (
 )
 _DELETE = (
     f"SET message = :text, deletedAt = :at, deletedBy = :by, {CHANGE_KEY} = :key, {STORED_AT} = :stored "
-    f"REMOVE {FIRST_TEXT}, editedAt"
+    f"REMOVE {FIRST_TEXT}, editedAt, {', '.join(SHOWN_REACTIONS)}"
 )
 
 
 class DynamoChanges:
-    """A :class:`~headrace.streams.chat.change.ChangeStore`."""
+    """A :class:`~headrace.streams.chat.change_store.ChangeStore`."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "messages")
@@ -76,8 +87,34 @@ class DynamoChanges:
         condition = "attribute_exists(roomId) AND (attribute_not_exists(expiresAt) OR expiresAt > :at)"
         self._table.update_if(condition, _key(room_id, key), "SET expiresAt = :at", {":at": expires_at})
 
-    def forget_edits(self, room_id: str, key: str) -> None:
-        rows = self._query(room_id, edits_of(key))
+    def forget(self, room_id: str, key: str) -> None:
+        self.forget_rows([*self._query(room_id, edits_of(key)), *self.reactions_to(room_id, key)])
+
+    def reactions_to(self, room_id: str, key: str) -> Iterator[Item]:
+        return self._table.query_all("roomId", reactions_partition(room_id, key), ConsistentRead=True)
+
+    def show_reactions(
+        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str | None
+    ) -> Item | None:
+        values: Item = {f":{name}": value for name, value in shown.items()}
+        counted = f"attribute_not_exists({REACTIONS_AT})"
+        if before is not None:
+            counted, values[":before"] = f"{REACTIONS_AT} = :before", before
+        condition = f"attribute_exists(roomId) AND attribute_not_exists(deletedAt) AND {counted}"
+        sets = [f"{name} = :{name}" for name in shown]
+        if stored_at is not None:
+            sets.append(f"{STORED_AT} = :stored")
+            values[":stored"] = stored_at
+        gone = [name for name in SHOWN_REACTIONS if name not in shown]
+        expression = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(gone)}" if gone else "")
+        try:
+            return self._table.update(
+                _key(room_id, key), expression, values, ConditionExpression=condition, ReturnValues="ALL_NEW"
+            )
+        except ConditionFailed:
+            return None
+
+    def forget_rows(self, rows: Collection[Item]) -> None:
         self._table.delete_many([_key(row["roomId"], row["timestampSk"]) for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""Who may change a message: its author, and the owners of a ``members`` room, who may delete it.
+"""Who may change a message: its author, and the owners of a ``members`` room, who may delete it. And who may react.
 
 It is checked when a change is accepted. If the tables are unavailable then, it is checked before the change is stored.
 """
@@ -14,8 +14,9 @@ from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, Stor
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.runtime.observability import report
-from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, TRUSTED, By, ChangeStore, unexpired
-from headrace.streams.chat.messages.gate import RoomGate, as_of
+from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, REACT, TRUSTED, VALUE, By, unexpired
+from headrace.streams.chat.change_store import ChangeStore
+from headrace.streams.chat.messages.gate import Intervals, RoomGate, as_of
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, effective_role, no_room, not_in_room
 from headrace.streams.chat.stream import TEXT, UNCHECKED
@@ -36,7 +37,8 @@ class ChangeRights:
 
         A message that is not stored yet may be changed by its author: it can be in a lane. Whether the sender is its
         author then shows when it is stored. An author who has left the room may delete, and no longer edit. A
-        ``is_trusted`` sender need not be in the room.
+        ``is_trusted`` sender need not be in the room. Whoever may write in the room may react to what they may read
+        there; a user who has left may still take a reaction back.
 
         Raises:
             NotFound, Forbidden, Conflict: the sender may not change it.
@@ -51,6 +53,9 @@ class ChangeRights:
         is_closed = room.kind == MEMBERS and not is_trusted
         if is_closed and not membership.intervals:
             raise not_in_room(room_id)
+        if change[CHANGE] == REACT:
+            self._check_reaction(change, membership.intervals if is_closed else None, now)
+            return AUTHOR
         is_edit = change[CHANGE] == EDIT
         message = self._kept(room_id, change["key"], now)
         is_author = message is None or message["userId"] == user_id
@@ -58,20 +63,32 @@ class ChangeRights:
         if is_author and is_edit and is_closed and not as_of(membership.intervals, times.iso(now)):
             raise not_in_room(room_id)
         if message is None:
-            if not times.iso(now - AGE_LIMIT) <= keys.time_of(change["key"]) <= times.iso(now + AHEAD_LIMIT):
-                raise no_message(change["key"])
+            _check_waiting(change["key"], now)
             return OWNER if may_delete_all else AUTHOR
         if message["messageType"] != TEXT:
             raise _refused(change, "is the notice of a join or leave", "the key of a text")
         if is_author:
-            if is_edit and "deletedAt" in message:
-                detail = FieldError("key", "is a deleted message", echo(change["key"]), "the key of another message")
-                raise Conflict("the message is deleted", details=[detail])
+            if is_edit:
+                _check_not_deleted(message)
             return AUTHOR
         if may_delete_all:
             return OWNER
         whose = "the key of your own message" if is_edit else "the key of your own message, or a room that you own"
         raise _refused(change, "is the message of another user", whose)
+
+    def _check_reaction(self, change: Mapping[str, Any], intervals: Intervals | None, now: int) -> None:
+        """Check that a user with these ``intervals`` may react, or take it back; ``None``: everybody may write."""
+        room_id, key = change["roomId"], change["key"]
+        if intervals is not None:
+            if VALUE in change and not as_of(intervals, times.iso(now)):
+                raise not_in_room(room_id)
+            if not any(each.covers(keys.time_of(key)) for each in intervals):
+                raise no_message(key)
+        message = self._kept(room_id, key, now)
+        if message is None:
+            _check_waiting(key, now)
+        else:
+            _check_not_deleted(message)
 
     def _kept(self, room_id: str, key: str, now: int) -> Item | None:
         """The row of a message that readers may still see."""
@@ -120,6 +137,19 @@ def no_message(key: str) -> NotFound:
     """The error for a message that does not exist."""
     detail = FieldError("key", "is not the key of a message in this room", echo(key), "the `key` of an item")
     return NotFound("there is no such message", details=[detail])
+
+
+def _check_waiting(key: str, now: int) -> None:
+    """Check that a message which is not stored can be in a lane: its time is one that an acceptance allows."""
+    if not times.iso(now - AGE_LIMIT) <= keys.time_of(key) <= times.iso(now + AHEAD_LIMIT):
+        raise no_message(key)
+
+
+def _check_not_deleted(message: Item) -> None:
+    if "deletedAt" in message:
+        given = echo(message["timestampSk"])
+        detail = FieldError("key", "is a deleted message", given, "the key of another message")
+        raise Conflict("the message is deleted", details=[detail])
 
 
 def _refused(change: Mapping[str, Any], message: str, allowed: str) -> Forbidden:

@@ -22,14 +22,17 @@ from headrace.streams.chat.change import (
     AUTHOR,
     CHANGE,
     DELETE,
+    REACT,
     TRUSTED,
-    ChangeStore,
+    VALUE,
+    Kind,
     fold,
     is_change,
-    is_edit,
     message_of,
 )
+from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.changes.gate import ChangeRights
+from headrace.streams.chat.changes.reactions import ReactionCounts
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import LATE, STORED_AT, UNLOGGED
 from headrace.streams.chat.rooms.rooms import CachedRooms
@@ -67,6 +70,7 @@ class ChangeCheck:
         self._store = store
         self._rooms = rooms
         self._clock = clock
+        self._reactions = ReactionCounts(store, clock)
 
     def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
         messages = [item for item in items if CHANGE not in item]
@@ -76,7 +80,7 @@ class ChangeCheck:
         places = [index for index, item in enumerate(items) if CHANGE not in item]
         found: dict[int, Failure] = {places[index]: reason for index, reason in refused.items()}
         found |= self._unchecked(items)
-        self._limit([item for item in items if is_edit(item)])
+        self._limit([item for item in items if item.get(CHANGE, DELETE) != DELETE])
         found |= self._with_changes({index: items[index] for index in places if index not in found})
         return [item for index, item in enumerate(items) if index not in found], found
 
@@ -87,22 +91,23 @@ class ChangeCheck:
             if CHANGE in item and UNCHECKED in item:
                 at, is_trusted = times.micros_of(item.pop(UNCHECKED)), item.pop(TRUSTED)
                 room_id, key = message_of(item)
-                change = {"roomId": room_id, "key": key, CHANGE: item[CHANGE], "changedBy": item["changedBy"]}
+                given = {name: item[name] for name in (CHANGE, "changedBy", VALUE) if name in item}
+                change = {"roomId": room_id, "key": key, **given}
                 try:
                     item["by"] = self._rights.by(change, at, is_trusted=is_trusted)
                 except StoreUnavailable as error:
                     refused[index] = error
                 except Conflict:
-                    item["by"] = AUTHOR  # deleted meanwhile: the hook forgets this edit too
+                    item["by"] = AUTHOR  # deleted meanwhile: the hook forgets this change too
                 except UserError:
                     refused[index] = PoisonRecord("not_allowed")
         return refused
 
-    def _limit(self, edits: Sequence[Item]) -> None:
-        """Let edits expire with their messages: they have texts. The row of a deletion has none, and stays longer."""
-        places = [message_of(item) for item in edits]
+    def _limit(self, changes: Sequence[Item]) -> None:
+        """Let edits and reactions expire with their messages. The row of a deletion has no text, and stays longer."""
+        places = [message_of(item) for item in changes]
         found = self._rooms.retentions_if_possible({room_id for room_id, _ in places}) if places else {}
-        for item, (room_id, key) in zip(edits, places, strict=True):
+        for item, (room_id, key) in zip(changes, places, strict=True):
             found[room_id].limit(item, keys.time_of(key), self._clock.now())
 
     def _with_changes(self, messages: Mapping[int, Item]) -> dict[int, Failure]:
@@ -116,6 +121,8 @@ class ChangeCheck:
                     rows = self._store.changes_of(item["roomId"], item["timestampSk"])
                     if (change := fold(item["userId"], rows)) is not None:
                         change.apply_to(item)
+                    if change is None or change.kind != DELETE:
+                        self._reactions.give(item)
         except StoreUnavailable as error:
             refused = dict.fromkeys(late, error)
         return refused
@@ -132,6 +139,7 @@ class ChangeHook:
         self._live = live
         self._rooms = rooms
         self._clock = clock
+        self._reactions = ReactionCounts(store, clock)
         self._marked: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms that are known to be marked as changed."""
 
@@ -147,9 +155,15 @@ class ChangeHook:
                 outcomes[at] = failed
             return outcomes
         rows: list[Item] = []
+        messages: dict[tuple[str, str], list[int]] = {}
         for at in due:
             if is_change(items[at]) or items[at]["roomId"] in changed:
-                outcomes[at] = self._apply(items[at], rows)
+                messages.setdefault(message_of(items[at]), []).append(at)
+        for (room_id, key), places in messages.items():
+            kinds = {items[at].get(CHANGE) for at in places}
+            applied = self._apply(room_id, key, kinds, rows)
+            for at in places:
+                outcomes[at] = applied or (self._unsettled(key) if is_change(items[at]) else None)
         if rows and not self._live.push(rows, hides_earlier=True):
             self._find_again(rows)
         return outcomes
@@ -162,26 +176,38 @@ class ChangeHook:
         except StoreUnavailable as error:
             report("live copies", f"changes are stored, but clients may see them late: {error.message}")
 
-    def _apply(self, item: Item, rows: list[Item]) -> Reason | None:
-        """Apply what a message shows after all its changes; ``item`` is the message or one of them."""
-        room_id, key = message_of(item)
+    def _apply(self, room_id: str, key: str, kinds: set[Kind | None], rows: list[Item]) -> Reason | None:
+        """Apply what a message shows after all its changes; ``kinds`` are those that came, ``None``: the message."""
         try:
-            if is_change(item) and room_id not in self._marked:
+            if kinds != {None} and room_id not in self._marked:
                 self._store.mark_changed(room_id)
                 self._marked[room_id] = None
             message = self._store.message(room_id, key)
-            if message is not None:
-                is_kept = self._is_kept(message)
-                change = fold(message["userId"], self._store.changes_of(room_id, key))
-                if change is not None:
-                    row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
-                    if row is not None and is_kept:
-                        rows.append(row)
-                    if change.kind == DELETE:
-                        self._store.forget_edits(room_id, key)
+            if message is None:
+                return None
+            is_kept = self._is_kept(message)
+            found = [self._apply_texts(message) if kinds != {REACT} else None]
+            if not kinds.isdisjoint({None, REACT}):
+                found.append(self._reactions.apply(found[0] or message))
+            rows += [row for row in found if row is not None and is_kept]
         except StoreUnavailable as error:
             return _not_applied(error)
-        if is_change(item) and self._clock.now() < times.micros_of(keys.time_of(key)) + SETTLED:
+        return None
+
+    def _apply_texts(self, message: Item) -> Item | None:
+        """Apply the edits and deletions of a message; the changed row, or ``None``."""
+        room_id, key = message["roomId"], message["timestampSk"]
+        change = fold(message["userId"], self._store.changes_of(room_id, key))
+        if change is None:
+            return None
+        row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
+        if change.kind == DELETE:
+            self._store.forget(room_id, key)
+        return row
+
+    def _unsettled(self, key: str) -> Reason | None:
+        """Why a change of a young message is applied once more: the message could still be stored without it."""
+        if self._clock.now() < times.micros_of(keys.time_of(key)) + SETTLED:
             return FollowUpUnavailable("the change is applied again once its message is old enough")
         return None
 

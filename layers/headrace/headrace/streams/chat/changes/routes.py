@@ -1,24 +1,29 @@
-"""The routes and frames of changes: edit and delete a message."""
+"""The routes and frames of changes: edit and delete a message, and react to one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NotRequired, Protocol
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api.params import Params
+from headrace.api.rates.rate_limiter import EVENTS
 from headrace.api.responses import RequestId
-from headrace.api.router import Request
+from headrace.api.router import Request, Route
 from headrace.core import keys, times
-from headrace.core.errors import to_body
+from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
+from headrace.core.errors import Conflict, InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, to_body
 from headrace.core.fields import AcceptedLane, CanonicalTime, Id, Time
 from headrace.core.fields import Key as ItemKey
 from headrace.core.stream import Result
-from headrace.streams.chat.change import DELETE, EDIT, KEY_FORM, Kind, MessageKey
+from headrace.streams.chat.change import DELETE, EDIT, KEY_FORM, REACT, Kind, MessageKey
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.stream import CHANGES, Acceptor
-from headrace.streams.chat.text import TEXT_FORM, MessageText
+from headrace.streams.chat.text import TEXT_FORM, VALUE_FORM, MessageText, ReactionValue
+
+WRITE = (CHAT_WRITE, EVENTS_WRITE)
 
 
 class DeletionBody(Params):
@@ -40,8 +45,16 @@ class EditBody(DeletionBody):
     message: MessageText = Field(description=TEXT_FORM)
 
 
+class ReactionBody(DeletionBody):
+    """A reaction to a message."""
+
+    is_optional = False
+
+    value: ReactionValue = Field(description=VALUE_FORM)
+
+
 class DeletionFrame(DeletionBody):
-    """A message to delete."""
+    """A message to delete, or to which to take a reaction back."""
 
     unknown = "is not a field of this action"
     is_optional = False
@@ -56,8 +69,14 @@ class EditFrame(DeletionFrame):
     message: MessageText = Field(description=TEXT_FORM)
 
 
+class ReactionFrame(DeletionFrame):
+    """A message, and a reaction to it."""
+
+    value: ReactionValue = Field(description=VALUE_FORM)
+
+
 class AcceptedChange(TypedDict):
-    """An accepted edit or deletion. It will be stored from either ``lane``, and then be applied to its message."""
+    """An accepted edit, deletion or reaction. It will be stored from either ``lane``, and then be in its message."""
 
     roomId: str
     key: ItemKey
@@ -83,6 +102,30 @@ class Deleted(_Answer):
     type: Literal["deleted"]
 
 
+class Reacted(_Answer):
+    """The answer to a frame that reacts."""
+
+    type: Literal["reacted"]
+
+
+class Unreacted(_Answer):
+    """The answer to a frame that takes a reaction back."""
+
+    type: Literal["unreacted"]
+
+
+def route(change: Callable[..., dict[str, Any]], body: type[DeletionBody]) -> Route:
+    """The HTTP route of a change."""
+    errors = (InvalidEvent, NotFound, Conflict, RetryLaneUnavailable)
+    return Route(change, WRITE, MessagePath, None, body, AcceptedChange, errors, 202, limit=EVENTS)
+
+
+def frame(change: Callable[..., dict[str, Any]], body: type[DeletionFrame], answer: Any) -> Route:
+    """The WebSocket route of a change."""
+    errors = (InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, Conflict)
+    return Route(change, WRITE, body=body, answer=answer, errors=errors, limit=EVENTS)
+
+
 def edit_message(acceptor: Acceptor, request: Request[MessagePath, None, EditBody]) -> dict[str, Any]:
     """Edit a text message. Only its author may.
 
@@ -100,14 +143,38 @@ def delete_message(acceptor: Acceptor, request: Request[MessagePath, None, Delet
     return _sent(acceptor, request, DELETE)
 
 
+def react(acceptor: Acceptor, request: Request[MessagePath, None, ReactionBody]) -> dict[str, Any]:
+    """React to a message. Whoever may write in the room may.
+
+    A user has one reaction to a message: it replaces the one before. Of several, the one with the latest ``timestamp``
+    counts.
+    """
+    return _sent(acceptor, request, REACT)
+
+
+def take_reaction_back(acceptor: Acceptor, request: Request[MessagePath, None, DeletionBody]) -> dict[str, Any]:
+    """Take the caller's reaction to a message back, also one that is not stored yet."""
+    return _sent(acceptor, request, REACT)
+
+
 def edit_frame(services: _Sending, request: Request[None, None, EditFrame]) -> dict[str, Any]:
     """Edit a text message of one's own."""
-    return _answered(services, request, EDIT)
+    return _answered(services, request, EDIT, "edited")
 
 
 def delete_frame(services: _Sending, request: Request[None, None, DeletionFrame]) -> dict[str, Any]:
     """Delete a text message of one's own, or of a ``members`` room that one owns."""
-    return _answered(services, request, DELETE)
+    return _answered(services, request, DELETE, "deleted")
+
+
+def react_frame(services: _Sending, request: Request[None, None, ReactionFrame]) -> dict[str, Any]:
+    """React to a message, in place of an earlier reaction."""
+    return _answered(services, request, REACT, "reacted")
+
+
+def unreact_frame(services: _Sending, request: Request[None, None, DeletionFrame]) -> dict[str, Any]:
+    """Take one's reaction to a message back."""
+    return _answered(services, request, REACT, "unreacted")
 
 
 class _Sending(Protocol):
@@ -122,11 +189,11 @@ def _sent(acceptor: Acceptor, request: Request[Any, None, Any], kind: Kind) -> d
     return result.to_body()
 
 
-def _answered(services: _Sending, request: Request[None, None, Any], kind: Kind) -> dict[str, Any]:
+def _answered(services: _Sending, request: Request[None, None, Any], kind: Kind, answer: str) -> dict[str, Any]:
     result = _accept(services.acceptor, request, kind, {})
     if result.error is not None:
         return {"type": "error", **result.receipt, "error": to_body(result.error, request.correlation_id)}
-    return {"type": "edited" if kind == EDIT else "deleted", **result.to_body()}
+    return {"type": answer, **result.to_body()}
 
 
 def _accept(acceptor: Acceptor, request: Request[Any, None, Any], kind: Kind, place: dict[str, str]) -> Result:

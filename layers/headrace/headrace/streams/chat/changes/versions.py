@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from headrace.api.router import Request
 from headrace.core.errors import FieldError, Forbidden, echo
 from headrace.core.fields import CanonicalTime
+from headrace.core.items import Item
 from headrace.streams.chat.change import FIRST_TEXT, counts, unexpired
 from headrace.streams.chat.changes.gate import no_message
 from headrace.streams.chat.messages.history import ChatReading
@@ -32,15 +33,25 @@ class Versions(TypedDict):
     items: list[Version]
 
 
-def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) -> dict[str, Any]:
-    """List the texts of a message, oldest first. Its author may, and owners of the room."""
-    room_id, key, caller = request.path.room_id, request.path.key, request.caller
-    access = chat.history.access
-    scope = access.read_scope(caller, room_id)
+def readable_message(chat: ChatReading, request: Request[MessagePath, Any, None]) -> Item:
+    """The row of a message that the caller may read.
+
+    Raises:
+        NotFound, Forbidden: there is no such message for the caller; StoreUnavailable.
+    """
+    room_id, key, access = request.path.room_id, request.path.key, chat.history.access
+    scope = access.read_scope(request.caller, room_id)
     message = unexpired(chat.changes.message(room_id, key), request.now)
     sent_at = "" if message is None else message["timestamp"]
     if message is None or not scope.covers(sent_at) or sent_at < access.kept_from(room_id, request.now):
         raise no_message(key)
+    return message
+
+
+def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) -> dict[str, Any]:
+    """List the texts of a message, oldest first. Its author may, and owners of the room."""
+    room_id, key, caller = request.path.room_id, request.path.key, request.caller
+    access, message = chat.history.access, readable_message(chat, request)
     author = message["userId"]
     if author != caller.subject and not access.owns(caller, existing(chat.rooms.get(room_id), room_id)):
         detail = FieldError("key", "is the message of another user", echo(key), "your own message, or a room you own")

@@ -26,7 +26,7 @@ from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.json import encode
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
-from headrace.streams.chat.change import ChangeStore
+from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.messages import positions
 from headrace.streams.chat.messages.room_filter import RoomFilter
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag

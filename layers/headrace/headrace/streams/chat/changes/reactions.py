@@ -1,0 +1,84 @@
+"""What a message shows of the reactions to it: how many users chose each value.
+
+A user has one reaction to a message, the last one by (time, tag). It is counted from the rows each time, never by a
+counter, so that any order of the same reactions, each of them once or often, gives one result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.core import times
+from headrace.core.errors import StoreThrottled
+from headrace.core.items import Item
+from headrace.core.times import Clock
+from headrace.streams.chat.change import REACTIONS_AT, VALUE
+from headrace.streams.chat.change_store import ChangeStore
+
+SHOWN_VALUES = 20
+TRIES = 5
+"""So often the reactions to a message are counted again while others count them too."""
+
+
+def fold_reactions(rows: Iterable[Item]) -> tuple[dict[str, Any], list[Item]]:
+    """What a message shows of its reactions, and those of ``rows`` that later ones have replaced.
+
+    ``rows`` are as :meth:`.ChangeStore.reactions_to` reads them.
+    """
+    last: dict[str, Item] = {}
+    replaced: list[Item] = []
+    for row in rows:
+        if (before := last.get(row["changedBy"])) is not None:
+            replaced.append(before)
+        last[row["changedBy"]] = row
+    counts = Counter(row[VALUE] for row in last.values() if VALUE in row)
+    most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    shown: dict[str, Any] = {"reactions": dict(most[:SHOWN_VALUES])} if most else {}
+    if len(most) > SHOWN_VALUES:
+        shown["moreReactions"] = True
+    return shown, replaced
+
+
+class ReactionCounts:
+    """Counts the reactions to messages in ``store``. Every method may raise StoreUnavailable."""
+
+    def __init__(self, store: ChangeStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def give(self, message: Item) -> None:
+        """Give a message that is about to be stored the reactions to it."""
+        if rows := list(self._store.reactions_to(message["roomId"], message["timestampSk"])):
+            message |= {**fold_reactions(rows)[0], REACTIONS_AT: times.iso(self._clock.now())}
+
+    def apply(self, message: Item) -> Item | None:
+        """Count the reactions to a stored message; the changed row, or ``None`` if it shows nothing else than before.
+
+        Two that count at once are in an order: the second reads the rows again after the first has written. Also a
+        count that changes nothing is written, so that one which read the rows earlier does not follow it.
+        """
+        room_id, key = message["roomId"], message["timestampSk"]
+        found: Item | None = message
+        for _ in range(TRIES):
+            if found is None:
+                return None
+            if "deletedAt" in found:
+                self._store.forget(room_id, key)
+                return None
+            before = found.get(REACTIONS_AT)
+            rows = list(self._store.reactions_to(room_id, key))
+            if not rows and before is None:
+                return None
+            shown, replaced = fold_reactions(rows)
+            self._store.forget_rows(replaced)
+            now = self._clock.now()
+            at = now if before is None else max(now, times.micros_of(before) + 1)
+            is_new = any(shown.get(name) != found.get(name) for name in ("reactions", "moreReactions"))
+            shown[REACTIONS_AT] = times.iso(at)
+            row = self._store.show_reactions(room_id, key, shown, before, times.iso(now) if is_new else None)
+            if row is not None:
+                return row if is_new else None
+            found = self._store.message(room_id, key)
+        raise StoreThrottled("the reactions to a message are counted by too many at once")

@@ -1,0 +1,448 @@
+"""P3: a user has one reaction to a message, the last one, and a message shows how many users chose each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from headrace.api.paging.request import PageRequest
+from headrace.core.errors import Conflict, FollowUpUnavailable, Forbidden, InvalidEvent, NotFound, PoisonRecord
+from headrace.core.items import Item
+from headrace.core.times import DAY, SECOND, iso
+from headrace.streams.chat.change import SHOWN_REACTIONS
+from headrace.streams.chat.changes.reactions import SHOWN_VALUES, fold_reactions
+from headrace.streams.chat.changes.reactors import ReactionsQuery, list_reactions
+from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.messages.positions import STORED_AT
+from headrace.streams.chat.stream import CHANGES, CHAT, UNCHECKED
+from tests.worlds.change_world import ChangeWorld
+from tests.worlds.requests import request_of
+from tests.worlds.retention_world import RetentionWorld
+from tests.worlds.room_world import caller
+from tests.worlds.senders import TABLE, sender
+
+
+def shown(world: ChangeWorld, message: dict[str, Any]) -> dict[str, int]:
+    found: dict[str, int] = world.row(message).get("reactions", {})
+    return found
+
+
+def rows(world: ChangeWorld) -> list[Item]:
+    return [row for row in world.write_path.rows() if row["roomId"].startswith("#reactions#")]
+
+
+def stored(age: float = 60) -> tuple[ChangeWorld, dict[str, Any]]:
+    """A world of an old message, of which every write applies its changes."""
+    world = ChangeWorld()
+    world.clock.advance(120)  # everybody was in the room at its time
+    world.copies.subscribe("kitchen")
+    message = world.message("bob", "hello", age=age)
+    world.put(message)
+    return world, message
+
+
+def test_a_reaction_is_in_the_message_and_in_a_live_frame_once() -> None:
+    world, message = stored()
+    reaction = world.reaction("alice", message, "👍").event
+
+    for _ in range(2):
+        assert world.put(reaction) == [None]
+
+    assert shown(world, message) == {"👍": 1}
+    assert [texts for _, texts in world.copies.pushed()] == [["hello"], ["hello"]]
+    row = world.row(message)
+    assert row[STORED_AT] == iso(world.clock.now())  # readers of positions find it again
+
+
+def test_a_message_shows_how_many_users_chose_each_value_in_any_order() -> None:
+    world, message = stored()
+    events = []
+    users, values = ("alice", "bob", "bob", "carol", "carol", "dave"), ("👍", "👎", "👍", "👍", None, "🎉")
+    for user, value in zip(users, values, strict=True):
+        world.clock.advance(1)
+        events.append(world.reaction(user, message, value).event)
+
+    world.put(*reversed(events))
+    assert shown(world, message) == {"👍": 2, "🎉": 1}
+    for event in events:
+        world.put(event)  # each again, the oldest first
+    assert shown(world, message) == {"👍": 2, "🎉": 1}
+    assert len(rows(world)) == 4  # one for each user; the one without a value is kept
+
+
+def test_a_reaction_that_is_taken_back_leaves_nothing_on_the_message_but_the_time() -> None:
+    world, message = stored()
+    world.put(world.reaction("alice", message, "👍").event)
+    world.clock.advance(1)
+    world.put(world.reaction("alice", message).event)
+
+    row = world.row(message)
+    assert [name for name in SHOWN_REACTIONS if name in row] == ["reactionsAt"]
+    assert row["reactionsAt"] == iso(world.clock.now())  # a follower sees that something is new
+
+
+def test_a_message_that_comes_after_its_reactions_is_never_seen_without_them() -> None:
+    world = ChangeWorld()
+    world.copies.subscribe("kitchen")
+    late = world.message("bob", "hello", age=60)
+    assert world.put(world.reaction("alice", late, "👍").event) == [None]
+
+    steps = world.storing([late])
+    next(steps), next(steps)
+    assert shown(world, late) == {"👍": 1}  # before the hooks ran
+    next(steps)
+
+    assert shown(world, late) == {"👍": 1}
+
+
+def test_a_reaction_that_is_stored_while_its_message_is_being_stored_is_not_lost() -> None:
+    world = ChangeWorld()
+    late = world.message("bob", "hello", age=60)
+    steps = world.storing([late])
+    next(steps)  # the reactions are read, and the message is not written yet
+
+    assert world.put(world.reaction("alice", late, "👍").event) == [None]
+    next(steps), next(steps)
+
+    assert shown(world, late) == {"👍": 1}
+
+
+def test_the_reaction_to_a_young_message_is_counted_until_later_writes_of_the_message_count_it() -> None:
+    world, message = stored(age=0)
+    reaction = world.reaction("alice", message, "👍").event
+    assert isinstance(world.put(reaction)[0], FollowUpUnavailable)
+    assert shown(world, message) == {"👍": 1}
+
+    world.put(message)  # sent again
+    assert shown(world, message) == {}
+    world.clock.advance(21)
+    assert world.put(reaction) == [None]
+    world.put(message)
+    assert shown(world, message) == {"👍": 1}
+
+
+def test_a_deleted_message_has_no_reactions_and_takes_none() -> None:
+    world, message = stored()
+    reaction = world.reaction("alice", message, "👍").event
+    world.put(reaction)
+    world.put(world.change("bob", message).event)
+    at = world.row(message)
+
+    assert not at.keys() & set(SHOWN_REACTIONS)
+    assert rows(world) == []  # nobody finds out who had reacted
+    assert isinstance(world.admit("alice", world.reaction("alice", message, "👍")), Conflict)
+    assert world.put(reaction) == [None]
+    assert world.row(message) == at
+    assert rows(world) == []
+
+
+def test_an_edit_keeps_the_reactions_and_a_reaction_the_edit() -> None:
+    world, message = stored()
+    world.put(world.reaction("alice", message, "👍").event, world.change("bob", message, "hi").event)
+    world.put(message)
+
+    row = world.row(message)
+    assert (row["message"], row["reactions"]) == ("hi", {"👍": 1})
+
+
+def test_a_message_shows_twenty_values_and_says_that_there_are_more() -> None:
+    world, message = stored()
+    values = [f"v{number:02}" for number in range(SHOWN_VALUES + 1)]
+    world.put(*(world.reaction(f"user-{value}", message, value).event for value in values))
+    assert shown(world, message) == dict.fromkeys(values[:SHOWN_VALUES], 1)
+    assert world.row(message)["moreReactions"] is True
+
+    world.put(world.reaction("last", message, values[-1]).event)
+    assert shown(world, message) == {values[-1]: 2} | dict.fromkeys(values[: SHOWN_VALUES - 1], 1)
+
+    world.clock.advance(1)
+    world.put(world.reaction("user-v19", message).event)
+    assert "moreReactions" not in world.row(message)
+
+
+def test_of_two_that_count_at_once_the_one_that_read_earlier_does_not_win() -> None:
+    world, message = stored()
+    world.put(world.reaction("alice", message, "👍").event)
+    other = world.reaction("bob", message, "👍").event
+    between(world, lambda: world.put(other))
+
+    world.put(world.reaction("carol", message, "👎").event)
+
+    assert shown(world, message) == {"👍": 2, "👎": 1}
+
+
+def test_a_count_that_changes_nothing_keeps_an_older_one_from_winning() -> None:
+    """Alice goes from 👍 to 👎 and back, and the count after 👎 is slow."""
+    world, message = stored()
+    world.put(world.reaction("alice", message, "👍").event)
+    world.clock.advance(1)
+    down = world.reaction("alice", message, "👎").event
+    world.clock.advance(1)
+    up = world.reaction("alice", message, "👍").event
+    between(world, lambda: world.put(up))
+
+    world.put(down)
+
+    assert shown(world, message) == {"👍": 1}
+
+
+def test_a_deletion_between_reading_and_counting_wins() -> None:
+    world, message = stored()
+    between(world, lambda: world.put(world.change("bob", message).event))
+
+    world.put(world.reaction("alice", message, "👍").event)
+
+    assert shown(world, message) == {}
+    assert rows(world) == []
+
+
+def test_reactions_are_in_no_index_and_the_rows_of_other_messages_stay_as_they_were() -> None:
+    world, message = stored()
+    other = world.message("bob", "other", number=2, age=60)
+    world.put(other)
+    before = world.row(other)
+    world.put(world.reaction("alice", message, "👍").event)
+
+    indexed = {index.partition_key for index in CHAT.indexes if index.partition_key != "roomId"} | {STORED_AT}
+    assert not [name for row in rows(world) for name in indexed if name in row]
+    assert world.row(other) == before
+
+
+def test_a_thousand_replaced_reactions_of_a_user_leave_one_row() -> None:
+    world, message = stored()
+    for number in range(1000):
+        world.clock.advance(0.01)
+        world.put(world.reaction("alice", message, f"v{number}").event)
+
+    assert shown(world, message) == {"v999": 1}
+    assert len(rows(world)) == 1
+
+
+def test_equal_times_are_ordered_by_their_tags() -> None:
+    world, message = stored()
+    events = [world.reaction("alice", message, value).event for value in ("👍", "👎", "🎉")]
+    last = max(events, key=lambda event: str(event["sender"]))
+
+    for order in (events, events[::-1]):
+        for event in order:
+            world.put(event)
+        assert shown(world, message) == {last["value"]: 1}
+
+
+def test_who_may_write_reacts_to_what_they_may_read() -> None:
+    world = ChangeWorld()
+    before = world.message("alice", "before", age=0)
+    world.clock.advance(60)
+    world.bring("alice", "kitchen", "carol")
+    world.clock.advance(60)
+    after, in_hall = world.message("alice", "after", number=2), world.message("bob", "hello", "hall", number=3)
+    world.put(before, after, in_hall)
+    waiting = world.message("alice", "waits", number=4)
+
+    def refusal(user: str, message: dict[str, Any], value: str | None = "👍") -> Any:
+        error = world.admit(user, world.reaction(user, message, value))
+        return error and type(error)
+
+    assert (
+        refusal("bob", before) == refusal("carol", after) == refusal("dave", in_hall) == refusal("bob", waiting) is None
+    )
+    assert refusal("carol", before) == NotFound  # she joined later
+    assert refusal("dave", after) == Forbidden
+    assert refusal("dave", {**in_hall, "roomId": "attic"}) == NotFound
+    assert refusal("bob", {**after, "messageId": "m-9", "timestamp": iso(world.clock.now() - 3 * DAY)}) == NotFound
+    world.clock.advance(1)
+    world.ok("carol", "DELETE", "kitchen/members/carol")
+    assert refusal("carol", after) == Forbidden
+    assert refusal("carol", after, None) is None  # what she said she may take back
+    trusted = world.reaction("dave", before, "👍")
+    assert world.admit("dave", trusted, is_trusted=True) is None
+
+
+def test_a_right_that_cannot_be_read_is_checked_before_the_reaction_is_stored() -> None:
+    world, message = stored(age=1)
+    world.store.down = world.memberships.down = True
+    events = []
+    for user in ("bob", "carol"):
+        reaction = world.reaction(user, message, "👍")
+        assert world.admit(user, reaction) is None
+        assert UNCHECKED in reaction.event
+        events.append(reaction.event)
+    world.store.down = world.memberships.down = False
+    world.clock.advance(60)
+
+    refused = [each.reason for each in world.put(*events) if isinstance(each, PoisonRecord)]
+
+    assert refused == ["not_allowed"]
+    assert shown(world, message) == {"👍": 1}
+    assert not [row for row in rows(world) if UNCHECKED in row]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"value": ""}, "value"),
+        ({"value": "  "}, "value"),
+        ({"value": "x" * 33}, "value"),
+        ({"value": "x\n"}, "value"),
+        ({"value": "\ud800"}, "value"),
+        ({"value": 1}, "value"),
+        ({"message": "text"}, "message"),
+        ({"key": "m-1"}, "key"),
+        ({"roomId": "a#b"}, "roomId"),
+        ({"changeId": "a/b"}, "changeId"),
+        ({"timestamp": "yesterday"}, "timestamp"),
+        ({"userId": "alice"}, "userId"),
+        ({"change": "delete"}, "value"),
+        ({"count": 7}, "count"),
+    ],
+)
+def test_wrong_reactions_are_refused_by_name(wrong: dict[str, Any], field: str) -> None:
+    world = ChangeWorld()
+    raw = {"roomId": "kitchen", "key": world.key(world.message("bob", "hello")), "change": "react", "value": "👍"}
+
+    with pytest.raises(InvalidEvent) as refused:
+        CHANGES.accept(raw | wrong, sender("bob"))
+
+    assert {each.field for each in refused.value.details} == {field}
+
+
+def test_equal_texts_are_one_value() -> None:
+    """é as one character, and as two."""
+    world, message = stored()
+    world.put(
+        *(world.reaction(user, message, value).event for user, value in (("alice", "\u00e9"), ("bob", "e\u0301")))
+    )
+
+    assert shown(world, message) == {"\u00e9": 2}
+
+
+def test_a_reaction_that_is_sent_again_is_one_row() -> None:
+    world, message = stored()
+    first, again = (world.reaction("bob", message, "👍", changeId="c-1") for _ in range(2))
+
+    assert first.key == again.key
+    assert first.key != world.reaction("bob", message, "👎", changeId="c-1").key
+
+
+def test_the_longest_ids_fit_into_the_keys() -> None:
+    world = ChangeWorld()
+    longest = "\U0001f600" * 128
+    key = f"{iso(0)}#{longest}#aaaaaaaaaaaa"
+    raw = {"roomId": longest, "key": key, "change": "react", "value": "👍", "userId": longest}
+    raw["timestamp"] = iso(world.clock.now())
+
+    row = CHAT.item(CHANGES.accept(raw, sender("alice", trusted=True)).event, 0, TABLE)
+
+    assert len(row["roomId"].encode()) <= 2048
+    assert len(row["timestampSk"].encode()) <= 1024
+
+
+def test_reactions_expire_with_the_days_of_their_room() -> None:
+    world = RetentionWorld()
+    world.keep(7)
+    world.persist = world.new_persist()
+    message = world.message(1, 2)
+    world.store(message)
+
+    (row,) = world.store(reaction(world, message, "alice"))
+
+    assert world.days_of(row) == pytest.approx(7, abs=0.001)
+
+
+def reaction(world: RetentionWorld, message: dict[str, Any], user: str, value: str | None = "👍") -> dict[str, Any]:
+    raw = {
+        "roomId": message["roomId"],
+        "key": world.key(message),
+        "change": "react",
+        "timestamp": iso(world.clock.now()),
+    }
+    return CHANGES.accept(raw | ({"value": value} if value else {}), world.sender(user)).event
+
+
+def listed(world: RetentionWorld, message: dict[str, Any], user: str = "bob", limit: int = 2) -> list[tuple[str, str]]:
+    """Who reacted with what, from all pages."""
+    path, found, after = MessagePath(roomId=message["roomId"], key=world.key(message)), list[tuple[str, str]](), None
+    while True:
+        query = ReactionsQuery(limit=limit, after=after)
+        page = list_reactions(world.read, request_of(caller(user), world.clock.now(), path, query))
+        found += [(each["userId"], each["value"]) for each in page["items"]]
+        if not page["hasMore"]:
+            return found
+        after = page["next"]
+
+
+def test_pages_have_each_user_who_reacted_once() -> None:
+    world = RetentionWorld()
+    message = world.message(1, 1)
+    world.store(message, *(reaction(world, message, f"user-{number}") for number in range(5)))
+    world.clock.advance(1)
+    world.store(reaction(world, message, "user-1", None), reaction(world, message, "user-3", "👎"))
+
+    expected = [("user-0", "👍"), ("user-2", "👍"), ("user-3", "👎"), ("user-4", "👍")]
+    for limit in (1, 2, 3, 4, 5, 200):
+        assert sorted(listed(world, message, limit=limit)) == expected
+
+
+def test_pages_have_no_reaction_that_is_replaced_but_not_deleted_yet() -> None:
+    world = RetentionWorld()
+    message = world.message(1, 1)
+    world.store(message)
+    table = world.write_path.store.tables[TABLE.table]
+    for number, value in enumerate(("👍", "👎", None, "🎉")):
+        world.clock.advance(1)
+        for user in ("ann", "ann-b", "bob"):
+            row = CHAT.item(reaction(world, message, user, value if user != "bob" or number < 3 else None), 0, TABLE)
+            table[row["roomId"], row["timestampSk"]] = row
+
+    for limit in (1, 2, 3):
+        assert sorted(listed(world, message, limit=limit)) == [("ann", "🎉"), ("ann-b", "🎉")]
+
+
+def test_only_those_who_may_read_a_message_see_who_reacted_to_it() -> None:
+    world = RetentionWorld()
+    message, old = world.message(1, 1), world.message(2, 70)  # before bob was in the room
+    world.store(message, old, reaction(world, message, "alice"), reaction(world, old, "alice"))
+
+    assert listed(world, message) == [("alice", "👍")]
+    with pytest.raises(Forbidden):
+        listed(world, message, "carol")
+    with pytest.raises(NotFound):
+        listed(world, old)
+    with pytest.raises(NotFound):
+        listed(world, world.message(3))
+    world.store(world.change(message, None))
+    assert listed(world, message) == []
+
+
+def test_a_page_of_the_room_shows_the_reactions() -> None:
+    world = RetentionWorld()
+    message = world.message(1, 1)
+    world.store(message)
+    world.texts()
+    world.texts()  # in the cache now
+    world.clock.advance(0.1)
+
+    world.store(reaction(world, message, "alice"))
+
+    page = world.read.history.room(caller("bob"), "kitchen", PageRequest(limit=20))
+    assert '"reactions":{"👍":1}' in page.items[0]
+
+
+def test_nobody_reacted() -> None:
+    assert fold_reactions([]) == ({}, [])
+
+
+def between(world: ChangeWorld, other: Callable[[], object]) -> None:
+    """Let ``other`` happen once, after the next count has read the reactions and before it is written."""
+    read = world.store.reactions_to
+
+    def reactions_to(room_id: str, key: str) -> Iterator[Item]:
+        found = list(read(room_id, key))
+        world.store.reactions_to = read  # type: ignore[method-assign]
+        world.clock.advance(1 / SECOND)
+        other()
+        return iter(found)
+
+    world.store.reactions_to = reactions_to  # type: ignore[method-assign]
