@@ -12,6 +12,7 @@ from headrace.core.errors import Conflict, FollowUpUnavailable, Forbidden, Inval
 from headrace.core.items import Item
 from headrace.core.times import DAY, SECOND, iso
 from headrace.streams.chat.change import SHOWN_REACTIONS
+from headrace.streams.chat.changes.gate import MOST_REACTIONS
 from headrace.streams.chat.changes.reactions import SHOWN_VALUES, fold_reactions
 from headrace.streams.chat.changes.reactors import ReactionsQuery, list_reactions
 from headrace.streams.chat.messages.paths import MessagePath
@@ -258,6 +259,25 @@ def test_who_may_write_reacts_to_what_they_may_read() -> None:
     assert refusal("carol", after, None) is None  # what she said she may take back
     trusted = world.reaction("dave", before, "👍")
     assert world.admit("dave", trusted, is_trusted=True) is None
+
+
+def test_a_message_takes_a_thousand_reactions_and_few_values_that_it_does_not_show() -> None:
+    world, message = stored()
+    world.put(*(world.reaction(f"user-{number}", message, "👍").event for number in range(MOST_REACTIONS - 1)))
+    assert world.admit("alice", world.reaction("alice", message, "👍")) is None
+    world.put(world.reaction("alice", message, "👍").event)
+    error = world.admit("bob", world.reaction("bob", message, "👍"))
+    assert isinstance(error, Conflict)
+    assert [(each.field, each.message) for each in error.details] == [("key", "has 1,000 reactions")]
+    assert world.admit("alice", world.reaction("alice", message)) is None  # to take one back
+
+    world, message = stored()
+    values = [f"v{number:02}" for number in range(SHOWN_VALUES + 1)]
+    world.put(*(world.reaction(f"user-{value}", message, value).event for value in values))
+    error = world.admit("bob", world.reaction("bob", message, "v99"))
+    assert isinstance(error, Conflict)
+    assert [(each.field, each.got) for each in error.details] == [("value", "v99")]
+    assert world.admit("bob", world.reaction("bob", message, "v00")) is None
 
 
 def test_a_right_that_cannot_be_read_is_checked_before_the_reaction_is_stored() -> None:

@@ -21,6 +21,9 @@ from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, effective_role, no_room, not_in_room
 from headrace.streams.chat.stream import TEXT, UNCHECKED
 
+MOST_REACTIONS = 1_000
+"""So many users can react to a message. All reactions to it are read to count them, for each batch with a new one."""
+
 
 class ChangeRights:
     """Reads what decides who may change a message. ``by`` may raise StoreUnavailable."""
@@ -89,6 +92,8 @@ class ChangeRights:
             _check_waiting(key, now)
         else:
             _check_not_deleted(message)
+            if VALUE in change:
+                _check_not_full(message, change[VALUE])
 
     def _kept(self, room_id: str, key: str, now: int) -> Item | None:
         """The row of a message that readers may still see."""
@@ -150,6 +155,18 @@ def _check_not_deleted(message: Item) -> None:
         given = echo(message["timestampSk"])
         detail = FieldError("key", "is a deleted message", given, "the key of another message")
         raise Conflict("the message is deleted", details=[detail])
+
+
+def _check_not_full(message: Item, value: str) -> None:
+    shown = message.get("reactions", {})
+    if sum(shown.values()) >= MOST_REACTIONS:
+        given = echo(message["timestampSk"])
+        detail = FieldError("key", f"has {MOST_REACTIONS:,} reactions", given, "the key of a message with fewer")
+    elif "moreReactions" in message and value not in shown:
+        detail = FieldError("value", "is one value too many", echo(value), "a value that the message shows")
+    else:
+        return
+    raise Conflict("the message has too many reactions", details=[detail])
 
 
 def _refused(change: Mapping[str, Any], message: str, allowed: str) -> Forbidden:
