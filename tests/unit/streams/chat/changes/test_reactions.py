@@ -8,10 +8,19 @@ from typing import Any
 import pytest
 
 from headrace.api.paging.request import PageRequest
-from headrace.core.errors import Conflict, FollowUpUnavailable, Forbidden, InvalidEvent, NotFound, PoisonRecord
+from headrace.core.errors import (
+    Conflict,
+    FollowUpUnavailable,
+    Forbidden,
+    InvalidEvent,
+    NotFound,
+    PoisonRecord,
+    StoreThrottled,
+)
 from headrace.core.items import Item
 from headrace.core.times import DAY, SECOND, iso
 from headrace.streams.chat.change import SHOWN_REACTIONS
+from headrace.streams.chat.changes import reactions
 from headrace.streams.chat.changes.gate import MOST_REACTIONS
 from headrace.streams.chat.changes.reactions import SHOWN_VALUES, fold_reactions
 from headrace.streams.chat.changes.reactors import ReactionsQuery, list_reactions
@@ -199,6 +208,53 @@ def test_a_deletion_between_reading_and_counting_wins() -> None:
     assert rows(world) == []
 
 
+def fail_once(monkeypatch: pytest.MonkeyPatch, world: ChangeWorld, name: str) -> None:
+    """The next call of a method of the table is throttled."""
+    method = getattr(world.store, name)
+
+    def throttled(*_arguments: object) -> Any:
+        monkeypatch.setattr(world.store, name, method)
+        raise StoreThrottled("too many writes")
+
+    monkeypatch.setattr(world.store, name, throttled)
+
+
+@pytest.mark.parametrize("name", ["forget", "reactions_to"])
+def test_an_edit_or_deletion_is_pushed_though_what_follows_it_fails(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The next try finds it applied, and has nothing to push."""
+    world, message = stored()
+    change = world.change("bob", message, *(["edited"] if name == "reactions_to" else [])).event
+    reaction = world.reaction("alice", message, "👍").event
+    fail_once(monkeypatch, world, name)
+
+    outcomes = world.put(change, reaction)
+    assert [type(each) for each in outcomes] == [StoreThrottled] * 2  # which spends no try
+
+    text = "edited" if name == "reactions_to" else ""
+    assert [texts for _, texts in world.copies.pushed()] == [["hello"], [text]]
+    assert world.put(change, reaction) == [None, None]
+    assert shown(world, message) == ({"👍": 1} if text else {})
+
+
+def test_reactions_to_a_message_that_is_not_stored_leave_one_row_for_each_user() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "late", age=60)
+    for number in range(5):
+        world.clock.advance(1)
+        world.put(world.reaction("alice", message, f"v{number}").event)
+
+    assert len(rows(world)) == 1
+
+
+def test_a_count_reads_a_limited_number_of_reactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reactions, "READ_ROWS", 3)
+    world, message = stored()
+    world.put(*(world.reaction(f"user-{number}", message, "👍").event for number in range(4)))
+
+    assert shown(world, message) == {"👍": 3}
+    assert world.row(message)["moreReactions"] is True
+
+
 def test_reactions_are_in_no_index_and_the_rows_of_other_messages_stay_as_they_were() -> None:
     world, message = stored()
     other = world.message("bob", "other", number=2, age=60)
@@ -306,6 +362,8 @@ def test_a_right_that_cannot_be_read_is_checked_before_the_reaction_is_stored() 
         ({"value": "  "}, "value"),
         ({"value": "x" * 33}, "value"),
         ({"value": "x\n"}, "value"),
+        ({"value": "\u200b"}, "value"),
+        ({"value": "x\u202e"}, "value"),
         ({"value": "\ud800"}, "value"),
         ({"value": 1}, "value"),
         ({"message": "text"}, "message"),
@@ -332,7 +390,7 @@ def test_equal_texts_are_one_value() -> None:
     """é as one character, and as two."""
     world, message = stored()
     world.put(
-        *(world.reaction(user, message, value).event for user, value in (("alice", "\u00e9"), ("bob", "e\u0301")))
+        *(world.reaction(user, message, value).event for user, value in (("alice", "\u00e9"), ("bob", " e\u0301")))
     )
 
     assert shown(world, message) == {"\u00e9": 2}

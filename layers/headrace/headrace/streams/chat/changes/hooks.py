@@ -12,7 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from headrace.core import keys, times
 from headrace.core.collections import BoundedDict
-from headrace.core.errors import Conflict, FollowUpUnavailable, PoisonRecord, StoreUnavailable, UserError
+from headrace.core.errors import (
+    Conflict,
+    FollowUpUnavailable,
+    PoisonRecord,
+    StoreThrottled,
+    StoreUnavailable,
+    UserError,
+)
 from headrace.core.items import Item
 from headrace.core.stream import AfterStore, BeforeStore, Stream
 from headrace.core.times import Clock
@@ -184,26 +191,33 @@ class ChangeHook:
                 self._marked[room_id] = None
             message = self._store.message(room_id, key)
             if message is None:
+                if REACT in kinds:
+                    self._reactions.forget_replaced(room_id, key)
                 return None
-            is_kept = self._is_kept(message)
-            found = [self._apply_texts(message) if kinds != {REACT} else None]
-            if not kinds.isdisjoint({None, REACT}):
-                found.append(self._reactions.apply(found[0] or message))
-            rows += [row for row in found if row is not None and is_kept]
+            shown = rows if self._is_kept(message) else []
+            if kinds != {REACT}:
+                message = self._apply_texts(message, shown)
+            if not kinds.isdisjoint({None, REACT}) and (row := self._reactions.apply(message)) is not None:
+                shown.append(row)
         except StoreUnavailable as error:
             return _not_applied(error)
         return None
 
-    def _apply_texts(self, message: Item) -> Item | None:
-        """Apply the edits and deletions of a message; the changed row, or ``None``."""
+    def _apply_texts(self, message: Item, shown: list[Item]) -> Item:
+        """Apply the edits and deletions of a message; its row. If they change it, it is in ``shown``.
+
+        It is there before anything else can fail: the next try finds them applied, and would not show it.
+        """
         room_id, key = message["roomId"], message["timestampSk"]
         change = fold(message["userId"], self._store.changes_of(room_id, key))
         if change is None:
-            return None
+            return message
         row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
+        if row is not None:
+            shown.append(row)
         if change.kind == DELETE:
             self._store.forget(room_id, key)
-        return row
+        return row or message
 
     def _unsettled(self, key: str) -> Reason | None:
         """Why a change of a young message is applied once more: the message could still be stored without it."""
@@ -220,6 +234,8 @@ class ChangeHook:
         return bool(row["timestamp"] >= self._rooms.retentions([room_id])[room_id].kept_from(now))
 
 
-def _not_applied(error: StoreUnavailable) -> FollowUpUnavailable:
+def _not_applied(error: StoreUnavailable) -> Reason:
     report("changes", f"changes of messages are stored, but not applied yet: {error.message}")
+    if isinstance(error, StoreThrottled):
+        return error  # spends no try
     return FollowUpUnavailable("the changes of a message could not be applied")

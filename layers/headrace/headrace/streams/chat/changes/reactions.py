@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item
 from headrace.core.times import Clock
-from headrace.streams.chat.change import REACTIONS_AT, VALUE
+from headrace.streams.chat.change import REACTIONS_AT, VALUE, unexpired
 from headrace.streams.chat.change_store import ChangeStore
 
 SHOWN_VALUES = 20
+READ_ROWS = 5_000
+"""So many reactions to a message are counted, far more than the gate lets in: about 125 read units."""
 TRIES = 5
 """So often the reactions to a message are counted again while others count them too."""
 
@@ -50,8 +53,13 @@ class ReactionCounts:
 
     def give(self, message: Item) -> None:
         """Give a message that is about to be stored the reactions to it."""
-        if rows := list(self._store.reactions_to(message["roomId"], message["timestampSk"])):
-            message |= {**fold_reactions(rows)[0], REACTIONS_AT: times.iso(self._clock.now())}
+        shown, _ = self._counted(message["roomId"], message["timestampSk"])
+        if shown is not None:
+            message |= {**shown, REACTIONS_AT: times.iso(self._clock.now())}
+
+    def forget_replaced(self, room_id: str, key: str) -> None:
+        """Delete the reactions to a message that later ones of the same users have replaced."""
+        self._store.forget_rows(self._counted(room_id, key)[1])
 
     def apply(self, message: Item) -> Item | None:
         """Count the reactions to a stored message; the changed row, or ``None`` if it shows nothing else than before.
@@ -68,11 +76,12 @@ class ReactionCounts:
                 self._store.forget(room_id, key)
                 return None
             before = found.get(REACTIONS_AT)
-            rows = list(self._store.reactions_to(room_id, key))
-            if not rows and before is None:
-                return None
-            shown, replaced = fold_reactions(rows)
+            shown, replaced = self._counted(room_id, key)
             self._store.forget_rows(replaced)
+            if shown is None:
+                if before is None:
+                    return None
+                shown = {}
             now = self._clock.now()
             at = now if before is None else max(now, times.micros_of(before) + 1)
             is_new = any(shown.get(name) != found.get(name) for name in ("reactions", "moreReactions"))
@@ -82,3 +91,12 @@ class ReactionCounts:
                 return row if is_new else None
             found = self._store.message(room_id, key)
         raise StoreThrottled("the reactions to a message are counted by too many at once")
+
+    def _counted(self, room_id: str, key: str) -> tuple[dict[str, Any] | None, list[Item]]:
+        """As :func:`fold_reactions`, of at most READ_ROWS rows; ``None`` for a message without reactions."""
+        now = self._clock.now()
+        rows = list(islice(self._store.reactions_to(room_id, key), READ_ROWS + 1))
+        shown, replaced = fold_reactions(row for row in rows[:READ_ROWS] if unexpired(row, now))
+        if len(rows) > READ_ROWS:
+            shown["moreReactions"] = True
+        return shown if rows else None, replaced
