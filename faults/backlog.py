@@ -7,32 +7,29 @@ of the queue over time. Exits with 1 if a run failed.
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import quantiles
 
-from aiohttp import web
-
 from faults.harness.harness import Harness
 from faults.harness.stage_template import ROOT
-from faults.proxies.http_proxy import Call, Forward
+from faults.proxies.proxy_faults import slower_writes
+from loadtest import load
 from loadtest.client.command import Parser, count, exit_code_of, positive
 from loadtest.client.stage_process import interruptible
-from loadtest.load import run_locust
 from loadtest.report.__main__ import compare
 from loadtest.report.charts import charts
 from loadtest.report.document import newest, read
 from loadtest.report.plots import LineChart, picture
+from loadtest.shapes.options import RESULTS
 from localstage.client.function_logs import metrics
 from localstage.core.errors import StageError
 
 SHAPE, STREAM = "backlog", "ski"
-RESULTS, STATE = ROOT / ".local" / "load", ROOT / ".local" / "faults-backlog"
+FOLDER, STATE = ROOT / RESULTS, ROOT / ".local" / "faults-backlog"
 CHART = "Depth of the queues"
 BATCH = [("          BatchSize: 200\n", "          BatchSize: 50\n")]
 
@@ -45,18 +42,11 @@ def run(limit: int, seconds: float) -> tuple[int, Path]:
     Raises:
         localstage.core.errors.StageError, localstage.client.errors.ClientError: the stage did not start.
     """
-
-    async def slow(call: Call, forward: Forward) -> web.Response:
-        if call.action == "BatchWriteItem":
-            await asyncio.sleep(seconds)
-        return await forward(call.body)
-
-    results = RESULTS / f"backlog-{limit}"
+    results = FOLDER / f"backlog-{limit}"
     shutil.rmtree(results, ignore_errors=True)
     with Harness(STATE, parameters={"BacklogSeconds": str(limit)}, edits=BATCH) as harness:
-        harness.services.dynamodb.fault = slow
-        names = {"seconds": None, "messages": None, "requests": "", "web": False, "processes": None}
-        code = run_locust(harness.target, Namespace(shape=SHAPE, scale=1.0, results=str(results), **names))
+        harness.services.dynamodb.fault = slower_writes(seconds)
+        code = load.run_locust(harness.target, load.parser().parse_args(["--shape", SHAPE, "--results", str(results)]))
     path, waits = newest(results), waited(STATE / "stage" / "logs" / "PersistEvents.log")
     deepest = max(read(path)["samples"]["depths"]["main"])
     middle, last = (quantiles(waits, n=100)[percent - 1] for percent in (50, 99))
@@ -91,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m faults.backlog", description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=count, default=5, help="BacklogSeconds of the second run (default 5)")
     parser.add_argument("--slower", type=positive, default=0.5, help="seconds that a batch takes longer (default 0.5)")
-    parser.add_argument("--picture", type=Path, default=RESULTS / "backlog.svg", help="the SVG (default %(default)s)")
+    parser.add_argument("--picture", type=Path, default=FOLDER / "backlog.svg", help="the SVG (default %(default)s)")
     parsed = parser.parse_args(arguments)
 
     def both() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from faults.proxies.http_proxy import Call, Down, Forward
+from faults.proxies.http_proxy import Call, Down, Fault, Forward
 from faults.proxies.socket_owner import kill_peer
 from faults.proxies.throttle import refused
 
@@ -44,6 +45,17 @@ def refuse(_data: bytes) -> None:
 async def down(_call: Call, _forward: Forward) -> web.Response:
     """Every connection is cut."""
     raise Down
+
+
+def slower_writes(seconds: float) -> Fault:
+    """Each batch of writes takes so many seconds longer."""
+
+    async def slower(call: Call, forward: Forward) -> web.Response:
+        if call.action == "BatchWriteItem":
+            await asyncio.sleep(seconds)
+        return await forward(call.body)
+
+    return slower
 
 
 class KillsWriters:

@@ -17,7 +17,7 @@ from typing import IO, Any
 import pytest
 
 from localstage.services.typescript_client import ensure_typescript_client
-from tests.e2e.clients import Client
+from tests.e2e.clients import Client, unique
 
 ROOT = Path(__file__).resolve().parents[2]
 READY_WITHIN = 240.0
@@ -131,3 +131,13 @@ def close_sockets() -> Iterator[None]:
 def typescript_client() -> Path:
     """The folder of the built client."""
     return asyncio.run(ensure_typescript_client(ROOT / ".local", ROOT))
+
+
+@pytest.fixture
+def alice(platform: RunningStage) -> Client:
+    return Client(platform, unique("alice"))
+
+
+@pytest.fixture
+def bob(platform: RunningStage) -> Client:
+    return Client(platform, unique("bob"))

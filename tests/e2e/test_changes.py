@@ -6,23 +6,10 @@ import asyncio
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from headrace_client import Rooms
 from tests.e2e.clients import PATIENCE, Client, now, unique, until
-from tests.e2e.conftest import RunningStage
 from tests.e2e.test_live import Subscriber
 from tests.e2e.test_rooms import MEMBERS, bring, ok, send
-
-
-@pytest.fixture
-def alice(platform: RunningStage) -> Client:
-    return Client(platform, unique("alice"))
-
-
-@pytest.fixture
-def bob(platform: RunningStage) -> Client:
-    return Client(platform, unique("bob"))
 
 
 def path(item: dict[str, Any], more: str = "") -> str:

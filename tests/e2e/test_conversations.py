@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.e2e.clients import Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
-
-
-@pytest.fixture
-def alice(platform: RunningStage) -> Client:
-    return Client(platform, unique("alice"))
-
-
-@pytest.fixture
-def bob(platform: RunningStage) -> Client:
-    return Client(platform, unique("bob"))
 
 
 def ok(client: Client, method: str, path: str, body: Any = None, **query: str) -> Any:

@@ -5,24 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from headrace_client import Headrace, Rooms
 from tests.e2e.clients import PATIENCE, Client, now, unique, until
-from tests.e2e.conftest import RunningStage
 from tests.e2e.test_changes import path, posted, shown
 from tests.e2e.test_live import Subscriber
 from tests.e2e.test_rooms import MEMBERS, bring, ok
-
-
-@pytest.fixture
-def alice(platform: RunningStage) -> Client:
-    return Client(platform, unique("alice"))
-
-
-@pytest.fixture
-def bob(platform: RunningStage) -> Client:
-    return Client(platform, unique("bob"))
 
 
 def reactions(client: Client, item: dict[str, Any]) -> dict[str, int]:

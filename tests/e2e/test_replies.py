@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from headrace_client import Headrace
 from tests.e2e.clients import Client, now, unique, until
-from tests.e2e.conftest import RunningStage
 from tests.e2e.test_changes import path, posted, shown
 from tests.e2e.test_live import Subscriber
 from tests.e2e.test_rooms import ok
-
-
-@pytest.fixture
-def alice(platform: RunningStage) -> Client:
-    return Client(platform, unique("alice"))
-
-
-@pytest.fixture
-def bob(platform: RunningStage) -> Client:
-    return Client(platform, unique("bob"))
 
 
 def test_the_replies_to_a_message_are_listed_with_their_edits(alice: Client, bob: Client) -> None:

@@ -38,16 +38,6 @@ def send(client: Client, room: str, **more: Any) -> tuple[int, Any]:
     return status, body
 
 
-@pytest.fixture
-def alice(platform: RunningStage) -> Client:
-    return Client(platform, unique("alice"))
-
-
-@pytest.fixture
-def bob(platform: RunningStage) -> Client:
-    return Client(platform, unique("bob"))
-
-
 def test_a_room_shows_its_name_and_only_its_owner_changes_it(alice: Client, bob: Client) -> None:
     room = unique("room")
     made = ok(alice, "PUT", f"/rooms/{room}", {**MEMBERS, "name": "Kitchen"})

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
-from aiohttp import web
 
 from faults.harness.chat_load import Load
 from faults.harness.harness import Harness
 from faults.harness.ledger import QueueContents, Row
 from faults.harness.stage_template import ROOT
-from faults.proxies.http_proxy import Call, Forward
+from faults.proxies.proxy_faults import slower_writes
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
 
@@ -24,13 +22,6 @@ RATE = 80
 """What the producers send a second, for so long. At most 40 a second are stored."""
 RECORDS = 20
 """Records in a batch, so that few are in flight: two batches, which take a second."""
-
-
-async def slow(call: Call, forward: Forward) -> web.Response:
-    """Each batch of writes takes half a second longer."""
-    if call.action == "BatchWriteItem":
-        await asyncio.sleep(0.5)
-    return await forward(call.body)
 
 
 class Outcome(NamedTuple):
@@ -55,7 +46,7 @@ def overload(limit: int) -> Outcome:
     with harness, harness.scenario("backlog", **load) as run:
         run.load.checker = checker = Checker(remember)
         users = Load(harness.target, "backlog-users", sockets=0, posts=1, rate=1, size=1)
-        harness.services.dynamodb.fault = slow
+        harness.services.dynamodb.fault = slower_writes(0.5)
         run.load.start()
         users.start()
         run.wait(SECONDS)

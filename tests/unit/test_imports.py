@@ -47,7 +47,7 @@ LINES = {
     "loadtest": 7_636,
     "bench": 4_068,
     "tools": 3_609,
-    "faults": 2_951,
+    "faults": 2_953,
     "rehearsal": 2_039,
     "ops": 1_230,
     "clients": 3_730,

@@ -183,7 +183,7 @@ class MessageItem(TypedDict):
 
     The user of a JOIN or LEAVE is the one who did it; ``memberId`` is the member who joined or left. An edited message
     has its newest text and ``editedAt``; a deleted one has no text, and ``deletedAt`` and ``deletedBy``. ``replyTo`` is
-    the key of the message that a reply answers; that message may be deleted, or kept no more. ``reactions`` says how
+    the key of the message that a reply answers; that message can be missing, deleted or expired. ``reactions`` says how
     many users chose each value: the 20 that most chose, with ``moreReactions`` if there are others; ``reactionsAt`` is
     when they were counted last.
     """

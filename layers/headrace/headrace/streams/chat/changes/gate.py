@@ -40,8 +40,8 @@ class ChangeRights:
 
         A message that is not stored yet may be changed by its author: it can be in a lane. Whether the sender is its
         author then shows when it is stored. An author who has left the room may delete, and no longer edit. A
-        ``is_trusted`` sender need not be in the room. Whoever may write in the room may react to what they may read
-        there; a user who has left may still take a reaction back.
+        ``is_trusted`` sender need not be in the room. Everyone who may write in the room can react to what they may
+        read there; a user who has left can still take a reaction back.
 
         Raises:
             NotFound, Forbidden, Conflict: the sender may not change it.

@@ -20,7 +20,7 @@ from headrace.streams.chat.change_store import ChangeStore
 
 SHOWN_VALUES = 20
 READ_ROWS = 5_000
-"""So many reactions to a message are counted, far more than the gate lets in: about 125 read units."""
+"""So many reactions to a message are counted, far more than the gate lets in."""
 TRIES = 5
 """So often the reactions to a message are counted again while others count them too."""
 

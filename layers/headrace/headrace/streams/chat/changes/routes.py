@@ -144,7 +144,7 @@ def delete_message(acceptor: Acceptor, request: Request[MessagePath, None, Delet
 
 
 def react(acceptor: Acceptor, request: Request[MessagePath, None, ReactionBody]) -> dict[str, Any]:
-    """React to a message. Whoever may write in the room may.
+    """React to a message. Everyone who may write in the room can.
 
     A user has one reaction to a message: it replaces the one before. Of several, the one with the latest ``timestamp``
     counts.
