@@ -21,7 +21,6 @@ from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.stream import MessagePage, RoomMessagePage
 
 READ = (CHAT_READ,)
-LIST = (InvalidCursor,)
 PAGE = (InvalidCursor, NotFound)
 
 ROUTES = {
@@ -41,7 +40,7 @@ ROUTES = {
         read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
     ),
     "GET /users/{userId}/rooms": Route(
-        list_conversations, READ, UserPath, query=ConversationsQuery, answer=ConversationPage, errors=LIST
+        list_conversations, READ, UserPath, query=ConversationsQuery, answer=ConversationPage, errors=(InvalidCursor,)
     ),
 }
 
