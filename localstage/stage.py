@@ -97,7 +97,7 @@ class Stage:
             provision(model, live=live, base_environment=environment),
         )
         await run_custom_resources(model, pool)
-        triggers = triggers_of(model, pool, endpoints, environment)
+        triggers = triggers_of(model, pool, endpoints, environment, self._state_dir / "services")
         await self._begin("triggers", triggers.start, triggers.stop)
         gateway = Gateway(
             model,

@@ -16,7 +16,7 @@ from localstage.gateway.issuer import Issuer
 from localstage.services import Endpoints
 from localstage.template import Live
 from localstage.template.attributes import ACCOUNT
-from localstage.triggers import Triggers
+from localstage.triggers import AwsAccess, Triggers
 
 EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": "local"}
 """An emulator regards a key id of twelve digits as the account, so its ARNs are those that the template gives."""
@@ -49,19 +49,24 @@ def base_environment(endpoints: Endpoints) -> dict[str, str]:
 
 
 def triggers_of(
-    model: StageModel, pool: FunctionPool, endpoints: Endpoints, environment: Mapping[str, str]
+    model: StageModel, pool: FunctionPool, endpoints: Endpoints, environment: Mapping[str, str], folder: Path
 ) -> Triggers:
-    """The mappings and schedules of ``model``, on the services at ``endpoints``."""
+    """The mappings and schedules of ``model``, on the services at ``endpoints``; streams' checkpoints in ``folder``."""
     key, secret, token = (environment.get(name) for name in OWN_KEYS)
     base = f"{endpoints.sqs_url.rstrip('/')}/{ACCOUNT}"
+    access = AwsAccess(
+        sqs_endpoint=endpoints.sqs_url or None,
+        dynamodb_endpoint=endpoints.dynamodb_url or None,
+        region=environment["AWS_REGION"],
+        credentials=(key, secret, token) if key and secret else None,
+    )
     return Triggers(
         model,
         pool,
         broker_urls=dict.fromkeys(model.brokers, endpoints.amqp_url),
-        sqs_endpoint=endpoints.sqs_url or None,
         queue_urls={id: f"{base}/{queue.name}" for id, queue in model.queues.items()},
-        region=environment["AWS_REGION"],
-        sqs_credentials=(key, secret, token) if key and secret else None,
+        access=access,
+        folder=folder,
         returns_by="nack" if os.environ.get("LOCALSTAGE_RETURNS_BY") == "nack" else "reject",
     )
 

@@ -151,6 +151,24 @@ class SqsMapping:
 
 
 @dataclass(frozen=True)
+class StreamMapping:
+    """An event source mapping on the stream of the table with logical id ``table_id``, from its oldest record on.
+
+    Changes of one partition key stay in order; ``lanes`` batches run at once. Records older than ``maximum_age``
+    (``None``: than the stream keeps) are given up: the queue ``failure_queue_id`` is told where they are.
+    """
+
+    id: str
+    function_id: str
+    table_id: str
+    batch_size: int
+    lanes: int
+    partial_response: bool
+    maximum_age: int | None = None
+    failure_queue_id: str | None = None
+
+
+@dataclass(frozen=True)
 class Schedule:
     """``expression`` is ``rate(…)`` or ``cron(…)``; ``input`` replaces the scheduled event when given."""
 
@@ -220,6 +238,7 @@ class StageModel:
     websocket_apis: Mapping[str, WebSocketApi] = field(default_factory=dict)
     rabbitmq_mappings: Mapping[str, RabbitMqMapping] = field(default_factory=dict)
     sqs_mappings: Mapping[str, SqsMapping] = field(default_factory=dict)
+    stream_mappings: Mapping[str, StreamMapping] = field(default_factory=dict)
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     queues: Mapping[str, Queue] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from pathlib import Path
 from localstage.services import install
 from localstage.services.service import HOST, Service, http_answers, plain_environment
 
-# In this order: own_machine checks a request before consumed_capacity may answer it.
+# In this order: own_machine checks a request before consumed_capacity or change_streams may answer it.
 _PRELOADS = (
     "aborted_requests",
     "failed_conditions",
@@ -18,6 +18,7 @@ _PRELOADS = (
     "own_machine",
     "read_in_chunks",
     "consumed_capacity",
+    "change_streams",
     "whole_batches",
     "tables_apart",
 )

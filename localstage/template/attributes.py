@@ -106,7 +106,12 @@ class Attributes:
             "AWS::ApiGatewayV2::Route": {"Ref": id},
             "AWS::ApiGatewayV2::Integration": {"Ref": id},
             "AWS::ApiGatewayV2::Authorizer": {"Ref": id},
-            "AWS::DynamoDB::Table": {"Ref": name, "Arn": arn("dynamodb", f"table/{name}")},
+            "AWS::DynamoDB::Table": {
+                "Ref": name,
+                "Arn": arn("dynamodb", f"table/{name}"),
+                # Only the service knows the time in the ARN of a stream.
+                "StreamArn": arn("dynamodb", f"table/{name}/stream/local"),
+            },
             "AWS::SQS::Queue": {
                 "Ref": f"{queues}/{live.account}/{name}",
                 "Arn": arn("sqs", name),

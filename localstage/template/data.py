@@ -33,6 +33,8 @@ def read_tables(stack: Stack) -> dict[str, Table]:
         }
         if indexes := properties.get("GlobalSecondaryIndexes"):
             definition["GlobalSecondaryIndexes"] = [{name: one[name] for name in _INDEX_PROPERTIES} for one in indexes]
+        if stream := properties.get("StreamSpecification"):
+            definition["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream["StreamViewType"]}
         return Table(id, name, definition, properties.get("TimeToLiveSpecification", {}).get("AttributeName"))
 
     return stack.read("AWS::DynamoDB::Table", table)

@@ -47,13 +47,14 @@ def load(
 
 def _read(stack: Stack, translated: Translated, root: Path, state_dir: Path) -> StageModel:
     secrets = data.read_secrets(stack, state_dir)  # first: other resources resolve them
-    rabbitmq, sqs = triggers.read_mappings(stack)
+    rabbitmq, sqs, streams = triggers.read_mappings(stack)
     return StageModel(
         functions=functions.read_functions(stack, root, translated.sources),
         http_apis=http_api.read_http_apis(stack),
         websocket_apis=websocket_api.read_websocket_apis(stack),
         rabbitmq_mappings=rabbitmq,
         sqs_mappings=sqs,
+        stream_mappings=streams,
         schedules=triggers.read_schedules(stack),
         tables=data.read_tables(stack),
         queues=data.read_queues(stack),

@@ -90,7 +90,9 @@ class _Clients:
 
 def _table(clients: _Clients, table: Table) -> None:
     try:
-        _compare(table, clients.dynamodb.describe_table(TableName=table.name)["Table"])
+        existing = clients.dynamodb.describe_table(TableName=table.name)["Table"]
+        _compare(table, existing)
+        _switch_stream(clients, table, existing)
     except clients.dynamodb.exceptions.ResourceNotFoundException:
         clients.dynamodb.create_table(**table.definition)
         clients.dynamodb.get_waiter("table_exists").wait(
@@ -123,6 +125,12 @@ def _shape(definition: Mapping[str, Any]) -> dict[str, Any]:
         projected = (projection.get("ProjectionType", "ALL"), sorted(projection.get("NonKeyAttributes") or []))
         shape[f"index {index['IndexName']}"] = (keys(index["KeySchema"]), projected)
     return shape
+
+
+def _switch_stream(clients: _Clients, table: Table, existing: Mapping[str, Any]) -> None:
+    wanted = table.definition.get("StreamSpecification", {"StreamEnabled": False})
+    if wanted["StreamEnabled"] != existing.get("StreamSpecification", {}).get("StreamEnabled", False):
+        clients.dynamodb.update_table(TableName=table.name, StreamSpecification=wanted)
 
 
 def _expire(clients: _Clients, name: str, attribute: str) -> None:

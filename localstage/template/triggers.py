@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from localstage.core.errors import TemplateError
-from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping
+from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping, StreamMapping
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Properties, Stack
 
 _WINDOW = "MaximumBatchingWindowInSeconds"
 
 
-def read_mappings(stack: Stack) -> tuple[dict[str, RabbitMqMapping], dict[str, SqsMapping]]:
-    """Every event source mapping on a RabbitMQ broker, and every one on a queue, without those that are disabled.
+Mapping = RabbitMqMapping | SqsMapping | StreamMapping
+
+
+def read_mappings(
+    stack: Stack,
+) -> tuple[dict[str, RabbitMqMapping], dict[str, SqsMapping], dict[str, StreamMapping]]:
+    """The event source mappings on a RabbitMQ broker, on queues, and on streams of tables, without disabled ones.
 
     Raises:
         TemplateError: another source, or a setting that Lambda refuses.
@@ -20,10 +25,11 @@ def read_mappings(stack: Stack) -> tuple[dict[str, RabbitMqMapping], dict[str, S
     return (
         {id: one for id, one in mappings.items() if isinstance(one, RabbitMqMapping)},
         {id: one for id, one in mappings.items() if isinstance(one, SqsMapping)},
+        {id: one for id, one in mappings.items() if isinstance(one, StreamMapping)},
     )
 
 
-def _mapping(stack: Stack, id: str, mapping: Properties) -> RabbitMqMapping | SqsMapping | None:
+def _mapping(stack: Stack, id: str, mapping: Properties) -> Mapping | None:
     source, function_id = mapping["EventSourceArn"], stack.function_id(mapping["FunctionName"])
     if as_text(mapping.get("Enabled", True)) == "false":
         return None
@@ -58,7 +64,41 @@ def _mapping(stack: Stack, id: str, mapping: Properties) -> RabbitMqMapping | Sq
             maximum_concurrency=None if concurrency is None else int(concurrency),
             partial_response="ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", ()),
         )
-    raise TemplateError(f"{id}: the local stage reads from queues and RabbitMQ brokers of this template, not {source}")
+    if table_id := stack.id_of("AWS::DynamoDB::Table", source, "StreamArn"):
+        return _stream_mapping(stack, id, mapping, table_id)
+    known = "queues, RabbitMQ brokers and streams of tables"
+    raise TemplateError(f"{id}: the local stage reads from {known} of this template, not {source}")
+
+
+def _stream_mapping(stack: Stack, id: str, mapping: Properties, table_id: str) -> StreamMapping:
+    if "StreamSpecification" not in stack.properties(table_id):
+        raise TemplateError(f"{id}: {table_id} has no StreamSpecification")
+    # What the stage does for every stream: a change of it would be another behaviour.
+    wanted = {
+        "StartingPosition": "TRIM_HORIZON",
+        _WINDOW: 0,
+        "BisectBatchOnFunctionError": False,
+        "MaximumRetryAttempts": -1,
+    }
+    for name, value in wanted.items():
+        if name in mapping and as_text(mapping[name]) != as_text(value):
+            raise TemplateError(f"{id}.{name}: the local stage knows only {as_text(value)} for a stream")
+    failure_queue_id = None
+    if destination := mapping.get("DestinationConfig"):
+        failure_queue_id = stack.id_of("AWS::SQS::Queue", destination["OnFailure"]["Destination"])
+        if failure_queue_id is None:
+            raise TemplateError(f"{id}.DestinationConfig: it is not a queue of this template")
+    age = int(mapping.get("MaximumRecordAgeInSeconds", -1))
+    return StreamMapping(
+        id=id,
+        function_id=stack.function_id(mapping["FunctionName"]),
+        table_id=table_id,
+        batch_size=int(mapping.get("BatchSize", 100)),
+        lanes=int(mapping.get("ParallelizationFactor", 1)),
+        partial_response="ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", ()),
+        maximum_age=None if age == -1 else age,
+        failure_queue_id=failure_queue_id,
+    )
 
 
 def _check_visibility(stack: Stack, queue_id: str, function_id: str) -> None:

@@ -47,7 +47,7 @@ def queue_arn(url: str, region: str) -> str:
 
 
 class SqsQueue:
-    """Receives, deletes and releases messages of one queue. Every method raises QueueUnavailable on failure."""
+    """Receives, deletes, releases and sends messages of one queue. Every method raises QueueUnavailable on failure."""
 
     def __init__(self, url: str, client_factory: Callable[[], SQSClient]) -> None:
         self._url = url
@@ -66,6 +66,10 @@ class SqsQueue:
     async def release(self, messages: Sequence[Message]) -> None:
         """Make messages that no function has seen visible again at once."""
         await self._call(self._release, messages)
+
+    async def send(self, body: str) -> None:
+        """Send a message."""
+        await self._call(lambda: self._sqs().send_message(QueueUrl=self._url, MessageBody=body))
 
     def close(self) -> None:
         """Close the connections."""

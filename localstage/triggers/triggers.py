@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from localstage.core.invoker import Functions
-from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping, StageModel
+from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping, StageModel, StreamMapping
 from localstage.triggers.consumer import Verb
 from localstage.triggers.pacing import Status
 from localstage.triggers.rabbitmq import RabbitMqTrigger
 from localstage.triggers.schedules import ScheduleTrigger
 from localstage.triggers.sqs import SqsTrigger
-from localstage.triggers.sqs_queue import make_client, queue_arn
+from localstage.triggers.sqs_queue import SqsQueue, make_client, queue_arn
+from localstage.triggers.stream import Checkpoint, StreamTrigger
+from localstage.triggers.table_stream import TableStream, make_stream_clients
 
 
 class _Trigger(Protocol):
@@ -24,13 +28,25 @@ class _Trigger(Protocol):
     def status(self) -> Status: ...
 
 
+@dataclass(frozen=True)
+class AwsAccess:
+    """Where SQS and DynamoDB are: the URLs of emulators, or ``None`` for AWS.
+
+    ``credentials`` (key id, secret, session token) should be those that the functions get, since some emulators have an
+    account per key; without them boto3 looks for its own.
+    """
+
+    sqs_endpoint: str | None = None
+    dynamodb_endpoint: str | None = None
+    region: str = "us-east-1"
+    credentials: tuple[str, str, str | None] | None = None
+
+
 class Triggers:
     """Runs all mappings and schedules of a model.
 
-    ``broker_urls`` maps broker ids to amqp(s) URLs without credentials, ``queue_urls`` queue ids to SQS URLs;
-    ``sqs_endpoint`` is an emulator's URL, or ``None`` for AWS. ``sqs_credentials`` (key id, secret, session
-    token) should be those that the functions get, since some emulators have an account per key; without them boto3
-    looks for its own. RabbitMQ mappings return a failed batch with the AMQP verb ``returns_by``.
+    ``broker_urls`` maps broker ids to amqp(s) URLs without credentials, ``queue_urls`` queue ids to SQS URLs. RabbitMQ
+    mappings return a failed batch with the AMQP verb ``returns_by``. How far streams were read is kept in ``folder``.
     """
 
     def __init__(
@@ -39,19 +55,21 @@ class Triggers:
         functions: Functions,
         *,
         broker_urls: Mapping[str, str],
-        sqs_endpoint: str | None,
         queue_urls: Mapping[str, str],
-        region: str = "us-east-1",
-        sqs_credentials: tuple[str, str, str | None] | None = None,
+        access: AwsAccess,
+        folder: Path,
         returns_by: Verb = "reject",
     ) -> None:
         self._model = model
         self._functions = functions
         self._broker_urls = broker_urls
         self._queue_urls = queue_urls
-        self._region = region
+        self._region = access.region
         self._returns_by = returns_by
-        self._make_client = partial(make_client, sqs_endpoint, region, sqs_credentials)
+        self._folder = folder
+        common = (access.region, access.credentials)
+        self._make_client = partial(make_client, access.sqs_endpoint, *common)
+        self._make_stream_clients = partial(make_stream_clients, access.dynamodb_endpoint, *common)
         self._running: list[_Trigger] = []
 
     async def start(self) -> None:
@@ -62,6 +80,7 @@ class Triggers:
         """
         self._running = [*map(self._rabbitmq, self._model.rabbitmq_mappings.values())]
         self._running += map(self._sqs, self._model.sqs_mappings.values())
+        self._running += map(self._stream, self._model.stream_mappings.values())
         self._running += map(self._schedule, self._model.schedules.values())
         await asyncio.gather(*(trigger.start() for trigger in self._running))
 
@@ -90,6 +109,14 @@ class Triggers:
         url = self._queue_urls[mapping.queue_id]
         arn = queue_arn(url, self._region)
         return SqsTrigger(mapping, self._functions, queue_url=url, queue_arn=arn, client_factory=self._make_client)
+
+    def _stream(self, mapping: StreamMapping) -> _Trigger:
+        stream = TableStream(self._model.tables[mapping.table_id].name, self._make_stream_clients)
+        failures = None
+        if mapping.failure_queue_id is not None:
+            failures = SqsQueue(self._queue_urls[mapping.failure_queue_id], self._make_client)
+        checkpoint = Checkpoint(self._folder / f"{mapping.id}.checkpoint")
+        return StreamTrigger(mapping, self._functions, stream, checkpoint, failures)
 
     def _schedule(self, schedule: Schedule) -> _Trigger:
         return ScheduleTrigger(schedule, self._functions, region=self._region)

@@ -43,7 +43,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 23_432,
-    "localstage": 11_688,
+    "localstage": 12_172,
     "loadtest": 7_636,
     "bench": 4_068,
     "tools": 3_609,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pika
@@ -11,7 +12,7 @@ import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
 from localstage.core.model import Broker, Queue, RabbitMqMapping, Schedule, Secret, SqsMapping, StageModel
-from localstage.triggers import Triggers
+from localstage.triggers import AwsAccess, Triggers
 from localstage.triggers.sqs_queue import make_client
 from tests.contract.localstage.triggers.trigger_fakes import FakeFunctions, eventually
 
@@ -51,15 +52,20 @@ async def functions() -> FakeFunctions:
 
 @pytest.fixture
 async def triggers(
-    model: StageModel, functions: FakeFunctions, rabbitmq: str, moto_url: str, retry_queue: tuple[Any, str]
+    model: StageModel,
+    functions: FakeFunctions,
+    rabbitmq: str,
+    moto_url: str,
+    retry_queue: tuple[Any, str],
+    tmp_path: Path,
 ) -> AsyncIterator[Triggers]:
     triggers = Triggers(
         model,
         functions,
         broker_urls={"Broker": rabbitmq},
-        sqs_endpoint=moto_url,
         queue_urls={"RetryQueue": retry_queue[1]},
-        sqs_credentials=CREDENTIALS,
+        access=AwsAccess(sqs_endpoint=moto_url, credentials=CREDENTIALS),
+        folder=tmp_path,
     )
     yield triggers
     await triggers.stop()

@@ -3,6 +3,7 @@
 import pytest
 
 from localstage.core.errors import TemplateError
+from localstage.core.model import StreamMapping
 from tests.unit.localstage.template.template_stage import FUNCTION, Project
 
 RESOURCES = """
@@ -15,6 +16,15 @@ Work:
   Properties: {VisibilityTimeout: 60, RedrivePolicy: {deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 5}}
 Dead: {Type: AWS::SQS::Queue, Properties: {MessageRetentionPeriod: 1209600}}
 """
+TABLE = """
+Things:
+  Type: AWS::DynamoDB::Table
+  Properties:
+    BillingMode: PAY_PER_REQUEST
+    AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+    KeySchema: [{AttributeName: id, KeyType: HASH}]
+"""
+STREAM = "    StreamSpecification: {StreamViewType: NEW_AND_OLD_IMAGES}\n"
 
 
 @pytest.fixture
@@ -63,8 +73,43 @@ def test_a_batch_of_a_queue_that_the_stage_cannot_collect_is_refused(project, mo
 
 def test_another_kind_of_source_is_refused(project):
     stream = "Stream: arn:aws:kinesis:us-east-1:123456789012:stream/s, StartingPosition: LATEST"
-    with pytest.raises(TemplateError, match="EchoIt: the local stage reads from queues and RabbitMQ brokers"):
+    with pytest.raises(TemplateError, match="EchoIt: the local stage reads from queues, RabbitMQ brokers and streams"):
         project.load(RESOURCES, function=with_event("Kinesis", stream))
+
+
+def table_event(more: str = "") -> str:
+    return with_event("DynamoDB", f"Stream: !GetAtt Things.StreamArn, StartingPosition: TRIM_HORIZON{more}")
+
+
+def test_the_stream_of_a_table_is_read_with_its_settings(project):
+    failures = "DestinationConfig: {OnFailure: {Type: SQS, Destination: !GetAtt Dead.Arn}}"
+    more = f", BatchSize: 50, ParallelizationFactor: 4, MaximumRecordAgeInSeconds: 600, {failures}"
+    model = project.load(RESOURCES + TABLE + STREAM, function=table_event(more))
+
+    assert model.stream_mappings["EchoIt"] == StreamMapping("EchoIt", "Echo", "Things", 50, 4, False, 600, "Dead")
+    assert model.tables["Things"].definition["StreamSpecification"] == {
+        "StreamEnabled": True,
+        "StreamViewType": "NEW_AND_OLD_IMAGES",
+    }
+
+
+@pytest.mark.parametrize(
+    ("stream", "more", "reason"),
+    [
+        ("", "", "Things has no StreamSpecification"),
+        (STREAM, ", MaximumRetryAttempts: 3", "MaximumRetryAttempts: the local stage knows only -1"),
+        (STREAM, ", MaximumBatchingWindowInSeconds: 5", "MaximumBatchingWindowInSeconds: the local stage knows only 0"),
+        (STREAM, ", BisectBatchOnFunctionError: true", "BisectBatchOnFunctionError: the local stage knows only false"),
+        (
+            STREAM,
+            ", DestinationConfig: {OnFailure: {Type: SQS, Destination: 'arn:aws:sqs:us-east-1:1:other'}}",
+            "DestinationConfig: it is not a queue of this template",
+        ),
+    ],
+)
+def test_a_mapping_of_a_stream_that_the_stage_cannot_run_is_refused(project, stream, more, reason):
+    with pytest.raises(TemplateError, match=reason):
+        project.load(RESOURCES + TABLE + stream, function=table_event(more))
 
 
 def test_a_schedule_is_read_with_its_input(project):
