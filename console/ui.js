@@ -21,6 +21,13 @@ export const Failure = ({ error, again }) => html`
 /** A word with a dot in its tone: "good", "busy" or "bad". */
 export const State = ({ tone, children }) => html`<span class=${`state ${tone}`}>${children}</span>`;
 
+/** A ref of what gets the focus when it is shown. */
+export function useFocus() {
+  const element = useRef(null);
+  useEffect(() => element.current?.focus(), []);
+  return element;
+}
+
 /**
  * Calls the async function `load` now, when one of `inputs` changes, and at `again()`. Returns `{ value, error, loading,
  * again }`. The former value stays while it loads; an answer that is overtaken by a newer one is dropped.

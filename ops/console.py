@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -35,11 +36,14 @@ async def bundle(state_dir: Path) -> dict[str, Path]:
     source, made = folder / "source", folder / "console"
     shutil.rmtree(folder)
     shutil.copytree(ROOT / "console", source, ignore=shutil.ignore_patterns("tests"))
+    for module in source.rglob("*.js"):
+        module.write_text(re.sub(r"\n\s+", "\n", module.read_text()))  # esbuild keeps the indentation in templates
     shutil.copy(packages / "htm" / "preact" / "standalone.module.js", source / "htm.js")
     entries = ["main.js", *(path.relative_to(source).as_posix() for path in sorted(source.rglob("*.css")))]
     esbuild = [str(node_program()), str(client / "node_modules" / "esbuild" / "bin" / "esbuild"), *entries]
-    options = ["--bundle", "--splitting", "--minify", "--format=esm", "--external:/headrace-client.js"]
-    code, output = await run([*esbuild, *options, f"--outdir={made}", "--log-level=warning"], dict(os.environ), source)
+    options = ["--bundle", "--splitting", "--minify", "--format=esm", "--charset=utf8"]
+    options += ["--external:/headrace-client.js", f"--outdir={made}", "--log-level=warning"]
+    code, output = await run([*esbuild, *options], dict(os.environ), source)
     if code != 0:
         raise ServiceError(f"the console could not be bundled: {last_line(output)}")
     shutil.copy(source / "icon.svg", made)

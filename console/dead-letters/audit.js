@@ -1,8 +1,9 @@
 // What operators did, as the functions' logs have it.
 import { html } from "../htm.js";
 import { local } from "../session.js";
-import { at, deadLettersTexts as texts } from "../texts.js";
+import { at } from "../texts.js";
 import { Empty, Failure, Loading, useLoad } from "../ui.js";
+import { texts } from "./texts.js";
 
 const pairs = (fields) =>
   Object.entries(fields).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name} ${value}`).join(", ");

@@ -1,6 +1,7 @@
 // The letters by day and reason: a table whose numbers filter the list.
 import { html } from "../htm.js";
-import { count, deadLettersTexts as texts } from "../texts.js";
+import { count } from "../texts.js";
+import { texts } from "./texts.js";
 
 /** `days` is that of GET /dead-letters; `choose` gets a filter. */
 export function Counts({ days, reasons, filter, choose }) {

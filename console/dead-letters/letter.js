@@ -1,8 +1,9 @@
 // One letter: why it is dead, its history, and its body, which is shown when it is asked for.
 import { html, useEffect, useRef, useState } from "../htm.js";
-import { at, count, deadLettersTexts as texts } from "../texts.js";
+import { at, count } from "../texts.js";
 import { Empty, Failure, Loading, useLoad } from "../ui.js";
 import { Discard, Redrive } from "./moves.js";
+import { texts } from "./texts.js";
 
 /** What happened to the letter, as rows of a time and a sentence. */
 function history(letter) {

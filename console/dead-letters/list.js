@@ -1,8 +1,9 @@
 // The list of letters, with its filter.
 import { html } from "../htm.js";
-import { at, count, deadLettersTexts as texts } from "../texts.js";
+import { at, count } from "../texts.js";
 import { Empty } from "../ui.js";
 import { isEmpty } from "./letters.js";
+import { texts } from "./texts.js";
 
 const STREAMS = ["chat", "ski", "ads", "probe", "unknown"];
 

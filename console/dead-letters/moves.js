@@ -1,7 +1,8 @@
 // Moves letters back, or deletes them: both count first.
 import { html, useEffect, useRef, useState } from "../htm.js";
-import { count, deadLettersTexts as texts } from "../texts.js";
+import { count } from "../texts.js";
 import { Failure } from "../ui.js";
+import { texts } from "./texts.js";
 import { watch } from "./watch.js";
 
 const RATE = 100;

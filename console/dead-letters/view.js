@@ -1,6 +1,5 @@
 // The dead lane: what was given up, why, and the way back. Only for operators.
 import { html, useMemo, useState } from "../htm.js";
-import { deadLettersTexts as texts } from "../texts.js";
 import { Empty, Failure, Loading, useLoad } from "../ui.js";
 import { Audit } from "./audit.js";
 import { Counts } from "./counts.js";
@@ -8,6 +7,7 @@ import { isEmpty, Letters } from "./letters.js";
 import { Letter } from "./letter.js";
 import { Filter, List } from "./list.js";
 import { Discard, Redrive } from "./moves.js";
+import { texts } from "./texts.js";
 
 const SCOPE = "ops";
 

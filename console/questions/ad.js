@@ -1,9 +1,10 @@
 // Clicks on ads in a window: the ads with the most, and one ad over time.
 import { html, useEffect, useState } from "../htm.js";
-import { at, count, questionsTexts as texts } from "../texts.js";
+import { at, count } from "../texts.js";
 import { Empty, useLoad } from "../ui.js";
 import { Answer, Figure, Known, Series, TopTable, uniqueWords } from "./parts.js";
 import { Picker } from "./picker.js";
+import { texts } from "./texts.js";
 import { address, bounds, stepOf, windowOf } from "./window.js";
 
 const TOP = 10;

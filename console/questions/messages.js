@@ -1,9 +1,10 @@
 // Messages of a window: how many, over time, by whom and where.
 import { html, useEffect, useState } from "../htm.js";
-import { at, questionsTexts as texts } from "../texts.js";
+import { at } from "../texts.js";
 import { Empty, useLoad } from "../ui.js";
 import { Answer, Figure, Known, Series, TopTable, uniqueWords } from "./parts.js";
 import { Picker } from "./picker.js";
+import { texts } from "./texts.js";
 import { address, bounds, stepOf, windowOf } from "./window.js";
 
 const TOP = 10;

@@ -1,8 +1,9 @@
 // What the answers share: figures with words beside them, top lists, and a chart with its table.
 import { Chart } from "../chart.js";
 import { html } from "../htm.js";
-import { at, count, questionsTexts as texts } from "../texts.js";
+import { at, count } from "../texts.js";
 import { Empty, Failure, Loading } from "../ui.js";
+import { texts } from "./texts.js";
 import { pointAt } from "./window.js";
 
 /** A number, its name, and a sentence about it. */

@@ -1,6 +1,6 @@
 // The picker of a window: one that ends now, or one between two times of the reader's zone.
 import { html, useEffect, useState } from "../htm.js";
-import { questionsTexts as texts } from "../texts.js";
+import { texts } from "./texts.js";
 import { LASTS, bounds, toInput, zone } from "./window.js";
 
 /** `choose` gets the chosen window. */

@@ -1,9 +1,10 @@
 // A resort's day: its skiers, the rides of each lift and hour, verticals, and one skier's day.
 import { Chart } from "../chart.js";
 import { html, useEffect, useState } from "../htm.js";
-import { at, count, questionsTexts as texts } from "../texts.js";
+import { at, count } from "../texts.js";
 import { Empty, Failure, Loading, useLoad } from "../ui.js";
 import { Answer, Figure } from "./parts.js";
+import { texts } from "./texts.js";
 import { address } from "./window.js";
 
 /** A lift's vertical is so many times its number. */

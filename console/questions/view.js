@@ -1,9 +1,9 @@
 // Questions: what happened in a window of time, on a resort's day, and to ads.
 import { html, useMemo } from "../htm.js";
-import { questionsTexts as texts } from "../texts.js";
 import { Ad } from "./ad.js";
 import { Messages } from "./messages.js";
 import { Resort } from "./resort.js";
+import { texts } from "./texts.js";
 import { address, windowOf } from "./window.js";
 
 const SCOPE = "analytics:read";

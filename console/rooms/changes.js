@@ -1,30 +1,29 @@
-// What one does with a message: edit it, delete it, and look at its earlier texts.
+// What one does with a message: react to it, answer it, edit it, delete it, and look at what others did with it.
 import { html, useEffect, useRef } from "../htm.js";
-import { roomsTexts as texts } from "../texts.js";
-import { Loading } from "../ui.js";
+import { Loading, useFocus } from "../ui.js";
 import { clock, dayAndTime } from "./format.js";
+import { Choices, Reacted } from "./reactions.js";
+import { texts } from "./texts.js";
 
 const LARGEST = 4_096; // bytes of a text
-
-/** A ref of what gets the focus when it is shown. */
-function useFocus() {
-  const element = useRef(null);
-  useEffect(() => element.current?.focus(), []);
-  return element;
-}
+const MORE = "⋯"; // a value: see Kept
 
 function Menu({ row, room }) {
   const { item } = row;
-  const isOwn = item.userId === room.user;
-  const focus = useFocus();
+  const { acts } = room;
+  const mayChange = room.mayChange(item);
+  const place = useRef(null);
+  useEffect(() => place.current.querySelector("button").focus(), []);
+  const button = (text, act, kind) => html`<button type="button" class=${kind} onClick=${act}>${text}</button>`;
   return html`
-    <div class="acts">
-      ${isOwn && html`
-        <button type="button" ref=${focus} onClick=${() => room.act(row, "edit", { text: item.message })}>${texts.edit}</button>
-      `}
-      <button type="button" class="danger" ref=${isOwn ? undefined : focus} onClick=${() => room.act(row, "delete")}>${texts.delete}</button>
-      ${item.editedAt && html`<button type="button" onClick=${() => room.versions(row)}>${texts.versions}</button>`}
-      <button type="button" class="quiet" onClick=${() => room.act(row)}>${texts.cancel}</button>
+    <div class="acts" ref=${place}>
+      ${room.canWrite && html`<${Choices} row=${row} room=${room} />${button(texts.reply, () => acts.answer(row))}`}
+      ${button(texts.replies, () => room.openThread(item.key))}
+      ${button(texts.reactions, () => acts.open(row, "reactions"))}
+      ${mayChange && item.userId === room.user && button(texts.edit, () => acts.open(row, "edit", { text: item.message }))}
+      ${mayChange && button(texts.delete, () => acts.open(row, "delete"), "danger")}
+      ${mayChange && item.editedAt && button(texts.versions, () => acts.versions(row))}
+      ${button(texts.cancel, () => acts.open(), "quiet")}
     </div>
   `;
 }
@@ -36,11 +35,11 @@ function Edit({ row, room, acting }) {
     const text = acting.text.trim();
     const bytes = new TextEncoder().encode(text).length;
     if (bytes > LARGEST) {
-      room.act(row, "edit", { text, error: new Error(texts.tooLong(bytes, LARGEST)) });
+      room.acts.open(row, "edit", { text, error: new Error(texts.tooLong(bytes, LARGEST)) });
     } else if (text === row.item.message) {
-      room.act(row);
+      room.acts.open();
     } else if (text !== "") {
-      room.changeText(row, text);
+      room.acts.changeText(row, text);
     }
   };
   const pressed = (event) => {
@@ -54,7 +53,7 @@ function Edit({ row, room, acting }) {
         onInput=${(event) => { acting.text = event.currentTarget.value; }}></textarea>
       <div class="acts">
         <button class="primary" disabled=${acting.isBusy}>${texts.save}</button>
-        <button type="button" class="quiet" onClick=${() => room.act(row)}>${texts.cancel}</button>
+        <button type="button" class="quiet" onClick=${() => room.acts.open()}>${texts.cancel}</button>
       </div>
     </form>
   `;
@@ -65,8 +64,8 @@ function Delete({ row, room, acting }) {
   return html`
     <div class="acts">
       <p class="note">${texts.surely}</p>
-      <button type="button" class="danger" ref=${focus} disabled=${acting.isBusy} onClick=${() => room.changeText(row)}>${texts.delete}</button>
-      <button type="button" onClick=${() => room.act(row)}>${texts.keep}</button>
+      <button type="button" class="danger" ref=${focus} disabled=${acting.isBusy} onClick=${() => room.acts.changeText(row)}>${texts.delete}</button>
+      <button type="button" onClick=${() => room.acts.open()}>${texts.keep}</button>
     </div>
   `;
 }
@@ -81,11 +80,11 @@ function Versions({ row, room, acting }) {
       `)}
     </ul>
     ${acting.items === undefined && acting.error === undefined && html`<${Loading} />`}
-    <div class="acts"><button type="button" ref=${focus} onClick=${() => room.act(row)}>${texts.close}</button></div>
+    <div class="acts"><button type="button" ref=${focus} onClick=${() => room.acts.open()}>${texts.close}</button></div>
   `;
 }
 
-const PARTS = { menu: Menu, edit: Edit, delete: Delete, versions: Versions };
+const PARTS = { menu: Menu, edit: Edit, delete: Delete, versions: Versions, reactions: Reacted };
 
 /** The button that opens the actions of a message, and the opened one: `acting` of the room, if it is this message. */
 export function Changes({ row, room, acting }) {
@@ -102,13 +101,13 @@ export function Changes({ row, room, acting }) {
   const pressed = (event) => {
     if (event.key === "Escape" && isOpen) {
       event.stopPropagation();
-      room.act(row);
+      room.acts.open();
     }
   };
   if (row.change !== undefined) {
     return html`<p class=${`tick accepted ${row.change.lane}`} role="status">${texts.changeAccepted(row.change.lane)}</p>`;
   }
-  if (!room.mayChange(row.item)) {
+  if (row.item.key === undefined || row.item.deletedAt) {
     return null;
   }
   const Part = PARTS[acting?.what];
@@ -116,8 +115,8 @@ export function Changes({ row, room, acting }) {
     <div class="changes" ref=${place} onKeyDown=${pressed}>
       ${isOpen
         ? html`<${Part} row=${row} room=${room} acting=${acting} />`
-        : html`<button type="button" class="more quiet" aria-label=${texts.change(clock(row.item.timestamp))}
-            onClick=${() => room.act(row, "menu")}><span aria-hidden="true">⋯</span></button>`}
+        : html`<button type="button" class="more quiet" aria-label=${texts.act(clock(row.item.timestamp))}
+            onClick=${() => room.acts.open(row, "menu")}><span aria-hidden="true">${MORE}</span></button>`}
       ${acting?.error !== undefined && html`<p class="failure" role="alert">${acting.error.message}</p>`}
     </div>
   `;

@@ -1,7 +1,7 @@
 // The user's conversations and invitations: read from the lists, and kept up to date by live messages and changes.
-import { roomsTexts as texts } from "../texts.js";
 import { Feeds } from "./feeds.js";
 import { isAfter } from "./history.js";
+import { texts } from "./texts.js";
 
 const PAGE = 50;
 const FOLLOWED = 50; // the newest conversations, live

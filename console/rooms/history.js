@@ -13,8 +13,16 @@ const versionOf = (item) => `${textOf(item)}${item.reactionsAt ?? ""}`;
 const isNewer = (item, former) => former === undefined || versionOf(item) > versionOf(former);
 
 /**
- * Rows are `{ id, item, tick, change, height, isNew }`. `tick` is there for one's own messages of this page: `{ state, lane, error }`,
- * with the state "sending", "accepted", "stored" or "failed". `change` is an accepted edit or deletion that is not seen yet.
+ * Whether a message counts an accepted reaction. One of the retry lane can come later than those that were counted
+ * meanwhile: who reacted tells then.
+ */
+export const counts = ({ reactionsAt }, { lane, timestamp }) => lane === "main" && reactionsAt >= timestamp;
+
+/**
+ * Rows are `{ id, item, tick, change, reaction, height, isNew }`. `tick` is there for one's own messages of this page:
+ * `{ state, lane, error }`, with the state "sending", "accepted", "stored" or "failed". `change` is an accepted edit or
+ * deletion that is not seen yet, and `reaction` one's accepted reaction: without a value, it was taken back. `reactors` is
+ * who reacted, as far as it was asked for.
  */
 export class History {
   /** Stored messages, oldest first. */
@@ -31,6 +39,8 @@ export class History {
   unseen = 0;
   /** The rows of `stored` by the keys of their messages. */
   #rows = new Map();
+  /** The keys of messages that loaded ones answer. */
+  #answered = new Set();
   /** The newest live messages: a page that was asked for before they were stored does not have them. */
   #recent = new Map();
 
@@ -87,8 +97,8 @@ export class History {
   }
 
   /** Show one's own message that is being sent. */
-  send(id, message, username) {
-    const item = { messageId: id, userId: this.user, username, message, messageType: "TEXT" };
+  send({ id, text: message, replyTo }, username) {
+    const item = { messageId: id, userId: this.user, username, message, messageType: "TEXT", replyTo };
     item.timestamp = new Date().toISOString();
     const row = { id, item, tick: { state: "sending" } };
     this.pending.push(row);
@@ -102,12 +112,22 @@ export class History {
 
   /** Whether an accepted message or change is not seen in the history yet. */
   get waits() {
-    return this.pending.some(({ tick }) => tick.state === "accepted") || this.stored.some(({ change }) => change);
+    return this.pending.some(({ tick }) => tick.state === "accepted") || this.stored.some(({ change, reaction }) => change ?? reaction);
   }
 
   /** The row of a loaded message. */
   rowOf(key) {
     return this.#rows.get(key);
+  }
+
+  /** Whether a loaded message is a reply to the message with this key. */
+  isAnswered(key) {
+    return this.#answered.has(key);
+  }
+
+  /** What a user is called in the newest loaded message; else the id. */
+  nameOf(userId) {
+    return this.stored.findLast(({ item }) => item.userId === userId)?.item.username ?? userId;
   }
 
   /** The newest of one's own messages that can be edited. */
@@ -154,7 +174,12 @@ export class History {
     if (fresh.length === 0) {
       return;
     }
-    fresh.forEach((row) => this.#rows.set(row.item.key, row));
+    fresh.forEach((row) => {
+      this.#rows.set(row.item.key, row);
+      if (row.item.replyTo) {
+        this.#answered.add(row.item.replyTo);
+      }
+    });
     const [first, last] = [this.stored[0], this.stored.at(-1)];
     if (first === undefined || byKey(fresh[0], last) > 0) {
       this.stored.push(...fresh); // in place: a busy room has thousands of rows, and each second hundreds more
@@ -170,8 +195,9 @@ export class History {
     const row = this.rowOf(item.key);
     if (isNewer(item, row.item)) {
       row.item = item;
-      const { change } = row;
+      const { change, reaction } = row;
       row.change = change !== undefined && (item.deletedAt ?? item.editedAt ?? "") < change.timestamp ? change : undefined;
+      row.reaction = reaction !== undefined && !item.deletedAt && !counts(item, reaction) ? reaction : undefined;
     }
   }
 
@@ -179,7 +205,8 @@ export class History {
   #rowOf(item) {
     const own = item.userId === this.user && this.pending.find(({ id }) => id === item.messageId);
     if (!own) {
-      return { id: item.key, item };
+      // Reactions that come later are known, if they are one's own.
+      return { id: item.key, item, reactors: item.reactions === undefined ? [] : undefined };
     }
     this.discard(own);
     return Object.assign(own, { item, tick: { ...own.tick, state: "stored", error: undefined } });

@@ -1,11 +1,11 @@
 // The list of conversations and invitations.
 import { html, useRef, useState } from "../htm.js";
-import { roomsTexts as texts } from "../texts.js";
 import { Empty, Failure, Loading } from "../ui.js";
 import { hrefOf } from "./conversations.js";
 import { when } from "./format.js";
 import { Avatar } from "./message.js";
 import { StartRoom } from "./start.js";
+import { texts } from "./texts.js";
 
 const lock = () => html`<svg viewBox="0 0 16 16"><rect x="3" y="7" width="10" height="7" rx="1.5" /><path d="M5 7V5a3 3 0 0 1 6 0v2" /></svg>`;
 

@@ -1,11 +1,11 @@
 // The members of a room, when each was in it, and what can be done with memberships.
 import { html, useEffect, useState } from "../htm.js";
-import { roomsTexts as texts } from "../texts.js";
 import { Failure, Loading, State, useLoad } from "../ui.js";
 import { dayAndTime, moment } from "./format.js";
 import { intervalsOf } from "./intervals.js";
 import { Avatar } from "./message.js";
 import { Retention } from "./retention.js";
+import { texts } from "./texts.js";
 
 const MOST = 500; // members that are listed
 const PAGES = 5; // of messages, at each click
@@ -50,7 +50,6 @@ function Visitors({ room, members }) {
   const { online, history } = room;
   const known = new Set(members.map(({ userId }) => userId));
   const visitors = [...online.users.values()].filter(({ userId }) => !known.has(userId));
-  const nameOf = (userId) => history.stored.findLast(({ item }) => item.userId === userId)?.item.username ?? userId;
   if (visitors.length === 0) {
     return null;
   }
@@ -58,8 +57,8 @@ function Visitors({ room, members }) {
     <h4>${texts.visitors}</h4>
     <ul class="people">
       ${visitors.map((each) => html`
-        <li key=${each.userId}><${Avatar} id=${each.userId} name=${nameOf(each.userId)} />
-          <div><p><b><bdi>${nameOf(each.userId)}</bdi></b></p><p class="note"><${Here} of=${each} /></p></div></li>
+        <li key=${each.userId}><${Avatar} id=${each.userId} name=${history.nameOf(each.userId)} />
+          <div><p><b><bdi>${history.nameOf(each.userId)}</bdi></b></p><p class="note"><${Here} of=${each} /></p></div></li>
       `)}
     </ul>
   `;
@@ -150,7 +149,7 @@ export function Members({ room, close }) {
   const readOn = async () => {
     setReads(true);
     for (let page = 0; page < PAGES && !history.hasStart; page += 1) {
-      await room.older();
+      await room.read("older");
     }
     setReads(false);
   };
@@ -163,7 +162,7 @@ export function Members({ room, close }) {
   const first = Math.min(Date.now() - 60_000, ...times);
   const oldest = history.stored[0]?.item.timestamp;
   return html`
-    <aside class="members" aria-labelledby="members-title">
+    <aside class="panel members" aria-labelledby="members-title">
       <div class="bar">
         <h3 id="members-title" tabindex="-1">${texts.members}</h3>
         <button type="button" class="quiet" aria-label=${texts.closeMembers} onClick=${close}>✕</button>

@@ -1,11 +1,14 @@
 // A row of a room: a message with its sender and its tick, or a notice of a join or leave.
 import { html } from "../htm.js";
-import { roomsTexts as texts } from "../texts.js";
 import { Changes } from "./changes.js";
-import { clock, dayName, moment, sameDay } from "./format.js";
+import { clock, dayAndTime, dayName, moment, sameDay } from "./format.js";
+import { Reactions } from "./reactions.js";
+import { texts } from "./texts.js";
 
 const TOGETHER = 300_000; // milliseconds between messages of one sender that have one heading
+const BRIEF = 200; // characters of a message that a reply shows
 const COLORS = 8;
+const BACK = "↩"; // a value: see Kept
 const MARKS = { sending: "○", accepted: "✓", stored: "✓✓" };
 
 /** A letter on a color, another one for each user. */
@@ -49,13 +52,36 @@ function notice({ messageType, userId, username, memberId, memberName }) {
     : texts.noticesByOther[messageType](memberName ?? memberId, username);
 }
 
-function Message({ row, before, room }) {
+/** A text of another message in one line. */
+export const brief = ({ username, message, deletedAt }) =>
+  `${username}: ${deletedAt ? texts.deletedBy() : message.slice(0, BRIEF)}`;
+
+/** Which message a reply answers: its text if it is loaded, else its time. */
+function Answered({ to, room }) {
+  const item = room.history.rowOf(to)?.item;
+  const text = item === undefined ? texts.toMessageOf(dayAndTime(to.split("#")[0])) : brief(item);
+  return html`
+    <button type="button" class="answered" title=${texts.openThread} onClick=${() => room.openThread(to)}>
+      <span aria-hidden="true">${BACK}</span> <span class="hidden">${texts.answers}</span> <span dir="auto">${text}</span>
+    </button>
+  `;
+}
+
+/** The text of a message, or that it is deleted. */
+export const Text = ({ item, isHidden }) => html`
+  ${item.deletedAt
+    ? html`<p class="text stub" title=${moment(item.deletedAt)}>${texts.deletedBy(item.deletedBy === item.userId ? undefined : item.deletedBy)}</p>`
+    : html`<p class="text" dir="auto" hidden=${isHidden}>${item.message}</p>`}
+  ${item.editedAt && !item.deletedAt && html`<span class="note" title=${moment(item.editedAt)}>${texts.edited}</span>`}
+`;
+
+function Message({ row, before, isShown, room }) {
   const { item } = row;
   const isOwn = item.userId === room.user;
   const heads = !isTogether(row, before);
-  const acting = room.acting?.row === row ? room.acting : undefined;
+  const acting = room.acts.now?.row === row ? room.acts.now : undefined;
   return html`
-    <div class=${`message ${heads ? "heads" : ""} ${isOwn ? "own" : ""}`}>
+    <div class=${`message ${heads ? "heads" : ""} ${isOwn ? "own" : ""} ${isShown ? "shown" : ""}`}>
       ${heads
         ? html`<${Avatar} id=${item.userId} name=${item.username} />`
         : html`<time class="aside" dateTime=${item.timestamp}>${clock(item.timestamp)}</time>`}
@@ -63,10 +89,13 @@ function Message({ row, before, room }) {
         ${heads
           ? html`<p class="who"><bdi>${item.username}</bdi> <time dateTime=${item.timestamp} title=${moment(item.timestamp)}>${clock(item.timestamp)}</time></p>`
           : html`<p class="hidden">${item.username}</p>`}
-        ${item.deletedAt
-          ? html`<p class="text stub" title=${moment(item.deletedAt)}>${texts.deletedBy(item.deletedBy === item.userId ? undefined : item.deletedBy)}</p>`
-          : html`<p class="text" dir="auto" hidden=${acting?.what === "edit"}>${item.message}</p>`}
-        ${item.editedAt && !item.deletedAt && html`<span class="note" title=${moment(item.editedAt)}>${texts.edited}</span>`}
+        ${item.replyTo && html`<${Answered} to=${item.replyTo} room=${room} />`}
+        <${Text} item=${item} isHidden=${acting?.what === "edit"} />
+        <${Reactions} row=${row} room=${room}>
+          ${room.history.isAnswered(item.key) && html`
+            <button type="button" class="replies" onClick=${() => room.openThread(item.key)}>${texts.showReplies}</button>
+          `}
+        <//>
         <${Changes} row=${row} room=${room} acting=${acting} />
       </div>
       ${isOwn && html`<${Tick} row=${row} room=${room} />`}
@@ -74,8 +103,10 @@ function Message({ row, before, room }) {
   `;
 }
 
-/** `before` is the row above, and `line` says that the line of unread messages is between them. */
-export function Row({ row, before, line, room }) {
+/**
+ * `before` is the row above, and `line` says that the line of unread messages is between them. `isShown` marks the row.
+ */
+export function Row({ row, before, line, isShown, room }) {
   const { item } = row;
   const isNewDay = before === undefined || !sameDay(Date.parse(before.item.timestamp), Date.parse(item.timestamp));
   return html`
@@ -83,7 +114,7 @@ export function Row({ row, before, line, room }) {
       ${isNewDay && html`<p class="day"><time dateTime=${item.timestamp}>${dayName(item.timestamp)}</time></p>`}
       ${line && html`<p class="line"><span>${texts.line}</span></p>`}
       ${item.messageType === "TEXT"
-        ? html`<${Message} row=${row} before=${isNewDay || line ? undefined : before} room=${room} />`
+        ? html`<${Message} row=${row} before=${isNewDay || line ? undefined : before} isShown=${isShown} room=${room} />`
         : html`<p class="notice"><span dir="auto">${notice(item)}</span> <time dateTime=${item.timestamp}>${clock(item.timestamp)}</time></p>`}
     </li>
   `;

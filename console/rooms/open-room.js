@@ -1,12 +1,13 @@
 // The open room: its head, its messages, and the field for a new one.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../htm.js";
-import { roomsTexts as texts } from "../texts.js";
 import { Empty, Failure, Loading, State } from "../ui.js";
 import { dayAndTime } from "./format.js";
 import { Sign } from "./list.js";
 import { Members } from "./members.js";
-import { Row } from "./message.js";
+import { brief, Row } from "./message.js";
 import { Scroll } from "./scroll.js";
+import { texts } from "./texts.js";
+import { ThreadPanel } from "./thread.js";
 
 const LARGEST = 4_096; // bytes of a text
 /** What is not sent yet, by user and room. */
@@ -57,6 +58,9 @@ function Composer({ room, title }) {
   const [text, setText] = useState(drafts.get(draft) ?? "");
   const field = useRef(null);
   const bytes = bytesOf(text);
+  const { acts } = room;
+  const { answered } = acts;
+  const label = answered === undefined ? texts.messageTo(title) : texts.replyTo(answered.item.username);
   const write = (value) => {
     setText(value);
     drafts.set(draft, value);
@@ -71,6 +75,11 @@ function Composer({ room, title }) {
       field.current.focus();
     }
   }, []);
+  useEffect(() => {
+    if (answered !== undefined) {
+      field.current.focus();
+    }
+  }, [answered]);
   const submit = (event) => {
     event.preventDefault();
     if (text.trim() !== "" && bytes <= LARGEST) {
@@ -84,12 +93,19 @@ function Composer({ room, title }) {
       submit(event);
     } else if (event.key === "ArrowUp" && text === "") {
       event.preventDefault();
-      room.editLast();
+      acts.editLast();
+    } else if (event.key === "Escape" && answered !== undefined) {
+      event.stopPropagation();
+      acts.answer();
     }
   };
   return html`
     <form class="composer" onSubmit=${submit}>
-      <textarea ref=${field} rows="1" value=${text} dir="auto" aria-label=${texts.messageTo(title)} placeholder=${texts.messageTo(title)}
+      ${answered !== undefined && html`
+        <p class="answered"><span aria-hidden="true">↩</span> <span dir="auto">${brief(answered.item)}</span>
+          <button type="button" class="quiet" aria-label=${texts.noReply} onClick=${() => { acts.answer(); field.current.focus(); }}>✕</button></p>
+      `}
+      <textarea ref=${field} rows="1" value=${text} dir="auto" aria-label=${label} placeholder=${label}
         onInput=${(event) => write(event.currentTarget.value)} onKeyDown=${pressed}></textarea>
       <button class="primary" disabled=${text.trim() === "" || bytes > LARGEST}>${texts.send}</button>
       ${bytes > LARGEST && html`<p class="failure" role="alert">${texts.tooLong(bytes, LARGEST)}</p>`}
@@ -99,11 +115,11 @@ function Composer({ room, title }) {
 
 /** Above the first message: the beginning of the room, or that older messages are read. */
 function Above({ room }) {
-  const { history, failure } = room;
-  const error = failure.older ?? failure.newer ?? failure.jump;
+  const { history, pages } = room;
+  const error = pages.failure.older ?? pages.failure.newer ?? pages.failure.around;
   return html`
     <div class="above">
-      ${error !== undefined && html`<${Failure} error=${error} again=${() => room.retry()} />`}
+      ${error !== undefined && html`<${Failure} error=${error} again=${() => pages.retry()} />`}
       ${error === undefined && (history.hasStart
         ? html`<p class="note">${history.stored.length === 0 ? texts.noMessages : texts.beginning}</p>`
         : html`<p class="note" role="status">${texts.reading}</p>`)}
@@ -128,12 +144,15 @@ function Messages({ room, title, boxRef }) {
     room.sees(now);
   };
   const isLine = (index) => rows[index] === first && (index > 0 || history.hasStart);
+  const isShown = (index) => room.target?.isMarked === true && room.target.row === rows[index];
   const draw = (index) => html`
-    <${Row} key=${rows[index].id} row=${rows[index]} before=${rows[index - 1]} line=${isLine(index)} room=${room} />
+    <${Row} key=${rows[index].id} row=${rows[index]} before=${rows[index - 1]} line=${isLine(index)} isShown=${isShown(index)} room=${room} />
   `;
   const parts = (index) => [
-    rows[index].item, rows[index].tick, rows[index].change, rows[index - 1]?.item, isLine(index),
-    room.acting?.row === rows[index] && room.acting,
+    rows[index].item, rows[index].tick, rows[index].change, rows[index].reaction, rows[index].reactors, rows[index - 1]?.item,
+    isLine(index), isShown(index), history.isAnswered(rows[index].item.key),
+    history.rowOf(rows[index].item.replyTo)?.item,
+    room.acts.now?.row === rows[index] && room.acts.now,
   ];
   return html`
     <div class="scroller">
@@ -141,8 +160,8 @@ function Messages({ room, title, boxRef }) {
         <button type="button" class="float top" onClick=${() => room.jumpToLine()}>${texts.unreadSince(room.unread)} ↑</button>
       `}
       <${Scroll} rows=${rows} row=${draw} parts=${parts} target=${room.target} follows=${history.hasEnd} boxRef=${boxRef}
-        label=${texts.messagesOf(title)} above=${html`<${Above} room=${room} />`}
-        near=${(name) => room[name]()} sees=${sees} goToEnd=${() => room.present()} />
+        label=${texts.messagesOf(title)} above=${() => html`<${Above} room=${room} />`}
+        near=${(name) => room.read(name)} sees=${sees} goToEnd=${() => room.present()} />
       ${!(atEnd && history.hasEnd) && html`
         <button type="button" class="float bottom" onClick=${() => room.present()}>
           ${history.unseen > 0 ? texts.newBelow(history.unseen) : texts.present} ↓
@@ -176,32 +195,38 @@ export function OpenRoom({ room, title }) {
   }, []);
   const close = () => {
     setPanel(undefined);
+    room.openThread();
     box.current?.focus();
   };
-  const show = (name) => setPanel(panel === name ? undefined : name);
+  const show = (name) => {
+    setPanel(shown === name ? undefined : name);
+    room.openThread();
+  };
   const pressed = (event) => {
     if (event.key !== "Escape") {
       return;
     }
-    if (panel !== undefined) {
+    if (shown !== undefined) {
       close();
     } else {
       document.querySelector(".conversation[tabindex='0']")?.focus();
     }
   };
+  const shown = room.thread === undefined ? panel : "thread";
   const canRead = room.isLoaded && room.error === undefined;
   return html`
     <section class="open-room" aria-label=${title} onKeyDown=${pressed}>
-      <${Head} room=${room} title=${title} panel=${panel} show=${show} />
-      ${canRead && panel === "jump" && html`<${Jump} room=${room} close=${close} />`}
-      ${room.failure.change !== undefined && html`<p class="failure" role="alert">${texts.errors[room.failure.change.code] ?? room.failure.change.message}</p>`}
+      <${Head} room=${room} title=${title} panel=${shown} show=${show} />
+      ${canRead && shown === "jump" && html`<${Jump} room=${room} close=${close} />`}
+      ${room.refusal !== undefined && html`<p class="failure" role="alert">${texts.errors[room.refusal.code] ?? room.refusal.message}</p>`}
       <div class="room-body">
         <div class="talk">
           ${!room.isLoaded && html`<${Loading} />`}
           ${room.isLoaded && room.error !== undefined && html`<${Refused} room=${room} />`}
           ${canRead && html`<${Messages} room=${room} title=${title} boxRef=${box} /><${Foot} room=${room} title=${title} />`}
         </div>
-        ${canRead && panel === "members" && html`<${Members} room=${room} close=${close} />`}
+        ${canRead && shown === "thread" && html`<${ThreadPanel} room=${room} close=${close} />`}
+        ${canRead && shown === "members" && html`<${Members} room=${room} close=${close} />`}
       </div>
     </section>
   `;

@@ -1,6 +1,6 @@
 // For how many days a room keeps its messages: everybody sees it, and an owner of a members room changes it.
 import { html, useLayoutEffect, useRef, useState } from "../htm.js";
-import { roomsTexts as texts } from "../texts.js";
+import { texts } from "./texts.js";
 
 export function Retention({ room, act }) {
   const [isOpen, setOpen] = useState();

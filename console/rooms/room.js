@@ -1,13 +1,15 @@
 // One room as its reader sees it: pages of its history, live messages, one's own messages, and how far it is read.
+import { Acts } from "./acts.js";
 import { rests } from "./feeds.js";
 import { Gaps } from "./gaps.js";
 import { History, isAfter } from "./history.js";
 import { Online } from "./online.js";
+import { Pages } from "./pages.js";
+import { ReadMark } from "./read-mark.js";
 import { Sending } from "./sending.js";
+import { Thread } from "./thread.js";
 
 const FIRST = 60;
-const PAGE = 200;
-const READ_AFTER = 400; // milliseconds
 const MESSAGES = "GET /rooms/{roomId}/messages";
 
 export class Room {
@@ -20,18 +22,14 @@ export class Room {
   line;
   /** How many messages were unread when the room was opened. */
   unread = 0;
-  /** What the list of messages shows next: `{ row, place }`, or its end without a row. */
+  /** What the list of messages shows next: `{ row, place, isMarked }`, or its end without a row. */
   target;
-  /** What the reader does with a message: `{ row, what }` and more; `what` is "menu", "edit", "delete" or "versions". */
-  acting;
-  /** By what was tried: why it failed, and whether it is being read. */
-  failure = {};
-  reading = {};
-  #opening = 0;
+  /** The thread that is open. */
+  thread;
+  /** Why a membership or the room was not changed. */
+  refusal;
   #isOpen = false;
   #atEnd = true;
-  #marked = "";
-  #timer;
 
   constructor({ client, user, roomId, conversations, changed }) {
     Object.assign(this, { client, user, roomId, conversations, changed });
@@ -42,7 +40,7 @@ export class Room {
       found: async (items) => {
         const rest = rests();
         for (const item of items) {
-          this.history.message(item);
+          this.#take(item);
           await rest();
         }
         this.#read();
@@ -53,8 +51,18 @@ export class Room {
       ask: async () => (this.canWrite ? this.#ask("GET /rooms/{roomId}/online", {}, { tries: 1 }) : undefined),
       changed,
     });
-    const catchUp = () => this.gaps.close();
-    this.sending = new Sending({ client, user, roomId, history: this.history, catchUp, changed });
+    this.pages = new Pages({ ask: (query) => this.#ask(MESSAGES, query), history: this.history, changed });
+    this.readMark = new ReadMark({
+      ask: (upTo) => this.#ask("PUT /rooms/{roomId}/read", { upTo }),
+      moved: (readTo) => {
+        this.unread = 0;
+        conversations.read(roomId, readTo);
+      },
+    });
+    const catchUp = () => this.gaps.close().then(() => this.acts.settle());
+    const shared = { client, user, roomId, history: this.history, changed };
+    this.sending = new Sending({ ...shared, catchUp });
+    this.acts = new Acts({ ...shared, sending: this.sending, go: (row) => { this.target = { row, place: 0.7 }; } });
     this.sending.restore();
   }
 
@@ -81,50 +89,11 @@ export class Room {
     return isTheirs && key !== undefined && messageType === "TEXT" && deletedAt === undefined;
   }
 
-  /** Begin to do something with a message, or end it: without `what`. */
-  act(row, what, more) {
-    this.acting = what && { row, what, ...more };
-    this.changed();
-  }
-
-  /** Edit a message, or delete it: without a text. */
-  async changeText(row, text) {
-    const { what } = this.acting;
-    this.act(row, what, { text, isBusy: true });
-    try {
-      await this.sending.change(row, text);
-      this.act(row);
-    } catch (error) {
-      this.act(row, what, { text, error });
-    }
-  }
-
-  /** The texts that a message had. */
-  async versions(row) {
-    this.act(row, "versions");
-    try {
-      const { key } = row.item;
-      const { items } = await this.client.request(`${MESSAGES}/{key}/versions`, { roomId: this.roomId, key });
-      this.act(row, "versions", { items });
-    } catch (error) {
-      this.act(row, "versions", { error });
-    }
-  }
-
-  /** Edit one's newest message, if it is loaded. */
-  editLast() {
-    const row = this.history.lastOwn;
-    if (row !== undefined) {
-      this.target = { row, place: 0.7 };
-      this.act(row, "edit", { text: row.item.message });
-    }
-  }
-
   /** Read the newest page, and follow the room. */
   async open() {
-    const mine = ++this.#opening;
+    const isMine = this.pages.begin();
     this.#isOpen = true;
-    Object.assign(this, { isLoaded: false, failure: {}, reading: {} });
+    this.isLoaded = false;
     this.changed();
     const wasFollowed = this.#feeds.isReady(this.roomId);
     const [info, page] = await Promise.allSettled([
@@ -132,7 +101,7 @@ export class Room {
       this.#ask(MESSAGES, { limit: FIRST }),
       this.conversations.loaded,
     ]);
-    if (mine !== this.#opening) {
+    if (!isMine()) {
       return;
     }
     this.info = info.value; // an invited user sees the room, but not its messages
@@ -148,10 +117,11 @@ export class Room {
   /** The room is looked at no more. It stays followed if it is a conversation. */
   close() {
     this.#isOpen = false;
-    this.#opening += 1;
+    this.pages.begin();
     this.gaps.stop();
     this.online.stop();
-    clearTimeout(this.#timer);
+    this.readMark.stop();
+    this.thread = undefined;
     if (this.membership?.state !== "in") {
       this.#feeds.stop(this.roomId);
     }
@@ -173,16 +143,16 @@ export class Room {
     this.changed();
   }
 
-  /** Change a membership of the room; returns the answer, or undefined after an error, which is `failure.change`. */
+  /** Change a membership or the room; returns the answer, or undefined after an error, which is `refusal`. */
   async change(operation, parameters) {
-    this.failure = { ...this.failure, change: undefined };
+    this.refusal = undefined;
     try {
       const answer = await this.#ask(operation, parameters);
       this.conversations.refresh();
       await this.refresh();
       return answer;
     } catch (error) {
-      this.failure = { ...this.failure, change: error };
+      this.refusal = error;
       this.changed();
       return undefined;
     }
@@ -199,31 +169,39 @@ export class Room {
     if (isUnread && this.line === undefined && isAfter(item.key, last)) {
       this.line = last;
     }
-    this.history.message(item);
+    this.#take(item);
     this.online.message(item);
     this.gaps.soon();
     this.#read();
+    this.changed();
     return this.#seesEnd;
   }
 
-  older() {
-    return this.#readPage("older", async () => {
-      const page = await this.#ask(MESSAGES, { before: this.history.older, limit: PAGE });
-      return () => this.history.addOlder(page);
-    });
+  #take(item) {
+    this.history.message(item);
+    this.thread?.message(item);
   }
 
-  newer() {
-    return this.#readPage("newer", async () => {
-      const page = await this.#ask(MESSAGES, { after: this.history.newer, limit: PAGE });
-      return () => this.history.addNewer(page);
-    });
+  /** Open the thread of the message with this key, or none. */
+  openThread(key) {
+    const { client, user, roomId, history, changed } = this;
+    this.thread = key && new Thread({ client, user, roomId, key, history, changed });
+    this.acts.open();
   }
 
-  /** Read pages again after a failure. */
-  retry() {
-    this.failure = {};
-    this.changed();
+  /** Show the message with this key, and mark it. */
+  show(key) {
+    const target = () => ({ row: this.history.rowOf(key), place: 0.3, isMarked: true });
+    if (this.history.rowOf(key) === undefined) {
+      return this.#around(key, target);
+    }
+    this.target = target();
+    return this.changed();
+  }
+
+  /** Read the next page: "older" or "newer". */
+  read(name) {
+    return this.isLoaded ? this.pages.read(name) : undefined;
   }
 
   /** Show the first message of a time or later, such as 2026-11-26T00:00:00.000Z. */
@@ -261,9 +239,11 @@ export class Room {
   }
 
   send(text) {
+    const replyTo = this.acts.answered?.item.key;
+    this.acts.answer();
     this.line = undefined;
     this.present();
-    return this.sending.send(text);
+    return this.sending.send(text, replyTo);
   }
 
   /** Whether messages are unread that are older than the loaded ones. */
@@ -295,50 +275,13 @@ export class Room {
   /** Move the read mark to the newest message, if it is on the screen. */
   #read() {
     const newest = this.history.stored.at(-1)?.item.key;
-    if (!this.#seesEnd || newest === undefined || this.membership === null || newest <= this.#marked) {
-      return;
+    if (this.#seesEnd && newest !== undefined && this.membership !== null) {
+      this.readMark.move(newest);
     }
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(async () => {
-      try {
-        this.#marked = newest;
-        const { readTo } = await this.#ask("PUT /rooms/{roomId}/read", { upTo: newest });
-        this.unread = 0;
-        this.conversations.read(this.roomId, readTo);
-      } catch {
-        this.#marked = ""; // with the next message
-      }
-    }, READ_AFTER);
   }
 
-  async #around(around, target) {
-    const mine = ++this.#opening;
-    try {
-      const page = await this.#ask(MESSAGES, { around, limit: PAGE });
-      if (mine === this.#opening) {
-        this.history.begin(page, false);
-        Object.assign(this, { failure: {}, reading: {}, target: target() });
-      }
-    } catch (error) {
-      this.failure = { ...this.failure, jump: error };
-    }
-    this.changed();
-  }
-
-  async #readPage(name, read) {
-    if (this.history[name] === null || this.reading[name] || this.failure[name] || !this.isLoaded) {
-      return;
-    }
-    const mine = this.#opening;
-    this.reading = { ...this.reading, [name]: true };
-    const finish = (then) => {
-      if (mine === this.#opening) {
-        this.reading = { ...this.reading, [name]: false };
-        then();
-        this.changed();
-      }
-    };
-    await read().then(finish, (error) => finish(() => { this.failure = { ...this.failure, [name]: error }; }));
+  #around(around, target) {
+    return this.pages.around(around, () => { this.target = target(); });
   }
 
   /** Ask for something of this room. A room that begins with its first message answers undefined. */

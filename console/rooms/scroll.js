@@ -77,7 +77,8 @@ class Place {
 
 /**
  * A row that stays as it was drawn until one of its parts changes. To give the page the same virtual nodes again would do
- * that too, but each keeps the list that it was first drawn in, and so every row that was ever there.
+ * that too, but each keeps the list that it was first drawn in, and so every row that was ever there. So does an element
+ * without values, which htm makes only once: rows have none.
  */
 class Kept extends Component {
   shouldComponentUpdate({ parts }) {
@@ -92,7 +93,7 @@ class Kept extends Component {
 
 /**
  * `row(index)` draws a row, and `parts(index)` is what it depends on: a row is drawn again when one of them changes.
- * `target` is where to go: another object goes there again. `above` is shown before the first row. `follows`: at the end,
+ * `target` is where to go: another object goes there again. `above()` is shown before the first row. `follows`: at the end,
  * new rows move the list up. `near(name)` asks for "older" or "newer" rows, `sees(atEnd)` says whether the end is on the
  * screen, and `goToEnd()` is the key End.
  */
@@ -216,7 +217,7 @@ export function Scroll({ rows, row, parts, target, above, follows, label, near, 
   return html`
     <div class="log" ref=${box} tabindex="0" role="log" aria-label=${label} aria-live=${follows && here.atEnd ? "polite" : "off"}
       onScroll=${scrolled} onKeyDown=${pressed}>
-      ${above}
+      ${above()}
       <ol ref=${list}>${drawn}</ol>
     </div>
   `;

@@ -13,7 +13,7 @@ const forget = (user, id) => save(user, outbox(user).filter((each) => each.id !=
 export class Sending {
   #watches = false;
 
-  /** `catchUp` reads what was stored since the last live message; `changed` is called when a tick has changed. */
+  /** `catchUp` reads what was stored meanwhile; `changed` is called when a tick has changed. */
   constructor({ client, user, roomId, history, catchUp, changed }) {
     Object.assign(this, { client, user, roomId, history, catchUp, changed });
   }
@@ -21,13 +21,14 @@ export class Sending {
   /** Send what was not accepted when the page was left. */
   restore() {
     const kept = outbox(this.user).filter(({ roomId }) => roomId === this.roomId);
-    kept.forEach(({ id, text }) => this.again(this.history.send(id, text, this.user)));
+    kept.forEach((each) => this.again(this.history.send(each, this.user)));
   }
 
-  send(text) {
-    const row = this.history.send(this.client.newId(), text, this.user);
-    save(this.user, [...outbox(this.user), { roomId: this.roomId, id: row.id, text }]);
-    return this.again(row);
+  /** Send a text; with `replyTo`, the key of a message, as a reply. */
+  send(text, replyTo) {
+    const message = { roomId: this.roomId, id: this.client.newId(), text, replyTo };
+    save(this.user, [...outbox(this.user), message]);
+    return this.again(this.history.send(message, this.user));
   }
 
   /** Send a message, also one that was refused: under the same id it is the same message. */
@@ -35,11 +36,12 @@ export class Sending {
     row.tick = { state: "sending", sentAt: Date.now() };
     this.changed();
     try {
-      const { lane } = await this.client.send(this.roomId, row.item.message, { id: row.id });
+      const { message, replyTo } = row.item;
+      const { lane } = await this.client.send(this.roomId, message, { id: row.id, replyTo });
       forget(this.user, row.id);
       const state = row.tick.state === "stored" ? "stored" : "accepted";
       row.tick = { ...row.tick, state, lane, acceptedAt: Date.now() };
-      this.#watch();
+      this.watch();
     } catch (error) {
       if (row.tick.state !== "stored") {
         row.tick = { ...row.tick, state: "failed", error };
@@ -55,7 +57,7 @@ export class Sending {
     const { lane, timestamp } = await this.client.request(operation, parameters);
     if ((row.item.deletedAt ?? row.item.editedAt ?? "") < timestamp) {
       row.change = { lane, timestamp };
-      this.#watch();
+      this.watch();
     }
   }
 
@@ -66,8 +68,8 @@ export class Sending {
     this.changed();
   }
 
-  /** While the broker is away, for example, accepted messages are not pushed. */
-  async #watch() {
+  /** Look for what was accepted until it is seen. While the broker is away, for example, it is not pushed. */
+  async watch() {
     if (this.#watches) {
       return;
     }

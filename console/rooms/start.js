@@ -1,7 +1,7 @@
 // A dialog that creates or joins a room, or opens the direct room with another user.
 import { html, useRef, useState } from "../htm.js";
-import { roomsTexts as texts } from "../texts.js";
 import { hrefOf } from "./conversations.js";
+import { texts } from "./texts.js";
 
 const PERSON = "person";
 

@@ -1,11 +1,11 @@
 // Rooms: the user's conversations, and one of their rooms live. #/rooms/lobby opens the room "lobby".
 import { html, useEffect, useMemo, useReducer, useState } from "../htm.js";
-import { roomsTexts as texts } from "../texts.js";
 import { Empty } from "../ui.js";
 import { Conversations, hrefOf } from "./conversations.js";
 import { List } from "./list.js";
 import { OpenRoom } from "./open-room.js";
 import { Room } from "./room.js";
+import { texts } from "./texts.js";
 
 const FRAME = 16; // milliseconds: changes that come together are drawn once
 const SHORT = 1_500; // milliseconds without a connection that the page does not show

@@ -47,6 +47,13 @@ test("axe finds nothing serious or critical, light and dark, wide and narrow", a
   await alice.request("PUT /rooms/{roomId}/members/{userId}", { roomId, userId: "alice" });
   await bob.send(roomId, "hello");
   await alice.send(roomId, "mine");
+  let key;
+  while (key === undefined) {
+    const { items } = await bob.request("GET /rooms/{roomId}/messages", { roomId });
+    key = items.find(({ message }) => message === "hello")?.key;
+  }
+  await bob.send(roomId, "answered", { replyTo: key });
+  await alice.request("PUT /rooms/{roomId}/messages/{key}/reaction", { roomId, key, value: "👍" });
   await bob.send("lobby", "hello");
   const states = {
     overview: ["#/", async (page) => {
@@ -54,16 +61,27 @@ test("axe finds nothing serious or critical, light and dark, wide and narrow", a
       await page.locator(".timeline").waitFor();
     }],
     rooms: [roomHash(roomId), async (page) => {
-      await page.getByRole("log").getByText("hello").waitFor();
+      await page.getByRole("log").getByText("hello", { exact: true }).waitFor();
     }],
     members: [roomHash(roomId), async (page) => {
       await page.getByRole("button", { name: "Members", exact: true }).click();
       await page.locator(".people > li").getByText("here", { exact: true }).waitFor();
     }],
     edit: [roomHash(roomId), async (page) => {
-      await page.getByRole("log").getByText("mine").waitFor();
+      await page.getByRole("log").getByText("mine", { exact: true }).waitFor();
       await page.getByRole("textbox", { name: /^Message to/ }).press("ArrowUp");
       await page.getByRole("textbox", { name: "The new text" }).waitFor();
+    }],
+    thread: [roomHash(roomId), async (page) => {
+      await page.getByRole("button", { name: /^Reply to / }).click();
+      await page.getByRole("complementary", { name: "Thread" }).getByText("answered").waitFor();
+    }],
+    reactions: [roomHash(roomId), async (page) => {
+      const answered = page.getByRole("log").getByRole("listitem").filter({ hasText: "answered" }).last();
+      await answered.hover();
+      await answered.getByRole("button", { name: /^Actions for the message/ }).click();
+      await page.getByRole("button", { name: "Reactions", exact: true }).click();
+      await page.getByText("No reactions yet.").waitFor();
     }],
     "new room": ["#/rooms", async (page) => page.getByRole("button", { name: "New conversation" }).click()],
     messages: ["#/questions", async (page) => page.getByText("unique users").first().waitFor()],
@@ -93,7 +111,7 @@ test("axe finds nothing serious or critical, light and dark, wide and narrow", a
   alice.close();
 });
 
-test("the keyboard is enough: to write, to see members, to ask, and to count letters", async () => {
+test("the keyboard is enough: to write, react and reply, to see members, to ask, and to count letters", async () => {
   const roomId = `keys-${mark()}`;
   const { page, message, close } = await open("alice", roomHash(roomId));
   const button = (name) => page.getByRole("button", { name, exact: true });
@@ -102,6 +120,25 @@ test("the keyboard is enough: to write, to see members, to ask, and to count let
   await page.keyboard.type("without a mouse");
   await page.keyboard.press("Enter");
   await message("without a mouse").getByText("stored").waitFor();
+  const actions = page.getByRole("button", { name: /^Actions for the message/ });
+  await page.getByRole("log").focus();
+  await tabTo(page, actions);
+  await page.keyboard.press("Enter");
+  await tabTo(page, button("React with ❤️"));
+  await page.keyboard.press("Enter");
+  await tabTo(page, button("❤️, 1 reaction"));
+  await page.keyboard.press("Enter");
+  await button("❤️, 1 reaction").waitFor({ state: "detached" });
+  await page.getByRole("log").focus();
+  await tabTo(page, actions);
+  await page.keyboard.press("Enter");
+  await tabTo(page, button("Reply"));
+  await page.keyboard.press("Enter");
+  await page.getByRole("textbox", { name: "Reply to alice", focused: true }).waitFor();
+  await page.keyboard.type("a reply");
+  await page.keyboard.press("Enter");
+  await message("a reply").getByText("stored").waitFor();
+  await tabTo(page, field);
   await tabTo(page, button("Members"));
   await page.keyboard.press("Enter");
   await page.locator(".members h3").waitFor();

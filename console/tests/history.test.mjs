@@ -106,7 +106,7 @@ test("each message is there once, in any order of pages and live messages", () =
 test("one's own message keeps its row from sending to stored, and its lane", () => {
   const history = new History("alice");
   history.begin(undefined, true);
-  const row = history.send("m-1", "hello", "alice");
+  const row = history.send({ id: "m-1", text: "hello" }, "alice");
   row.tick = { state: "accepted", lane: "retry" };
   assert.ok(history.waits);
   history.message({ key: "1#m-1#x", messageId: "m-1", userId: "bob", messageType: "TEXT" });
@@ -115,6 +115,33 @@ test("one's own message keeps its row from sending to stored, and its lane", () 
   assert.equal(history.waits, false);
   assert.equal(history.rows()[1], row);
   assert.deepEqual([row.tick.state, row.tick.lane, row.item.key], ["stored", "retry", "1#m-1#y"]);
+});
+
+test("a message is answered when a reply to it is loaded, also by a deleted one, and none that is being sent is", () => {
+  const history = new History("alice");
+  const reply = { key: "2#m-2#x", userId: "bob", messageType: "TEXT", replyTo: "1#m-1#x", deletedAt: "3" };
+  history.begin({ items: [{ key: "1#m-1#x", userId: "alice", message: "one", messageType: "TEXT" }], next: null }, true);
+  assert.equal(history.isAnswered("1#m-1#x"), false);
+  history.message(reply);
+  const { item } = history.send({ id: "m-3", text: "three", replyTo: "2#m-2#x" }, "alice");
+  assert.deepEqual([item.replyTo, history.isAnswered("1#m-1#x"), history.isAnswered(item.key)], ["2#m-2#x", true, false]);
+});
+
+test("a reaction is waited for until it is counted; one of the retry lane until it is among who reacted", () => {
+  const history = new History("alice");
+  const first = { key: "1", userId: "bob", message: "one", messageType: "TEXT" };
+  history.begin({ items: [first], next: null }, true);
+  const row = history.rowOf("1");
+  row.reaction = { value: "👍", lane: "main", timestamp: "5" };
+  history.message({ ...first, reactions: { "🎉": 1 }, reactionsAt: "4" });
+  assert.ok(history.waits, "counted before it");
+  history.message({ ...first, reactions: { "🎉": 1, "👍": 1 }, reactionsAt: "6" });
+  assert.equal(history.waits, false);
+  row.reaction = { lane: "retry", timestamp: "7" };
+  history.message({ ...first, reactions: { "👍": 1 }, reactionsAt: "8" });
+  assert.ok(history.waits, "what others chose was counted");
+  history.message({ ...first, message: "", deletedAt: "9" });
+  assert.equal(history.waits, false);
 });
 
 test("an edit and a deletion count once and in their order, however late pages and live messages come", () => {

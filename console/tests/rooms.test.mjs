@@ -28,6 +28,21 @@ test("two browsers talk, markup stays text, and ticks say stored", async () => {
   await bob.close();
 });
 
+test("who reads an open room without having joined it sees live messages, not only what is asked for", async () => {
+  const roomId = `read-${mark()}`;
+  const alice = await clientOf("alice", "chat:write");
+  await alice.request("PUT /rooms/{roomId}", { roomId, kind: "open" });
+  const unasked = (page) => page.route(/\/(online|messages\?since=.*)$/, (route) => route.abort());
+  const bob = await open("bob", roomHash(roomId), {}, unasked);
+  await bob.page.getByText("No messages yet.").waitFor();
+  for (const text of ["first", "second", "third"]) {
+    await alice.send(roomId, text);
+    await bob.message(text).waitFor();
+  }
+  alice.close();
+  await bob.close();
+});
+
 test("an invitation is accepted, and the members panel says who was in the room when", async () => {
   const [roomId, user] = [`plans-${mark()}`, `guest-${mark()}`];
   const alice = await open("alice", "#/rooms");

@@ -56,8 +56,10 @@ def test_two_users_talk_in_rooms_of_the_console(platform: RunningStage, typescri
 
 
 @pytest.mark.timeout(300)
-def test_messages_are_edited_and_deleted_in_the_console(platform: RunningStage, typescript_client: Path) -> None:
-    tried(platform, typescript_client, "changes.test.mjs")
+def test_messages_are_changed_answered_and_reacted_to_in_the_console(
+    platform: RunningStage, typescript_client: Path
+) -> None:
+    tried(platform, typescript_client, "changes.test.mjs", "replies.test.mjs", "reactions.test.mjs")
 
 
 @pytest.mark.timeout(300)

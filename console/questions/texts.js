@@ -1,0 +1,113 @@
+// All texts of the view #/questions.
+import { count } from "../texts.js";
+
+export const texts = {
+  questions: "Questions",
+  names: { messages: "Messages", resort: "A resort’s day", ads: "Ads" },
+
+  window: "Window",
+  lasts: { 300: "Last 5 minutes", 3600: "Last hour", 86400: "Last day" },
+  between: "Between two times",
+  from: "From",
+  until: "Until",
+  show: "Show",
+  zone: (name) => `Times are those of your zone, ${name}. From is in the window, until is not.`,
+  wrongWindow: "From must be earlier than until.",
+  slots: "How a window is cut into points",
+  slotsText:
+    "Points begin at whole minutes, hours or days of UTC. Up to 3 hours, a point is a minute; up to 7 days, an hour; else a " +
+    "day. The first and the last point are cut to the window.",
+  tailText:
+    "An answer adds up closed slots of ten seconds, a minute, ten minutes, an hour or a day. The last 12 to 22 seconds are " +
+    "in no closed slot yet: they are counted again each time.",
+  filter: "Filter",
+  room: "Room",
+  user: "User",
+  all: "all",
+  apply: "Apply",
+  clear: "Clear",
+
+  counting: "Counting …",
+  asking: "Asking …",
+  askAgain: "Ask again",
+  unavailable: (reason) => `${reason}. What was counted is kept, so the next try goes on from there.`,
+  counted: (from, to) => `${from} to ${to}.`,
+  asOf: (asOf, missing) =>
+    asOf === missing
+      ? `Everything that was stored by ${asOf} is counted; what was stored later may be missing.`
+      : `As of ${asOf}; what was stored after ${missing} may be missing.`,
+  exact: "exact",
+  within: (share) => `an estimate, with a standard error of ${(share * 100).toFixed(1)} %`,
+  tooLow: (n) => `estimates, each too low by at most ${count(n)}`,
+  rate: (value) => `${value < 10 ? value.toFixed(2) : count(Math.round(value))}/s`,
+  activeRate: (rate) => `over the whole window; ${rate} from the first to the last`,
+  activeUntil: (last) => `the last one ${last}`,
+  figures: {
+    messages: "messages", users: "unique users", rate: "messages a second", active: "first message", clicks: "clicks",
+    skiers: "unique skiers", rides: "rides", vertical: "vertical", resorts: "resorts", dayVertical: "vertical of the day",
+    skierRides: "rides of the day", seasonVertical: "vertical of the season",
+  },
+  columns: {
+    userId: "user", roomId: "room", adId: "ad", adType: "type", messages: "messages", uniqueUsers: "unique users", clicks: "clicks",
+    from: "from", liftID: "lift", rides: "rides", vertical: "vertical", hour: "hour",
+  },
+  steps: { 60: "minute", 3600: "hour", 86400: "day" },
+  series: {
+    messages: (step) => `Messages per ${step}`,
+    uniqueUsers: (step) => `Unique users per ${step}`,
+    clicks: (step) => `Clicks per ${step}`,
+  },
+  stepNote: {
+    60: "A point is a minute. The first and the last are cut to the window.",
+    3600: "A point is an hour of UTC. The first and the last are cut to the window.",
+    86400: "A point is a day of UTC; its time is where it begins in your zone. The first and the last are cut to the window.",
+  },
+  asTable: "The same as a table",
+  seriesCaption: (step) => `By ${step}`,
+
+  messagesTitle: "Messages of a window",
+  noMessages: "No messages in this window.",
+  nothingBetween: (from, to) => `Nothing has a time from ${from} to ${to}. Choose another window.`,
+  topUsers: "Users with the most messages",
+  topRooms: "Rooms with the most messages",
+
+  adsTitle: "Clicks on ads",
+  adTitle: (id) => `Clicks on ${id}`,
+  ad: "Ad",
+  allAds: "All ads",
+  noClicks: "No clicks in this window.",
+  unknownAd: (id) => `There are no clicks on an ad “${id}” yet.`,
+  topAds: (n) => `The ${n} ads with the most clicks`,
+  types: "Clicks by type",
+
+  resortTitle: "A resort’s day",
+  noResorts: "No resort has a season yet.",
+  noResortsHelp: "Add one with POST /resorts/{resortID}/seasons, or play rides with make demo STREAM=ski.",
+  resort: "Resort",
+  season: "Season",
+  day: "Day of the season",
+  allResorts: "all resorts",
+  resortNumber: (id) => `resort ${id}`,
+  dayTitle: (resort, season, day) => `Season ${season}, day ${day}, ${resort}`,
+  chooseDay: "Choose a season and a day.",
+  noSeason: (season) => `The season ${season} is not known here.`,
+  noRides: "No rides on this day.",
+  noRidesHelp: "Choose another day.",
+  ridesWithin: "Every ride that was stored 20 seconds ago is counted; later ones may be missing.",
+  ridesBetween: "Rides were stored between the questions: ask again.",
+  missingResorts: (ids) => `Not counted, because it took too long: resorts ${ids}. Ask again: what was counted stays counted.`,
+  liftsLeft: (n) => `${n} lifts with high numbers were not asked for.`,
+  skiersPerResort: "skiers are counted per resort: choose one",
+  skiersAt: (time) => `exact, as of ${time}`,
+  verticalWords: "10 × the number of the lift for each ride",
+  verticalPart: "of the lifts below, 10 × the number of the lift for each ride",
+  perHour: "Rides per hour of the day",
+  hours: "Rides per hour",
+  lifts: "Rides and vertical per lift",
+  hour: (n) => `${n}:00`,
+  skierTitle: "One skier on this day",
+  skier: "Skier",
+  unknownSkier: (id) => `Skier ${id} has no ride in this season.`,
+  liftsOf: (lifts) => (lifts.length === 0 ? "none here" : `lifts ${lifts.slice(0, 20).join(", ")}${lifts.length > 20 ? " …" : ""}`),
+  daysSkied: (n) => `${n} ${n === 1 ? "day" : "days"} skied`,
+};
