@@ -25,7 +25,7 @@ from localstage.core.own_machine import refusal
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
-_CHECKED = ("secretsmanager", "sqs")
+_CHECKED = ("events", "secretsmanager", "sqs")
 _TOKEN = os.environ.get("HEADRACE_SESSION_TOKEN", "")
 _trace: ContextVar[str] = ContextVar("trace", default="")
 """The trace header of the request that is answered."""

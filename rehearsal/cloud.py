@@ -185,18 +185,34 @@ class Account:
         return unused
 
     def _rights(self, role: str) -> Iterator[tuple[str, str]]:
-        """The actions and resources that the policies inside a role allow."""
+        """The actions and resources that the policies inside a role allow: none on the resources of another service."""
         for name in self._roles.list_role_policies(RoleName=role)["PolicyNames"]:
             for one in self._roles.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]["Statement"]:
                 if one["Effect"] == "Allow":
                     actions, resources = (
                         [each] if isinstance(each, str) else each for each in (one["Action"], one["Resource"])
                     )
-                    yield from product(actions, resources)
+                    for action, resource in product(actions, resources):
+                        if resource == "*" or resource.split(":")[2] == action.partition(":")[0]:
+                            yield action, resource
 
     def _calls(self, who: str) -> list[Mapping[str, Any]]:
         found = [json.loads(line) for line in self._decisions.read_text().splitlines()]
         return [each for each in found if who in each["who"]]
+
+    def make_queue(self, name: str) -> str:
+        """Make a queue outside of any stack; its ARN."""
+        url = self._queues.create_queue(QueueName=name)["QueueUrl"]
+        found = self._queues.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+        return str(found["Attributes"]["QueueArn"])
+
+    def received(self, name: str) -> list[Any]:
+        """The bodies of some messages of a queue, which are JSON; deletes them."""
+        url = self._queues.get_queue_url(QueueName=name)["QueueUrl"]
+        messages = self._queues.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        for one in messages.get("Messages", []):
+            self._queues.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
+        return [json.loads(one["Body"]) for one in messages.get("Messages", [])]
 
     def put_dead_letters(self, stack: str, *bodies: str) -> None:
         """Put messages into the dead lane of a stack, as SQS does after five tries."""

@@ -29,6 +29,7 @@ _NO_EVENT = {
     "*: logs:*": "Lambda writes the logs",
     "PersistEventsRole: sqs:[DGR]e*": "Lambda's mapping reads the retry queue",
     "*: mq:DescribeBroker on *": "Lambda's mapping finds the broker",
+    "TellOthersRole: dynamodb:*": "Lambda's mappings read the streams",
     "P*: secretsmanager:GetSecretValue on *-BrokerConsumerSecret-*": "Lambda's mapping reads the broker",
 }
 """Rights that no event can use, because only Lambda itself needs them, and for what."""

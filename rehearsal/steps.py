@@ -30,6 +30,9 @@ STATE = ROOT / ".local" / "rehearsal"
 _RUNTIME_REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
 OWN_ISSUER = {"JwtIssuer": "https://issuer.example.com/tenant", "JwtAudience": "headrace"}
 WITHOUT_BROKER = "headrace-staging"
+TOLD = "rehearsal-told"
+"""The queue that prod tells what it stores."""
+TOLD_SECONDS = 60
 
 # A statement that track_connections needs, and one that looks like it.
 RIGHT = "              Action: dynamodb:PutItem\n              Resource: !GetAtt ConnectionsTable.Arn\n"
@@ -131,6 +134,15 @@ class Rehearsal:
         audience = self.account.variable(self.account.function(stack, "RenewConnection"), "JWT_AUDIENCE")
         scopes = [f"{prefix}{scope}" for scope in ("chat:write", "chat:read")]
         return prefix, self._issuer.issue("alice", scopes, client_id=audience.split(",")[0])
+
+    async def hear(self, *ids: str) -> None:
+        """Wait until the queue was told of events with these ids, through the streams of the tables."""
+        left, deadline = set(ids), time.monotonic() + TOLD_SECONDS
+        while left and time.monotonic() < deadline:
+            for event in await asyncio.to_thread(self.account.received, TOLD):
+                left -= {each for each in left if f"#{each}#" in event["key"]}
+        if left:
+            raise RehearsalError(f"{TOLD} was not told of {', '.join(sorted(left))} within {TOLD_SECONDS} s")
 
     async def change_a_parameter(self) -> None:
         """Update dev with another level of logs; the version that the HTTP API calls must have it."""
@@ -264,8 +276,10 @@ async def rehearse_all(say: Say) -> None:
 
 async def _dev_and_prod(stage: Rehearsal) -> None:
     await stage.send_events("dev")
-    await _together(stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER))
+    target = await asyncio.to_thread(stage.account.make_queue, TOLD)
+    await _together(stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER, TellTarget=target))
     await _together(stage.notice_a_wrong_right(), stage.send_events("prod"))
+    await stage.hear("msg-0002")
     await _together(stage.delete("dev"), stage.delete("prod"))
 
 

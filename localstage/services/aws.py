@@ -1,4 +1,4 @@
-"""SQS and Secrets Manager, emulated by MiniStack in its own virtual environment (it pins botocore exactly)."""
+"""SQS, Secrets Manager and EventBridge: MiniStack, in its own virtual environment, because it pins botocore exactly."""
 
 from __future__ import annotations
 
@@ -85,6 +85,6 @@ class Aws(MiniStack):
         return {
             "PERSIST_STATE": "1",
             "STATE_DIR": str(self.folder / "state"),
-            "SERVICES": "sqs,secretsmanager",
+            "SERVICES": "sqs,secretsmanager,events",
             "HEADRACE_SESSION_TOKEN": self.session_token,
         }

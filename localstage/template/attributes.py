@@ -81,6 +81,7 @@ class Attributes:
         return {
             "AWS_ENDPOINT_URL_DYNAMODB": self.live.dynamodb_url,
             "AWS_ENDPOINT_URL_SQS": self.live.sqs_url,
+            "AWS_ENDPOINT_URL_EVENTBRIDGE": self.live.sqs_url,
             "AWS_ENDPOINT_URL_SECRETS_MANAGER": self.live.secrets_manager_url,
             "AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI": self.live.management_url,
         }.get(variable)

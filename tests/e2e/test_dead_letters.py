@@ -43,7 +43,7 @@ class Queues:
         )
         found = self.sqs.list_queues()["QueueUrls"]
         self.retry = next(url for url in found if url.endswith("-retry"))
-        self.dead = next(url for url in found if url != self.retry)
+        self.dead = next(url for url in found if "DeadLetterQueue" in url)
 
     def publish(self, queue: str, *bodies: bytes, exchange: str = "") -> None:
         with pika.BlockingConnection(self._broker) as connection:

@@ -95,7 +95,7 @@ class TemplateStack:
         """Every policy statement that allows something, with the logical id of its resource."""
         for name in self.of_type("AWS::IAM::Role"):
             yield from ((name, one) for one in self._inline(name) if one["Effect"] == "Allow")
-        for type_ in ("AWS::IAM::ManagedPolicy", "AWS::EC2::VPCEndpoint"):
+        for type_ in ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::EC2::VPCEndpoint"):
             for name, policy in self.of_type(type_).items():
                 yield from ((name, one) for one in policy["PolicyDocument"]["Statement"] if one["Effect"] == "Allow")
 
@@ -136,6 +136,9 @@ class TemplateStack:
     def _inline(self, role: str) -> Iterator[dict[str, Any]]:
         for policy in self.resources[role]["Properties"].get("Policies", []):
             yield from policy["PolicyDocument"]["Statement"]
+        for policy in self.of_type("AWS::IAM::Policy").values():
+            if {"Ref": role} in policy["Roles"]:
+                yield from policy["PolicyDocument"]["Statement"]
 
     def _all_statements(self, role: str) -> Iterator[dict[str, Any]]:
         yield from self._inline(role)

@@ -25,6 +25,7 @@ LIBRARIES = {
     "AWS_ENDPOINT_URL_DYNAMODB": "Endpoint that boto3 calls DynamoDB at; empty for AWS.",
     "AWS_ENDPOINT_URL_SQS": "Endpoint that boto3 calls SQS at; empty for AWS.",
     "AWS_ENDPOINT_URL_SECRETS_MANAGER": "Endpoint that boto3 calls Secrets Manager at; empty for AWS.",
+    "AWS_ENDPOINT_URL_EVENTBRIDGE": "Endpoint that boto3 calls EventBridge at; empty for AWS.",
     "PYDANTIC_DISABLE_PLUGINS": "Plugins that pydantic does not look for, which would delay cold starts.",
 }
 """The variables of the template that libraries read."""

@@ -138,6 +138,7 @@ OF_AWS = {
     ("AWS/ApiGateway", "ExecutionError"): {"ApiId", "Stage"},
     ("AWS/ApiGateway", "IntegrationError"): {"ApiId", "Stage"},
     ("AWS/Lambda", "Errors"): {"FunctionName"},
+    ("AWS/Lambda", "IteratorAge"): {"FunctionName"},
     ("AWS/Lambda", "RecursiveInvocationsDropped"): {"FunctionName"},
     ("AWS/Lambda", "Throttles"): {"FunctionName"},
     ("AWS/SQS", "ApproximateAgeOfOldestMessage"): {"QueueName"},

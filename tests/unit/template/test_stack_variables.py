@@ -56,6 +56,7 @@ VARIABLES = {
     },
     "ReadFrame": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "CURSOR_SECRET_ARN"},
     "PushLive": {"CONNECTIONS_TABLE"},
+    "TellOthers": {"TELL_TARGET", "TELL_TYPES", "UNTOLD_QUEUE_URL"},
     "ManageConnections": {"CONNECTIONS_TABLE"},
     "ReadChat": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
     "ReadAnalytics": {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE"},
@@ -88,6 +89,9 @@ def test_endpoints_are_declared_empty_so_that_a_stage_can_fill_them_in(template_
     for function in template_stack.folders:
         declared = template_stack.resources[function]["Properties"]["Environment"]["Variables"]
         own = {"AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI"}  # the address of the stage's own API
+        if function == "TellOthers":
+            assert declared["AWS_ENDPOINT_URL_EVENTBRIDGE"] == ""
+            own.add("AWS_ENDPOINT_URL_EVENTBRIDGE")
         assert {name: declared[name] for name in declared.keys() - own if name.startswith("AWS_")} == {
             "AWS_ENDPOINT_URL_DYNAMODB": "",
             "AWS_ENDPOINT_URL_SQS": "",

@@ -149,6 +149,19 @@ class EventScreen(Protocol):
         """What is shown in place of some of ``events``, which are of any form, by index. Must not raise."""
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What others are told of a stored change. Its ``key`` is that of the event, which later changes have too."""
+
+    type: str
+    key: str
+    data: Mapping[str, Any]
+
+
+Tell = Callable[["Item | None", Item], "Told | None"]
+"""What others are told of a row that was stored, given the row before and after; ``None``: nothing that they know."""
+
+
 class BeforeStore(Protocol):
     """A hook of one stream that sees its rows before they are stored: a check, an attribute that is set late."""
 

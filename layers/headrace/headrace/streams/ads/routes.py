@@ -28,17 +28,16 @@ from headrace.core import times
 from headrace.core.caller import ANALYTICS_READ
 from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
 from headrace.core.fields import CanonicalTime, Cursor, Key
-from headrace.core.keys import SEPARATOR, parse_timestamp_sk
+from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Index
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.ads.stream import AD_ID_FORM, AD_INDEX, ADS, USER_INDEX, AdId
+from headrace.streams.ads.stream import AD_ID_FORM, AD_INDEX, ADS, USER_INDEX, AdId, item_of
 
 POINTS_LIMIT = 1500
 """Steps in one answer: 25 hours of minutes, 31 days of hours."""
 TYPES_LIMIT = 50
 """Types that one step lists. If there are more, those with the fewest clicks are left out."""
-ITEM_FIELDS = ("adId", "userId", "adType")
 NO_PART = "-"
 """The id or sender of a position between clicks, because no key attribute may be empty."""
 BUDGET = ReadBudget(reads=64, rows=1000)
@@ -193,13 +192,6 @@ def _require_ad(services: AdsServices, ad_id: str) -> None:
 def _partition(services: AdsServices, index: Index, value: str) -> tuple[RangeReader, RangeQuery]:
     rows = RangeQuery(services.table, index.partition_key, value, index.sort_key, index=index.name)
     return MergedReader(services.reader, index.partitions, start_key), rows
-
-
-def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The item that clients see of a row; it has no hash of an address."""
-    key = parse_timestamp_sk(row["timestampSk"])
-    item = {"key": row["timestampSk"], "clickId": key.message_id, "clickedAt": key.timestamp}
-    return item | {name: row[name] for name in ITEM_FIELDS}
 
 
 def start_key(position: str) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ index, and keeps the click from being stored again.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -30,11 +31,13 @@ from headrace.core.fields import (
     stamped,
 )
 from headrace.core.items import Item, expires_at
-from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, ValidatedEvent
+from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, Told, ValidatedEvent
 
 ID_FIELD, OTHER_ID_FIELD = "clickId", "messageId"
 TAKEN_BACK = "takenBack"
 """Attribute that only stubs have."""
+STORED_TYPE, TAKEN_BACK_TYPE = "click.stored", "click.taken-back"
+"""What others are told."""
 DERIVED_ID_LENGTH = 20
 """Characters of the id of a click that came without one: 100 bits."""
 ONCE_DAYS = 7
@@ -218,6 +221,22 @@ def _stub(event: StampedTakeBack, accepted_at: int, table: TableSettings) -> Ite
     if table.retention_days:
         row["expiresAt"] = expires_at(times.iso(accepted_at), accepted_at, max(table.retention_days, ONCE_DAYS))
     return row
+
+
+def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that clients see of a row; it has no hash of an address."""
+    key = keys.parse_timestamp_sk(row["timestampSk"])
+    item = {"key": row["timestampSk"], "clickId": key.message_id, "clickedAt": key.timestamp}
+    return item | {name: row[name] for name in ("adId", "userId", "adType")}
+
+
+def tell(before: Item | None, after: Item) -> Told | None:
+    """A click that was stored, or taken back: then only its key is told."""
+    key = _event_id(after["clickId"], after["sender"])
+    was_taken_back = before is not None and TAKEN_BACK in before
+    if TAKEN_BACK in after:
+        return None if was_taken_back else Told(TAKEN_BACK_TYPE, key, {"clickId": after["clickId"]})
+    return Told(STORED_TYPE, key, item_of(after)) if before is None or was_taken_back else None
 
 
 ADS = Stream(

@@ -28,13 +28,15 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
-from headrace.core.stream import Index, Shards, Stream, TableSettings, ValidatedEvent
+from headrace.core.stream import Index, Shards, Stream, TableSettings, Told, ValidatedEvent
 
 ID_FIELD = "rideID"
 TAKEN_BACK_BY = "takenBackBy"
 """Field of an event that takes a ride back: the tag of its sender. Without ``sender``, it can never become a ride."""
 TAKEN_BACK = "#taken-back"
 """What follows the ride's key in the key of the row that takes it back. No other key is between the two."""
+STORED_TYPE, TAKEN_BACK_TYPE = "ride.stored", "ride.taken-back"
+"""What others are told."""
 VERTICAL_PER_LIFT = 10
 RESORTS = 1, 999_999_999
 SEASONS = 1900, 2199
@@ -208,6 +210,24 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         # Counted from the end of the day of acceptance, so that sending a ride again on that day changes nothing.
         row["expiresAt"] = (accepted_at // times.DAY + 1 + days) * times.DAY // times.SECOND
     return row
+
+
+def tell(before: Item | None, after: Item) -> Told | None:
+    """A ride that was stored, or taken back. Its rows never change, but for when they expire."""
+    if before is not None:
+        return None
+    sk = after["rideSk"].removesuffix(TAKEN_BACK)
+    ride = parse_ride_sk(sk)
+    data = {
+        "resortID": ride.resort,
+        "seasonID": ride.season,
+        "dayID": ride.day,
+        "skierID": int(after["skierID"]),
+        "time": ride.time,
+        "liftID": ride.lift,
+        ID_FIELD: ride.ride_id,
+    }
+    return Told(STORED_TYPE if sk == after["rideSk"] else TAKEN_BACK_TYPE, event_id(after["skierID"], sk), data)
 
 
 SKI = Stream(

@@ -1,0 +1,48 @@
+"""The forms of settings: types that say what a variable may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+
+def _parts(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _counts(value: object) -> object:
+    return dict(part.split("=", 1) for part in _parts(value)) if isinstance(value, str) else value  # type: ignore[attr-defined]
+
+
+def _host_and_port(text: str) -> str:
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or not parts.port or parts.netloc != text:
+        raise ValueError("not host:port")
+    return text
+
+
+CommaList = BeforeValidator(_parts)
+AmqpUrl = Annotated[str, Field(pattern=r"^amqps?://[^@/]+(/.*)?$")]
+"""An AMQP URL without credentials."""
+PrivateUrl = Annotated[str, Field(pattern=r"^(https://[^@/]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)(/.*)?$")]
+"""A URL without credentials: https, or http on this machine."""
+HostAndPort = Annotated[str, AfterValidator(_host_and_port), Field(description="host:port, or user:password@host:port")]
+"""With or without credentials."""
+AmqpUrls = Annotated[
+    tuple[AmqpUrl, ...],
+    CommaList,
+    Field(min_length=1, description="a comma list of AMQP URLs without credentials, such as amqps://host:5671"),
+]
+QueueCounts = Annotated[
+    Mapping[Annotated[str, Field(pattern="^[a-z]+$")], Annotated[int, Field(ge=1, le=64)]],
+    BeforeValidator(_counts),
+    Field(min_length=1, description="a comma list of streams and numbers from 1 to 64, such as chat=4,ski=1"),
+]
+TableName = Annotated[str, Field(description="the name of a table")]
+CredentialsArn = Annotated[str, Field(description="the ARN of a secret with username and password")]
+KeyArn = Annotated[str, Field(description="the ARN of a secret whose string is key material")]
+Name = Annotated[str, Field(description="a name")]
+Rate = Annotated[int, Field(ge=0, le=100_000)]

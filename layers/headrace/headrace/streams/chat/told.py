@@ -1,0 +1,36 @@
+"""What others are told of messages.
+
+A change has a row of its own, of which nothing is told: what it does to the row of its message is.
+"""
+
+from __future__ import annotations
+
+from headrace.core.items import Item
+from headrace.core.keys import SEPARATOR
+from headrace.core.stream import Told
+from headrace.streams.chat.change import CHANGE_KEY, REACTIONS_AT
+from headrace.streams.chat.stream import item_of
+
+STORED, EDITED, DELETED = "message.stored", "message.edited", "message.deleted"
+REACTIONS = "message.reactions"
+TYPES = (STORED, EDITED, DELETED, REACTIONS)
+
+
+def tell(before: Item | None, after: Item) -> Told | None:
+    """A message that was stored, edited or deleted, or whose reactions were counted again.
+
+    A message that is stored again can lose its changes for a moment (ADR 34). That is not told: they follow.
+    """
+    room_id, key = after["roomId"], after["timestampSk"]
+    if room_id.startswith(SEPARATOR):
+        return None  # a change, a mark of a room, or a probe
+    found = _type(before or {}, after)
+    return Told(found, f"{room_id}{SEPARATOR}{key}", item_of(after)) if found else None
+
+
+def _type(before: Item, after: Item) -> str:
+    if after.get(CHANGE_KEY, "") > before.get(CHANGE_KEY, "") and (before or "deletedAt" in after):
+        return DELETED if "deletedAt" in after else EDITED
+    if not before:
+        return STORED
+    return REACTIONS if after.get(REACTIONS_AT, "") > before.get(REACTIONS_AT, "") else ""
