@@ -16,6 +16,7 @@ from faults.harness.chat_load import Load, rooms_of
 from faults.harness.lanes import Lanes
 from faults.harness.ledger import QueueContents, Row
 from faults.harness.operator import Operator
+from faults.harness.reactions import Reactors
 from faults.harness.services import ProxiedServices
 from faults.harness.stage_template import ROOT, write_template
 from faults.harness.stream_load import StreamLoad
@@ -133,18 +134,24 @@ class Harness:
         return moved
 
     @contextmanager
-    def scenario(self, name: str, stream: str = CHAT, *, watchers: int = 0, **load: Any) -> Iterator[ScenarioRun]:
+    def scenario(
+        self, name: str, stream: str = CHAT, *, watchers: int = 0, reactions: bool = False, **load: Any
+    ) -> Iterator[ScenarioRun]:
         """Run a scenario in the block, which starts the load of ``stream``, causes faults and calls ``finish``.
 
-        So many ``watchers`` follow the rooms of chat live.
+        So many ``watchers`` follow the rooms of chat live. With ``reactions``, users react to messages meanwhile.
         """
         made = Load(self.target, name, **load) if stream == CHAT else StreamLoad(self.target, stream, **load)
         run = ScenarioRun(self, name if stream == CHAT else f"{stream}-{name}", made)
         if stream == CHAT and watchers:
             run.watchers = Watchers(self.target, name, rooms_of(name), watchers)
+        if stream == CHAT and reactions:
+            run.reactors = Reactors(self.target, name)
         try:
             if run.watchers is not None:
                 run.watchers.start()
+            if run.reactors is not None:
+                run.reactors.start()
             yield run
         finally:
             run.timeline.stop()
@@ -162,6 +169,7 @@ class ScenarioRun:
     load: Any
     expected_dead: Mapping[bytes, str] = field(default_factory=dict)
     watchers: Watchers | None = None
+    reactors: Reactors | None = None
     problems: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
@@ -208,12 +216,17 @@ class ScenarioRun:
             self.harness.heal()
         self.load.stop()
         self.problems += self.load.problems
+        if self.reactors is not None:
+            self.reactors.stop()
         left = self.harness.lanes.drain(patience)
         self.timeline.stop()
         self.harness.heal()
         notes = [note if isinstance(note, str) else note()]
         if self.watchers is not None:
             notes.append(self._look_at(self.watchers))
+        if self.reactors is not None:
+            notes.append(self.reactors.note())
+            self.problems += self.reactors.problems
         row: Row = self.load.row(
             self.name,
             retried=self.harness.services.retried.events - self._retried,
