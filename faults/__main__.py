@@ -14,7 +14,7 @@ from itertools import groupby
 from faults.harness.harness import FOLDER, PICTURES, Harness
 from faults.harness.ledger import Row
 from faults.harness.stage_template import ROOT
-from faults.scenarios import SCENARIOS, nodes_of
+from faults.scenarios import SCENARIOS, stage_of
 from loadtest.client.command import exit_code_of
 from loadtest.client.stage_process import interruptible
 from localstage.core.errors import StageError
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(names: Sequence[str]) -> int:
-    """Run these scenarios, on one stage for each number of nodes of RabbitMQ.
+    """Run these scenarios, on one stage for each number of nodes of RabbitMQ and set of parameters.
 
     The last line counts the finished ones even after an error.
     """
@@ -49,8 +49,8 @@ def run(names: Sequence[str]) -> int:
     print(f"{counted(len(names), 'fault scenario')}; Ctrl-C ends it and cleans up")
     print("starting RabbitMQ, Redis, DynamoDB, SQS, proxies in front of them, and a stage", flush=True)
     try:
-        for nodes, group in groupby(names, nodes_of):
-            with Harness(variables={BROKER_NODES: str(nodes)}) as harness:
+        for (nodes, parameters), group in groupby(names, stage_of):
+            with Harness(variables={BROKER_NODES: str(nodes)}, parameters=dict(parameters)) as harness:
                 for name in group:
                     print(f"{len(rows) + 1} of {len(names)}  {name}: {summary(name)}", flush=True)
                     rows.append(row := SCENARIOS[name](harness))

@@ -174,7 +174,7 @@ class ScenarioRun:
     began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self._retried = self.harness.services.retried.events
+        self._retried = self.harness.services.taken.events
         lanes = Lanes(self.harness.services, working=lambda: 0)
         self.timeline = Timeline(lanes, lambda: self.load.accepted, self.harness.folder / "stage" / "logs")
 
@@ -229,7 +229,7 @@ class ScenarioRun:
             self.problems += self.reactors.problems
         row: Row = self.load.row(
             self.name,
-            retried=self.harness.services.retried.events - self._retried,
+            retried=self.harness.services.taken.events - self._retried,
             left=QueueContents(self.harness.lanes.take_dead(), self.expected_dead, left),
             note="; ".join(filter(None, notes)),
             problems=self.problems,

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from faults.proxies.http_proxy import HttpProxy
-from faults.proxies.proxy_faults import RetryCounter, StoredTimes
+from faults.proxies.proxy_faults import StoredTimes, TakenBySqs
 from localstage.core.tcp_proxy import TcpProxy
 from localstage.services import Endpoints, Services
 from localstage.services.programs import RABBITMQ, ensure_programs
@@ -44,7 +44,7 @@ class ProxiedServices:
     """RabbitMQ behind ``broker``, DynamoDB behind ``dynamodb``, SQS behind ``sqs``; Redis as it is.
 
     Methods and the faults of the proxies may be used from any thread. ``stored`` knows when messages were stored, and
-    ``retried`` counts what SQS took into the retry lane. ``outages`` are those of :mod:`faults.harness.outages` so far.
+    ``taken`` what SQS took. ``outages`` are those of :mod:`faults.harness.outages` so far.
     """
 
     def __init__(self, folder: Path, variables: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -60,8 +60,8 @@ class ProxiedServices:
         self.broker = TcpProxy(lambda: self._broker_port)
         self.stored = StoredTimes()
         self.dynamodb = HttpProxy(lambda: self.service("DynamoDB").url, self.stored)
-        self.retried = RetryCounter()
-        self.sqs = HttpProxy(lambda: self.service("SQS").url, self.retried)
+        self.taken = TakenBySqs()
+        self.sqs = HttpProxy(lambda: self.service("SQS").url, self.taken)
 
     def start(self) -> None:
         """Start everything with empty data.

@@ -6,7 +6,8 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from aiohttp import web
 
@@ -123,23 +124,33 @@ class StoredTimes:
                     self.by_id.setdefault(each.decode(), now)
 
 
-class RetryCounter:
-    """Counts the events that SQS took into the retry lane."""
+class TakenBySqs:
+    """Counts the ``events`` that SQS took into the retry lane, and knows when others were ``told`` of each message.
+
+    A time is one of ``time.monotonic``, of the first telling; ``repeated`` counts the others.
+    """
 
     def __init__(self) -> None:
         self.events = 0
+        self.told: dict[str, float] = {}
+        self.repeated = 0
 
     def __call__(self, action: str, body: bytes, taken: web.Response) -> None:
-        if action == "SendMessageBatch" and taken.status == 200:
-            self._count(body, taken)
+        if action == "SendMessageBatch" and taken.status == 200 and isinstance(taken.body, bytes):
+            call = json.loads(body)
+            ids = {each["Id"] for each in json.loads(taken.body).get("Successful", ())}
+            bodies = [entry["MessageBody"] for entry in call["Entries"] if entry["Id"] in ids]
+            if call["QueueUrl"].endswith("-retry"):
+                self.events += sum(map(events_in, bodies))
+            else:
+                self._note(map(json.loads, bodies))
 
-    def _count(self, body: bytes, answered: web.Response) -> None:
-        if not isinstance(answered.body, bytes):
-            return
-        taken = {each["Id"] for each in json.loads(answered.body).get("Successful", ())}
-        for entry in json.loads(body)["Entries"]:
-            if entry["Id"] in taken:
-                self.events += events_in(entry["MessageBody"])
+    def _note(self, events: Iterable[Any]) -> None:
+        now = time.monotonic()
+        for event in events:
+            if event.get("type") == "message.stored":
+                self.repeated += event["data"]["messageId"] in self.told
+                self.told.setdefault(event["data"]["messageId"], now)
 
 
 def events_in(body: str) -> int:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from faults.harness.harness import Harness
 from faults.harness.ledger import Row
+from faults.harness.told import TARGET
 from faults.scenarios import broker, cluster, store
 from faults.scenarios.stage import push_killed, stage_killed
 from faults.scenarios.streams import STREAM_SCENARIOS
+from faults.scenarios.telling import told_target_away
 
 Scenario = Callable[[Harness], Row]
 
@@ -37,6 +39,7 @@ _ALL: tuple[Scenario, ...] = (
     *STREAM_SCENARIOS,
     stage_killed,
     broker.function_frozen,
+    told_target_away,
     cluster.cluster_leader_killed,
     cluster.cluster_follower_killed,
     cluster.cluster_majority_killed,
@@ -48,6 +51,6 @@ _ALL: tuple[Scenario, ...] = (
 SCENARIOS = {scenario.__name__.replace("_", "-"): scenario for scenario in _ALL}
 
 
-def nodes_of(name: str) -> int:
-    """How many nodes of RabbitMQ the scenario needs."""
-    return 3 if name.startswith("cluster-") else 1
+def stage_of(name: str) -> tuple[int, tuple[tuple[str, str], ...]]:
+    """How many nodes of RabbitMQ the scenario needs, and which parameters of the template."""
+    return 3 if name.startswith("cluster-") else 1, tuple(TARGET.items()) if name.startswith("told-") else ()

@@ -53,8 +53,9 @@ class IdleHarness:
 
     stopped = 0
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
+    def __init__(self, variables: Mapping[str, str], parameters: Mapping[str, str]) -> None:
         assert variables == {BROKER_NODES: "1"}
+        assert parameters == {}
 
     def __enter__(self) -> None:
         pass

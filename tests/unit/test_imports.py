@@ -47,7 +47,7 @@ LINES = {
     "loadtest": 7_636,
     "bench": 4_068,
     "tools": 3_612,
-    "faults": 3_102,
+    "faults": 3_270,
     "rehearsal": 2_070,
     "ops": 1_234,
     "clients": 3_730,
