@@ -29,7 +29,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS DELAY RECONNECTS
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS DELAY RECONNECTS ERASED
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start setup duration rehearsal-of-dev
@@ -119,8 +119,9 @@ model: setup ## run the model tests: random orders of events and failures   [EXA
 contract: setup ## run one suite per seam, against the fake and the real service; with BROKERS=1 those of the broker on each RabbitMQ, and print what differs   [BROKERS=1]
 	@$(if $(BROKERS),PYTHONPATH=layers/headrace $(PY) -m tests.contract.brokers,$(IN_TWO) $(CHOSEN) tests/contract)
 
-e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [RECONNECTS=1000]
+e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [RECONNECTS=1000] [ERASED=100000]
 	$(call count,RECONNECTS)
+	$(call count,ERASED)
 	@$(IN_TWO) $(CHOSEN) tests/e2e tests/api tests/faults
 
 test-console: setup ## run the tests of the console in Chromium, and kill the broker too   [PICTURES=folder]

@@ -130,13 +130,19 @@ def destroy(stack: str) -> None:
 @cli.command("copy-rows")
 @click.option("--from", "source", envvar="FROM", required=True, help="Name of the restored table.")
 @click.option("--table", envvar="TABLE", required=True, help="Name of the table that gets its rows.")
-def copy_rows(source: str, table: str) -> None:
-    """Copy the rows that a table does not have from a restored table. Rows that it has stay as they are."""
+@click.option("--stack", envvar="STACK", required=True, help="Name of the stack, which knows who was erased.")
+def copy_rows(source: str, table: str, stack: str) -> None:
+    """Copy the rows that a table does not have from a restored table. Rows that it has stay as they are.
+
+    Rows of people who were erased are left out.
+    """
+    from ops.aws import Stack
     from ops.copy_rows import copy_rows as copy
+    from ops.erased import Erased
 
     with errors_as_messages():
-        copied, had = copy(source, table)
-    click.echo(f"{copied} rows copied, {had} were there")
+        copied, had, left_out = copy(source, table, Erased.of(Stack(stack)))
+    click.echo(f"{copied} rows copied, {had} were there, {left_out} of erased people were left out")
 
 
 if __name__ == "__main__":

@@ -7,34 +7,39 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from headrace.core.errors import StoreUnavailable
 from localstage.core.errors import StageError
+from ops.erased import Erased
 
 
 class CopyError(StageError):
     """AWS refused a call, or the tables do not fit together."""
 
 
-def copy_rows(source: str, target: str) -> tuple[int, int]:
+def copy_rows(source: str, target: str, erased: Erased) -> tuple[int, int, int]:
     """Copy the rows of the table ``source`` that the table ``target`` does not have; both are names.
 
-    Returns how many were copied, and how many ``target`` had. Can be repeated, and may run beside writers.
+    Returns how many were copied, how many ``target`` had, and how many are of ``erased`` people and were left out. Can
+    be repeated, and may run beside writers.
 
     Raises:
         CopyError: ``source`` is not yet restored, the tables have different keys, or AWS refused a call.
     """
     client: Any = boto3.client("dynamodb")
-    copied = had = 0
+    copied = had = left_out = 0
     try:
         key = _common_key(client, source, target)
         for page in client.get_paginator("scan").paginate(TableName=source, ConsistentRead=True):
-            for row in page["Items"]:
+            rows = erased.without(page["Items"])
+            left_out += len(page["Items"]) - len(rows)
+            for row in rows:
                 if _put_if_absent(client, target, row, key):
                     copied += 1
                 else:
                     had += 1
-    except (ClientError, BotoCoreError) as error:
+    except (ClientError, BotoCoreError, StoreUnavailable) as error:
         raise CopyError(f"{copied} rows were copied, then: {error}; run it again") from None
-    return copied, had
+    return copied, had, left_out
 
 
 def _common_key(client: Any, source: str, target: str) -> str:

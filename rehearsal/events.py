@@ -37,6 +37,7 @@ _FIRST = (
     "persist_events.rabbitmq_changes",
 )
 _LAST = ("read_frame.expiring", "push_live", "manage_rooms.leave", "track_connections.close")
+_AT_THE_END = ("erase_users.alice", "erase_users.erin", "erase_users.rides")
 _SOON_SECONDS = 120
 _WITHOUT = ".without_"
 _NEEDS_OTHERS = ("read_chat.list",)
@@ -91,8 +92,9 @@ def cases(*names: str) -> list[Case]:
     """The cases with these names, by default all.
 
     Rooms, connections and seasons are made before they are used, and deleted last: a push finds that the connection
-    is closed. Changes are stored before dead letters are read, so that one is of a deleted message. The others have
-    the order of their names, in which events are stored before they are read: ``persist`` comes before ``read``.
+    is closed. Changes are stored before dead letters are read, so that one is of a deleted message. A user is erased
+    when nothing else needs the user. The others have the order of their names, in which events are stored before they
+    are read: ``persist`` comes before ``read``.
     """
     found = []
     for path in sorted(EVENTS.glob("*.json"), key=lambda path: _order(path.stem)):
@@ -110,11 +112,19 @@ def parked() -> list[str]:
 def dead_letters() -> list[str]:
     """Bodies for the dead lane, as the events of ``manage_dead_letters`` expect: a message, and three broken ones.
 
-    ``persist_events.rabbitmq_changes`` deletes the message.
+    ``persist_events.rabbitmq_changes`` deletes the message. A letter of two people is there for
+    ``erase_users.dead_letters``, which erases one of them, and leaves no letter of the other.
     """
     stored, poison = (json.loads(case.sent()) for case in cases("persist_events.rabbitmq", "persist_events.sqs_poison"))
     (message, *_), *_ = stored["rmqMessagesByQueue"].values()
-    return [base64.b64decode(message["data"]).decode(), *[poison["Records"][0]["body"]] * 3]
+    whole = base64.b64decode(message["data"]).decode()
+    shared = json.loads(whole)
+    shared["events"] *= 2
+    shared["events"] = [
+        {**event, "userId": user, "roomId": "attic", "messageId": user}
+        for user, event in zip(("ghost", "gina"), shared["events"], strict=False)
+    ]
+    return [whole, *[poison["Records"][0]["body"]] * 3, json.dumps(shared)]
 
 
 def one_of_each_function() -> list[Case]:
@@ -150,6 +160,8 @@ def _turn(name: str) -> int:
     for number, start in enumerate(_LAST, 1):
         if name.startswith(start):
             return number
+    if name in _AT_THE_END:
+        return len(_LAST) + 2
     return len(_LAST) + 1 if _WITHOUT in name else 0
 
 

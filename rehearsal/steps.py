@@ -160,7 +160,7 @@ class Rehearsal:
         # With a parameter, since the emulator sees no change in another resource's name alone.
         await self.deploy("dev", LogLevel="WARN")
         try:
-            await self.send_events("dev", "track_connections.open", "manage_rooms.change")
+            await self.send_events("dev", "track_connections.open", "manage_rooms.block")
         except RehearsalError as error:
             if not all(f"IAM denied {action}" in str(error) for action in ("dynamodb:PutItem", "dynamodb:UpdateItem")):
                 raise

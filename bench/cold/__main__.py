@@ -41,8 +41,10 @@ DUTIES = {
     "operate": (
         "check_health",
         "declare_topology",
+        "erase_users",
         "manage_connections",
         "manage_dead_letters",
+        "manage_erasures",
         "read_status",
         "return_parked",
         "send_probes",

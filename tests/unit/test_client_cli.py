@@ -298,3 +298,51 @@ def test_a_shell_gets_what_completes_the_commands(shell: str) -> None:
         command = [sys.executable, "-c", code]
         done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True)
         assert done.stdout == "plain,dead-letters\n"
+
+
+ERASURE = {"userId": "dora", "state": "running", "erasedAt": "2026-11-27T17:55:10.910089Z"}
+ERASURE |= {"backupsUntil": "2027-01-01T17:55:10.910089Z", "counts": {"messages": 4, "rooms": 1}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed", "body"),
+    [
+        (("dora", "--confirm", "dora"), "", {}),
+        (("dora", "--skier", "42"), "dora\n", {"skierID": 42}),
+        (("dora",), "dana\n", None),
+        (("dora", "--confirm", "dana"), "", None),
+    ],
+)
+def test_a_user_is_erased_only_after_the_same_user_is_typed(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], typed: str, body: dict[str, int] | None
+) -> None:
+    sent: list[Any] = []
+
+    def request(_: Headrace, method: str, path: str, query: Any = None, body: Any = None) -> Any:
+        sent.append((method, path, body))
+        return ERASURE
+
+    monkeypatch.setattr(Headrace, "request", request)
+
+    result = headrace("erase", *arguments, lines=typed)
+
+    assert sent == ([] if body is None else [("POST", "/users/dora/erasure", body)])
+    assert (result.exit_code == 0) == (body is not None)
+    assert ("nothing is erased" in result.output) == (body is None)
+
+
+def test_an_erasure_is_shown_with_its_counts_and_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [ERASURE, ERASURE, {**ERASURE, "state": "done"}]
+    monkeypatch.setattr(Headrace, "request", lambda *_, **__: answers.pop(0))
+    monkeypatch.setattr("headrace_client.cli.erasure.PAUSE", 0)
+
+    running = headrace("erasure", "dora")
+    done = headrace("erasure", "dora", "--wait")
+
+    assert (running.exit_code, done.exit_code, answers) == (1, 0, [])
+    assert running.output.splitlines() == [
+        "dora: running, erased what came until 2026-11-27T17:55:10.910089Z",
+        "  messages: 4",
+        "  rooms: 1",
+        "copies in backups end at 2027-01-01T17:55:10.910089Z",
+    ]

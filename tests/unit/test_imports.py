@@ -20,7 +20,7 @@ from tools.python_client.__main__ import generated
 ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
-PACKAGES = ["core", "runtime", "storage", "queues", "api", "analytics", "live", "streams"]
+PACKAGES = ["core", "runtime", "storage", "queues", "api", "analytics", "live", "streams", "erasure"]
 PACKAGES += ["delivery", "operations", "bootstrap"]
 """The import rule of headrace/__init__.py: a package imports only packages to its left."""
 
@@ -42,15 +42,15 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 23_890,
+    "layers": 25_022,
     "localstage": 12_172,
     "loadtest": 7_636,
-    "bench": 4_068,
-    "tools": 3_612,
+    "bench": 4_070,
+    "tools": 3_623,
     "faults": 3_270,
-    "rehearsal": 2_070,
-    "ops": 1_234,
-    "clients": 3_730,
+    "rehearsal": 2_083,
+    "ops": 1_330,
+    "clients": 3_790,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

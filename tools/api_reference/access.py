@@ -36,6 +36,8 @@ OTHER_USERS = {
     "POST /clicks/batch": "–",
     "POST /clicks/take-back": "–",
     "DELETE /connections": "yes: their own",
+    "POST /erasure": "yes: their own",
+    "GET /erasure": "yes: their own",
     "unsubscribe": "yes: their own",
     "check": "yes: the room's error",
     "resume": "yes: the room's error",

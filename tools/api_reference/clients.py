@@ -16,6 +16,8 @@ COMMANDS = {
     "ads user": "listUserClicks",
     "dead-letters": "listDeadLetters",
     "discard": "discardDeadLetters",
+    "erase": "eraseUser",
+    "erasure": "getErasure",
     "history": "listMessages",
     "online": "listOnline",
     "parked": "countParkedMessages returnParkedMessages",
@@ -46,7 +48,7 @@ NO_COMMAND = {
     "Users do these in an app": (
         "listInvitations listBlockedUsers unblockUser blockUser createRoom openDirectRoom "
         "inviteMember removeMember listMembers listInvitedUsers markRead listUserMessages listConversations "
-        "closeOwnConnections editMessage deleteMessage listVersions"
+        "closeOwnConnections eraseOwnUser getOwnErasure editMessage deleteMessage listVersions"
     ),
     "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks",
     "A part of what `window` shows": "countActiveUsers getSeries",

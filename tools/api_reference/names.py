@@ -64,6 +64,10 @@ OPERATION_IDS = {
     "GET /users/{userId}/connections": "listConnections",
     "DELETE /users/{userId}/connections": "closeConnections",
     "DELETE /connections": "closeOwnConnections",
+    "POST /users/{userId}/erasure": "eraseUser",
+    "GET /users/{userId}/erasure": "getErasure",
+    "POST /erasure": "eraseOwnUser",
+    "GET /erasure": "getOwnErasure",
     "GET /dead-letters": "listDeadLetters",
     "POST /dead-letters/redrive": "redriveDeadLetters",
     "POST /dead-letters/discard": "discardDeadLetters",
@@ -81,6 +85,7 @@ TITLES = {
     "ski": "Lift rides",
     "ads": "Ad clicks",
     "operations": "Operations",
+    "erasure": "Erasure of users",
 }
 """The title of each area of the API, in the order of the reference. A test demands these names of a new route."""
 

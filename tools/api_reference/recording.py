@@ -34,6 +34,7 @@ USERS = {
     "alice": (CHAT_WRITE, CHAT_READ),
     "bob": (CHAT_WRITE, CHAT_READ),
     "carol": (CHAT_WRITE, CHAT_READ),
+    "dave": (CHAT_WRITE, CHAT_READ),
     "producer": (EVENTS_WRITE,),
     "analyst": (ANALYTICS_READ,),
     "operator": (OPS,),

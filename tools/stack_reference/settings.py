@@ -12,7 +12,8 @@ from typing import Any, Literal, get_origin
 from pydantic.fields import FieldInfo
 
 from headrace.runtime import settings
-from headrace.runtime.settings import Settings, accepted_form
+from headrace.runtime.setting_forms import accepted_form
+from headrace.runtime.settings import Settings
 from headrace.streams.registry import STREAMS
 from tools.stack_reference.markdown import bullets, code, markdown, page, paragraph, sentence, template
 

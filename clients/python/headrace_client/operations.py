@@ -601,3 +601,23 @@ class Operations:
     def return_parked_messages(self, body: types.RequeueBody) -> Request[types.Requeued]:
         """Move messages back to a lane, for at most one slice of time."""
         return Request("POST", "/parked/return", body=body)
+
+    @operation
+    def erase_user(self, user_id: str | int, body: types.EraseBody) -> Request[types.ErasureBody]:
+        """Erase a user, and the skier that the user is."""
+        return Request("POST", f"/users/{_segment(user_id)}/erasure", body=body)
+
+    @operation
+    def get_erasure(self, user_id: str | int) -> Request[types.ErasureBody]:
+        """Show the progress of the last erasure of a user."""
+        return Request("GET", f"/users/{_segment(user_id)}/erasure")
+
+    @operation
+    def erase_own_user(self, body: types.OwnEraseBody) -> Request[types.ErasureBody]:
+        """Erase the token's user."""
+        return Request("POST", "/erasure", body=body)
+
+    @operation
+    def get_own_erasure(self) -> Request[types.ErasureBody]:
+        """Show the progress of the last erasure of the token's user."""
+        return Request("GET", "/erasure")

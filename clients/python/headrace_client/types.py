@@ -501,6 +501,29 @@ class Edited(TypedDict):
     type: Literal["edited"]
 
 
+class EraseBody(TypedDict):
+    """The skier that the user is, if any. Nothing else in Headrace says who a skier is."""
+
+    skierID: NotRequired[int | None]
+
+
+class ErasureBody(TypedDict):
+    """The progress of an erasure.
+
+    What was accepted until `erasedAt` is erased, or will not be stored. `state` is `running` until a second round
+    has found what was on its way, about three minutes later. `counts` are of rows, and of events in the dead-
+    letter queue. `unreadableDeadLetters` are letters that could not be read, and are kept: an operator looks at
+    them. Copies in point-in-time recovery are gone at `backupsUntil`.
+    """
+
+    userId: str
+    state: Literal["running", "done"]
+    erasedAt: str
+    doneAt: NotRequired[str]
+    backupsUntil: str
+    counts: dict[str, int]
+
+
 class Error(TypedDict):
     """Why a request or an event is refused."""
 
@@ -908,6 +931,12 @@ class OnlineUser(TypedDict):
     userId: str
     connections: int
     checkedAt: NotRequired[str]
+
+
+class OwnEraseBody(TypedDict):
+    """Says that the request is meant."""
+
+    confirm: str
 
 
 class OwnMembership(TypedDict):

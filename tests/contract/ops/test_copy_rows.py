@@ -1,4 +1,4 @@
-"""Rows of a restored table are copied back, against moto."""
+"""P15: Rows of a restored table are copied back, against moto."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any
 import boto3
 import pytest
 
+from headrace.erasure.people import SKIER, USER, Person, PersonHashes
+from headrace.storage.dynamodb.client import from_wire, to_wire
 from ops.copy_rows import CopyError, copy_rows
+from ops.erased import Erased
 
 
 class Tables:
@@ -40,23 +43,78 @@ def dynamodb(aws: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     return boto3.client("dynamodb")
 
 
+HASHES = PersonHashes(lambda: "a secret")
+ERASED_AT = "2026-11-22T10:00:00.000000Z"
+
+
+class Graves:
+    """Who was erased, in memory."""
+
+    def __init__(self, *people: Person) -> None:
+        self._erased = {HASHES.key(person): ERASED_AT for person in people}
+
+    def erased_at(self, keys: Any) -> dict[str, str]:
+        return {key: at for key, at in self._erased.items() if key in keys}
+
+
+def erased(*people: Person) -> Any:
+    graves: Any = Graves(*people)
+    return Erased(graves, HASHES)
+
+
 def test_copying_brings_missing_rows_back_and_changes_no_other(dynamodb: Any) -> None:
     tables = Tables(dynamodb)
     tables.put(tables.restored, lobby="old", lift="old")
     tables.put(tables.present, lift="new")
 
-    assert copy_rows(tables.restored, tables.present) == (1, 1)
-    assert copy_rows(tables.restored, tables.present) == (0, 2)
+    assert copy_rows(tables.restored, tables.present, erased()) == (1, 1, 0)
+    assert copy_rows(tables.restored, tables.present, erased()) == (0, 2, 0)
     assert tables.rows(tables.present) == {"lobby": "old", "lift": "new"}
+
+
+ANN = Person(USER, "ann")
+BEFORE, AFTER = "2026-11-22T09:59:59.999999Z", "2026-11-22T10:00:00.000001Z"
+
+
+@pytest.mark.parametrize(
+    ("row", "left"),
+    [
+        ({"userId": "ann", "timestamp": BEFORE, "message": "hello"}, None),
+        ({"userId": "ann", "timestamp": AFTER, "message": "back again"}, {}),
+        ({"userId": "bob", "timestamp": BEFORE, "message": "hello"}, {}),
+        ({"userId": "#changes#ann", "changedBy": "ann", "timestamp": BEFORE}, None),
+        ({"userId": "#invited#ann", "invitedBy": "bob"}, None),
+        ({"userId": "#invited#bob", "invitedBy": "ann"}, {"invitedBy"}),
+        ({"userId": "ann", "joins": {f"{BEFORE}#j-1"}}, None),
+        ({"userId": "ann", "joins": {f"{BEFORE}#j-1", f"{AFTER}#j-2"}}, {}),
+        ({"userId": "bob", "joins": {f"{BEFORE}#j-1"}, "addedBy": "ann"}, {"addedBy"}),
+        ({"userId": "bob", "timestamp": BEFORE, "memberId": "ann", "memberName": "A"}, {"memberId", "memberName"}),
+        ({"userId": "bob", "timestamp": BEFORE, "deletedBy": "ann"}, {"deletedBy"}),
+        ({"roomId": "kitchen", "createdBy": "ann", "seats": {"ann", "bob"}}, {"createdBy", "seats"}),
+        ({"skierID": "42", "rideSk": "2025#001"}, None),
+        ({"skierID": "43", "rideSk": "2025#001"}, {}),
+        ({"userId": "42", "timestamp": BEFORE}, {}),
+    ],
+)
+def test_what_is_of_an_erased_person_does_not_come_back(row: dict[str, Any], left: set[str] | None) -> None:
+    """``left`` are the attributes that get a pseudonym; ``None``: the row is left out."""
+    found = [from_wire(each) for each in erased(ANN, Person(SKIER, "42")).without([to_wire(row)])]
+
+    if left is None:
+        assert found == []
+    else:
+        pseudonym = HASHES.pseudonym(ANN, ERASED_AT)
+        expected = {name: {pseudonym, "bob"} if name == "seats" else pseudonym for name in left}
+        assert found == [{**row, **expected}]
 
 
 def test_rows_are_not_copied_into_a_table_with_other_keys(dynamodb: Any) -> None:
     tables = Tables(dynamodb, restored_key="resortID")
 
     with pytest.raises(CopyError, match="other keys than"):
-        copy_rows(tables.restored, tables.present)
+        copy_rows(tables.restored, tables.present, erased())
 
 
 def test_a_missing_table_is_an_error_of_one_sentence(dynamodb: Any) -> None:
     with pytest.raises(CopyError, match=r"0 rows were copied, then: .*not found"):
-        copy_rows("no-such-table", Tables(dynamodb).present)
+        copy_rows("no-such-table", Tables(dynamodb).present, erased())

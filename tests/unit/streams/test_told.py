@@ -14,6 +14,7 @@ from headrace.core.stream import Stream, TableSettings, Told
 from headrace.core.times import SECOND
 from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
 from headrace.streams.ads.stream import tell as tell_of_clicks
+from headrace.streams.chat.change import ERASED
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.chat.told import tell
 from headrace.streams.registry import STREAMS
@@ -159,6 +160,20 @@ def test_a_click_that_is_stored_over_its_stub_is_told_and_taken_back_again() -> 
     told = [tell_of_clicks(*change) for change in changes]
 
     assert [each and each.type for each in told] == ["click.taken-back", "click.stored", "click.taken-back", None]
+
+
+def test_an_erased_message_is_told_as_deleted_and_nothing_of_an_erased_skier_or_click() -> None:
+    """P15."""
+    row = CHAT.item(CHAT.accept({"roomId": "hall", "message": "hello"}, sender("ann")).event, 0, TABLE)
+    erased = {**row, "userId": "erased-x", "username": "erased-x", "message": "", "changeKey": ERASED}
+    told = tell(row, erased | {"deletedAt": "2025-11-21T10:00:58.722861Z", "deletedBy": "erased-x"})
+    assert told is not None
+    assert (told.type, told.data["userId"], told.data["message"]) == ("message.deleted", "erased-x", "")
+
+    ridden = SKI.item(SKI.accept(ride(), sender(trusted=True)).event, 0, TABLE)
+    clicked = ADS.item(ADS.accept(CLICK, sender("alice")).event, 0, TABLE)
+    assert tell_of_rides(None, {**ridden, "skierID": "erased-x"}) is None
+    assert tell_of_clicks(clicked, {**clicked, "userId": "erased-x"}) is None
 
 
 def test_every_stream_of_clients_tells_and_the_template_knows_its_types(template_stack: TemplateStack) -> None:

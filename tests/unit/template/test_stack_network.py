@@ -13,6 +13,7 @@ OUTSIDE_THE_VPC = {
     "RenewConnection",
     "ManageConnections",
     "ManageDeadLetters",
+    "ManageErasures",
     "PushLive",
     "TellOthers",
 }

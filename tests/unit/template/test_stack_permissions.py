@@ -13,9 +13,13 @@ from tests.unit.template_stack import CLIENT_STREAMS, TemplateStack, as_list
 MAY_NAME_EVERY_RESOURCE = {"MappingPolicy", "LambdaEndpoint", "StsEndpoint"}
 
 
-def test_only_operators_routes_receive_from_the_dead_letter_queue(template_stack: TemplateStack) -> None:
+def test_only_operators_routes_and_erasures_receive_from_the_dead_letter_queue(template_stack: TemplateStack) -> None:
     for action in ("sqs:ReceiveMessage", "sqs:DeleteMessage"):
-        assert template_stack.may(action, "DeadLetterQueue") == {"ManageDeadLettersRole"}
+        assert template_stack.may(action, "DeadLetterQueue") == {
+            "ManageDeadLettersRole",
+            "EraseUsersRole",
+            "SqsEndpoint",
+        }
 
 
 def test_only_three_policies_name_every_resource(template_stack: TemplateStack) -> None:
@@ -112,18 +116,20 @@ def test_publishers_and_mappings_wait_until_their_users_are_made(template_stack:
     assert {"BrokerFromTopology", "TopologyToBroker", "SecretsManagerEndpoint"} <= set(waits_for)
 
 
-def test_only_persist_events_writes_events(template_stack: TemplateStack) -> None:
+def test_only_persist_events_writes_events_and_only_erasures_change_them(template_stack: TemplateStack) -> None:
+    """An erasure writes rides under a pseudonym. Of messages it deletes changes only."""
     for stream in CLIENT_STREAMS:
         writers = template_stack.may("dynamodb:BatchWriteItem", template_stack.table_of(stream))
-        assert writers == {"PersistEventsRole", "DynamoDbEndpoint"}
+        assert writers - {"EraseUsersRole"} == {"PersistEventsRole", "DynamoDbEndpoint"}
 
 
-def test_only_manage_rooms_may_change_memberships(template_stack: TemplateStack) -> None:
+def test_only_manage_rooms_and_erasures_may_change_memberships(template_stack: TemplateStack) -> None:
     """P12: sending functions can create an open room, and change no existing room or membership."""
+    changing = {"ManageRoomsRole", "EraseUsersRole", "DynamoDbEndpoint"}
     for action in ("dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"):
-        may = template_stack.may(action, "MembershipsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
+        may = template_stack.may(action, "MembershipsTable") - changing
         assert may <= {"ReadChatRole", "ManageInvitationsRole"}
-    may = template_stack.may("dynamodb:UpdateItem", "RoomsTable") - {"ManageRoomsRole", "DynamoDbEndpoint"}
+    may = template_stack.may("dynamodb:UpdateItem", "RoomsTable") - changing
     assert may == {"PersistEventsRole"}
 
 
@@ -139,7 +145,7 @@ def test_functions_delete_invitations_and_no_memberships(template_stack: Templat
 
     assert found == [("ManageRoomsRole", ["#invited#*"])]
     for action in ("dynamodb:PutItem", "dynamodb:BatchWriteItem"):
-        assert template_stack.may(action, "MembershipsTable") == {"DynamoDbEndpoint"}
+        assert template_stack.may(action, "MembershipsTable") <= {"DynamoDbEndpoint", "EraseUsersRole"}
 
 
 def test_functions_that_read_probes_can_read_no_other_messages(template_stack: TemplateStack) -> None:

@@ -27,6 +27,7 @@ SHARED = {
     "REQUEST_RATE",
     "TRUSTED_EVENT_RATE",
 }
+ERASURES = {"ERASURES_TABLE", "ERASURE_QUEUE_URL", "ERASURE_SECRET_ARN"}
 # The other variables of each function.
 VARIABLES = {
     "AuthorizeConnection": {"JWT_AUDIENCE", "JWT_ISSUER"},
@@ -50,6 +51,8 @@ VARIABLES = {
         "BACKLOG_SECONDS",
         "CACHE_ENDPOINT",
         "CONNECTIONS_TABLE",
+        "ERASURES_TABLE",
+        "ERASURE_SECRET_ARN",
         "RESORTS_TABLE",
         "RETRY_FIRST_PAUSE_SECONDS",
         "RETRY_QUEUE_URL",
@@ -58,6 +61,20 @@ VARIABLES = {
     "PushLive": {"CONNECTIONS_TABLE"},
     "TellOthers": {"TELL_TARGET", "TELL_TYPES", "UNTOLD_QUEUE_URL"},
     "ManageConnections": {"CONNECTIONS_TABLE"},
+    "ManageErasures": ERASURES,
+    "EraseUsers": ERASURES
+    | {
+        "AD_CLICKS_TABLE",
+        "CACHE_ENDPOINT",
+        "CHAT_MESSAGES_TABLE",
+        "CONNECTIONS_TABLE",
+        "DEAD_LETTER_QUEUE_URL",
+        "LIFT_RIDES_TABLE",
+        "MEMBERSHIPS_TABLE",
+        "RESORTS_TABLE",
+        "RETRY_QUEUE_URL",
+        "ROOMS_TABLE",
+    },
     "ReadChat": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
     "ReadAnalytics": {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE"},
     "ManageInvitations": RIGHTS | {"CACHE_ENDPOINT", "CURSOR_SECRET_ARN"},

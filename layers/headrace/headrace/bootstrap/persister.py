@@ -5,11 +5,22 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
-from headrace.bootstrap.shared import breaker_status, cache, clock, dynamodb, retry_lane, secrets, separate_cache
+from headrace.bootstrap.shared import (
+    breaker_status,
+    cache,
+    clock,
+    dynamodb,
+    person_hashes,
+    retry_lane,
+    secrets,
+    separate_cache,
+)
 from headrace.core.errors import BrokerUnavailable
 from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter, StreamHooks
+from headrace.erasure.dynamodb import DynamoErasures
+from headrace.erasure.screen import ErasureScreen
 from headrace.live.connections import SubscriberHints
 from headrace.live.dynamodb import DynamoConnections
 from headrace.queues.ports import LivePublisher, QueueDepth
@@ -19,6 +30,7 @@ from headrace.runtime.settings import (
     BacklogSettings,
     BrokerSettings,
     ConnectionSettings,
+    ErasureSettings,
     PersistSettings,
     ResortSettings,
     RoomGateSettings,
@@ -82,7 +94,9 @@ def persister() -> Persister:
             }
         ),
     )
-    writer = RowWriter(guarded, tables, after, {"chat": check})
+    erasures = DynamoErasures(dynamodb(), ErasureSettings.read().erasures_table)
+    screen = ErasureScreen(erasures, person_hashes(), clock())
+    writer = RowWriter(guarded, tables, after, {"chat": check}, screen)
     return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
 
 

@@ -16,6 +16,7 @@ from headrace.runtime.settings import (
     CacheSettings,
     CursorSettings,
     EnvironmentSettings,
+    ErasureSettings,
     RateSettings,
     RetryLaneSettings,
 )
@@ -23,6 +24,7 @@ from headrace.storage.redis import RedisCache
 
 if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
+    from headrace.erasure.people import PersonHashes
     from headrace.operations.breaker_status import BreakerStatus
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
@@ -46,6 +48,15 @@ def separate_cache() -> RedisCache:
 @functools.cache
 def secrets() -> Secrets:
     return Secrets()
+
+
+@functools.cache
+def person_hashes() -> PersonHashes:
+    """Hashes people as the table of erasures names them."""
+    from headrace.erasure.people import PersonHashes
+
+    arn = ErasureSettings.read().erasure_secret_arn
+    return PersonHashes(lambda: secrets().text(arn))
 
 
 @functools.cache

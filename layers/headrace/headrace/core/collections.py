@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -14,6 +15,13 @@ V = TypeVar("V")
 def slices(items: Sequence[T], most: int) -> list[Sequence[T]]:
     """``items`` in order, in groups of at most ``most``."""
     return [items[at : at + most] for at in range(0, len(items), most)]
+
+
+def parts(items: Iterable[T], most: int) -> Iterator[list[T]]:
+    """As :func:`slices`, of items that are read one after the other."""
+    source = iter(items)
+    while part := list(islice(source, most)):
+        yield part
 
 
 def groups(sized: Iterable[tuple[T, int]], most: int, most_bytes: int) -> list[list[T]]:

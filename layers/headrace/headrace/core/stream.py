@@ -116,6 +116,7 @@ class Stream:
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
     A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
     With ``insert_only`` an existing row is never replaced.
+    ``people`` are the fields of its stamped events that name a person, each with the kind of person.
     """
 
     name: str
@@ -132,6 +133,7 @@ class Stream:
     indexes: tuple[Index, ...] = ()
     analytics_dimensions: AnalyticsDimensions | None = None
     insert_only: bool = False
+    people: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

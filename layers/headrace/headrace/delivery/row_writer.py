@@ -12,10 +12,11 @@ from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord
+from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import AfterStore, BeforeStore, Stream, TableSettings
 from headrace.delivery.records import Record, Row
+from headrace.erasure.screen import ErasureScreen
 from headrace.runtime.observability import Meter, logger, report
 from headrace.storage.ports import Failure, Store, Table
 from headrace.streams.registry import STREAMS
@@ -33,17 +34,23 @@ class Failed:
     reason: Reason
 
 
+_Placed = tuple[int, Row]
+"""The row of an event, after the index of its record."""
+
+
 @dataclass(frozen=True)
 class RowWriter:
     """Writes the rows of records.
 
     ``tables``, and the hooks ``before`` a write, are by stream name; the hooks ``after`` a write run in this order.
+    ``screen`` finds the events of erased people, which are dropped.
     """
 
     store: Store
     tables: Mapping[str, TableSettings]
     after: Sequence[AfterStore] = ()
     before: Mapping[str, BeforeStore] = field(default_factory=dict)
+    screen: ErasureScreen | None = None
 
     def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
         """Store every row of all records, one call per stream; returns the events to retry."""
@@ -51,12 +58,13 @@ class RowWriter:
         for name in dict.fromkeys(record.stream.name for record in parsed.values()):
             stream = STREAMS[name]
             rows = [(index, row) for index, record in parsed.items() if record.stream is stream for row in record.rows]
+            rows, unknown = self._without_erased(stream, rows, parsed, lane, meter)
             not_stored = self._write_stream(stream, rows, lane, meter)
             meter.count("Stored", len(rows) - len(not_stored), stream=name, lane=lane)
             meter.trace("stored", _stored(parsed, rows, not_stored), stream=name, lane=lane)
             if logger.log_level <= logging.DEBUG:
                 _log_stored(rows, not_stored, parsed, lane)
-            failed.extend(not_stored)
+            failed.extend([*unknown, *not_stored])
         for each in failed:
             record = parsed[each.record]
             request = {record.correlation_id: 1}
@@ -72,6 +80,28 @@ class RowWriter:
                 message = f"events are not stored yet: {each.reason.message}"
                 report(type(each.reason).__name__, message, correlation_id=record.correlation_id)
         return failed
+
+    def _without_erased(
+        self, stream: Stream, rows: list[_Placed], parsed: Mapping[int, Record], lane: Lane, meter: Meter
+    ) -> tuple[list[_Placed], list[Failed]]:
+        """The rows without those of erased people, and the events of which it cannot be known now."""
+        if self.screen is None or not stream.people:
+            return rows, []
+        accepted = [parsed[index].envelope.accepted_at for index, _ in rows]
+        bound = self.screen.oldest_unseen
+        old = [at for at, accepted_at in enumerate(accepted) if accepted_at < bound]
+        if not old:
+            return rows, []
+        unknown: list[Failed] = []
+        try:
+            found = self.screen.erased(stream, [(accepted[at], rows[at][1].event) for at in old])
+            gone = {old[place] for place in found}
+        except StoreUnavailable as error:
+            gone = set(old)
+            unknown = [Failed(rows[at][0], rows[at][1].event, error) for at in old]
+        else:
+            meter.count("Erased", len(gone), stream=stream.name, lane=lane)
+        return [row for at, row in enumerate(rows) if at not in gone], unknown
 
     def _write_stream(self, stream: Stream, rows: Sequence[tuple[int, Row]], lane: Lane, meter: Meter) -> list[Failed]:
         failed = [Failed(index, row.event, row.poison) for index, row in rows if row.poison is not None]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic.fields import FieldInfo
 
 
 def _parts(value: object) -> object:
@@ -46,3 +47,18 @@ CredentialsArn = Annotated[str, Field(description="the ARN of a secret with user
 KeyArn = Annotated[str, Field(description="the ARN of a secret whose string is key material")]
 Name = Annotated[str, Field(description="a name")]
 Rate = Annotated[int, Field(ge=0, le=100_000)]
+
+
+def accepted_form(field: FieldInfo) -> str:
+    """The values that a variable may have, as errors and the reference say it."""
+    if field.description is not None:
+        return field.description
+    if field.annotation is bool:
+        return "true or false"
+    if values := get_args(field.annotation):
+        return " or ".join([", ".join(values[:-1]), values[-1]])
+    bounds: dict[str, Any] = {}
+    for each in field.metadata:
+        bounds |= {name: getattr(each, name) for name in ("gt", "ge", "le") if hasattr(each, name)}
+    least = f"from {bounds['ge']} to" if "ge" in bounds else f"above {bounds['gt']}, up to"
+    return f"{'a whole number' if field.annotation is int else 'a number'} {least} {bounds['le']}"

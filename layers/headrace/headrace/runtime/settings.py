@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.fields import FieldInfo
 
 from headrace.core.errors import ConfigurationError
 from headrace.runtime.setting_forms import (
@@ -24,6 +23,7 @@ from headrace.runtime.setting_forms import (
     QueueCounts,
     Rate,
     TableName,
+    accepted_form,
 )
 
 if TYPE_CHECKING:
@@ -58,21 +58,6 @@ class Settings(BaseModel):
         state = "is not of its accepted form" if name in given else "is missing"
         form = accepted_form(cls.model_fields[name])
         raise ConfigurationError(f"the variable {names[name]} {state}; it must be {form}")
-
-
-def accepted_form(field: FieldInfo) -> str:
-    """The values that a variable may have, as errors and the reference say it."""
-    if field.description is not None:
-        return field.description
-    if field.annotation is bool:
-        return "true or false"
-    if values := get_args(field.annotation):
-        return " or ".join([", ".join(values[:-1]), values[-1]])
-    bounds: dict[str, Any] = {}
-    for each in field.metadata:
-        bounds |= {name: getattr(each, name) for name in ("gt", "ge", "le") if hasattr(each, name)}
-    least = f"from {bounds['ge']} to" if "ge" in bounds else f"above {bounds['gt']}, up to"
-    return f"{'a whole number' if field.annotation is int else 'a number'} {least} {bounds['le']}"
 
 
 class BrokerSettings(Settings):
@@ -242,6 +227,22 @@ class CursorSettings(Settings):
 
     cursor_secret_arn: KeyArn
     """Secret that the cursors of pages are encrypted with."""
+
+
+class ErasureSettings(Settings):
+    """Where it is kept who was erased."""
+
+    erasures_table: TableName
+    """Table of erasures, by hashes of people."""
+    erasure_secret_arn: KeyArn
+    """Secret that people are hashed with."""
+
+
+class ErasureTaskSettings(ErasureSettings):
+    """Where erasures wait for their next slice."""
+
+    erasure_queue_url: str = Field(description="the URL of the ErasureQueue")
+    """Queue of erasures."""
 
 
 class AddressSettings(Settings):

@@ -136,15 +136,25 @@ class DynamoTable(DynamoClient):
             return False
         return True
 
+    def put_many(self, rows: Sequence[Item]) -> None:
+        """Write whole rows, which have different keys.
+
+        Raises:
+            StoreUnavailable: some may not be written; StoreThrottled: some are not.
+        """
+        self._write([{"PutRequest": {"Item": to_wire(row)}} for row in rows])
+
     def delete_many(self, keys: Sequence[Item]) -> None:
         """Delete the rows under ``keys``, which differ.
 
         Raises:
             StoreUnavailable: some may be left; StoreThrottled: some are.
         """
-        for part in slices(keys, WRITE_LIMIT):
-            requests = [{"DeleteRequest": {"Key": to_wire(key)}} for key in part]
-            if self.call(self.client.batch_write_item, RequestItems={self._name: requests}).get("UnprocessedItems"):
+        self._write([{"DeleteRequest": {"Key": to_wire(key)}} for key in keys])
+
+    def _write(self, requests: Sequence[dict[str, Any]]) -> None:
+        for part in slices(requests, WRITE_LIMIT):
+            if self.call(self.client.batch_write_item, RequestItems={self._name: part}).get("UnprocessedItems"):
                 raise StoreThrottled(self._throttled)
 
     def query(self, attribute: str, value: str, **parameters: Any) -> tuple[list[Item], bool]:
@@ -158,7 +168,14 @@ class DynamoTable(DynamoClient):
 
     def scan_all(self) -> Iterator[Item]:
         """All rows, read page by page."""
-        return self._all(self.client.scan, {"TableName": self._name, "ConsistentRead": True})
+        return self._all(self.client.scan, self._scan())
+
+    def scan_pages(self, **parameters: Any) -> Iterator[list[Item]]:
+        """The pages of all rows: 1 MB each, of which a ``FilterExpression`` may leave out any number of rows."""
+        return self._pages(self.client.scan, self._scan() | parameters)
+
+    def _scan(self) -> dict[str, Any]:
+        return {"TableName": self._name, "ConsistentRead": True}
 
     def _query(self, attribute: str, value: str) -> dict[str, Any]:
         return {
@@ -168,9 +185,13 @@ class DynamoTable(DynamoClient):
         }
 
     def _all(self, operation: Callable[..., dict[str, Any]], parameters: dict[str, Any]) -> Iterator[Item]:
+        for page in self._pages(operation, parameters):
+            yield from page
+
+    def _pages(self, operation: Callable[..., dict[str, Any]], parameters: dict[str, Any]) -> Iterator[list[Item]]:
         while True:
             response = self.call(operation, **parameters)
-            yield from map(from_wire, response["Items"])
+            yield list(map(from_wire, response["Items"]))
             if "LastEvaluatedKey" not in response:
                 return
             parameters = parameters | {"ExclusiveStartKey": response["LastEvaluatedKey"]}

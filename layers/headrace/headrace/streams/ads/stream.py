@@ -254,6 +254,7 @@ ADS = Stream(
     indexes=(AD_INDEX, USER_INDEX, TIME_INDEX),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("adType", "adId")),
     insert_only=True,
+    people=(("u", "user"),),
 )
 
 TAKEN_BACK_CLICKS = replace(ADS, accept=take_back)

@@ -64,6 +64,8 @@ MARKER = "#"
 """The sort key of the row that says that a room has changes. It comes before all others."""
 _ORDER = {EDIT: "1", DELETE: "2"}
 """Part of the place of a change: a deletion follows every edit, whatever their times are."""
+ERASED = "3"
+"""The change of a message whose author was erased. It follows every other."""
 
 
 def _message_key(value: str) -> str:
@@ -171,6 +173,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "timestamp": change.timestamp,
         "changedBy": change.changed_by,
         "by": change.by,
+        "userId": changes_by(change.changed_by),
     }
     if change.message is not None:
         row["message"] = change.message
@@ -193,6 +196,11 @@ def partition(room_id: str) -> str:
 def reactions_partition(room_id: str, key: str) -> str:
     """The partition of a message's reactions."""
     return f"{_REACTIONS}{room_id}#{key}"
+
+
+def changes_by(user_id: str) -> str:
+    """The partition of a user's changes in the index of users, beside that of the user's messages."""
+    return _PARTITION + user_id
 
 
 def edits_of(key: str) -> str:

@@ -254,6 +254,7 @@ CHAT = Stream(
         Index(name=REPLY_INDEX, partition_key=THREAD, sort_key="timestampSk", sparse=True),
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
+    people=(("userId", "user"), ("memberId", "user"), ("changedBy", "user")),
 )
 
 

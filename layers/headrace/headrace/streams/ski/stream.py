@@ -41,13 +41,14 @@ VERTICAL_PER_LIFT = 10
 RESORTS = 1, 999_999_999
 SEASONS = 1900, 2199
 LIFTS = 1, 1000
+SKIERS = 1, 999_999_999_999
 
 ResortNumber = Annotated[int, whole_number(*RESORTS, **DIGITS), NUMBER_OR_DIGITS]
 SeasonNumber = Annotated[int, whole_number(*SEASONS, **DIGITS), NUMBER_OR_DIGITS]
 ResortID = Annotated[ResortNumber, Field(alias="resortID")]
 SeasonID = Annotated[SeasonNumber, Field(alias="seasonID")]
 DayID = Annotated[int, whole_number(1, 366, alias="dayID", **DIGITS), NUMBER_OR_DIGITS]
-SkierID = Annotated[int, whole_number(1, 999_999_999_999, alias="skierID", **DIGITS), NUMBER_OR_DIGITS]
+SkierID = Annotated[int, whole_number(*SKIERS, alias="skierID", **DIGITS), NUMBER_OR_DIGITS]
 LiftID = Annotated[int, whole_number(*LIFTS, alias="liftID", **DIGITS), NUMBER_OR_DIGITS]
 MINUTE_FORM = "a whole number from 0 to 1439: the minute of the ski day"
 Minute = Annotated[int, whole_number(0, 1439, description=MINUTE_FORM, **DIGITS), NUMBER_OR_DIGITS]
@@ -213,8 +214,11 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
 
 
 def tell(before: Item | None, after: Item) -> Told | None:
-    """A ride that was stored, or taken back. Its rows never change, but for when they expire."""
-    if before is not None:
+    """A ride that was stored, or taken back. Its rows never change, but for when they expire.
+
+    Nothing is told of the ride of an erased skier, who has a pseudonym and no number.
+    """
+    if before is not None or not after["skierID"].isdecimal():
         return None
     sk = after["rideSk"].removesuffix(TAKEN_BACK)
     ride = parse_ride_sk(sk)
@@ -242,6 +246,7 @@ SKI = Stream(
     partition_key="skierID",
     sort_key="rideSk",
     indexes=(RESORT_DAY_INDEX,),
+    people=(("skierID", "skier"),),
 )
 
 TAKEN_BACK_RIDES = replace(SKI, accept=take_back)

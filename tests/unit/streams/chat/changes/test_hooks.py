@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.times import micros_of
+from headrace.streams.chat.change import changes_by
 from headrace.streams.chat.messages.positions import STORED_AT, UNLOGGED
 from tests.worlds.change_world import ChangeWorld
 
@@ -124,4 +125,5 @@ def test_changes_move_no_room_and_count_in_no_window() -> None:
     rows = [row for row in world.write_path.rows() if row["roomId"].startswith("#")]
 
     assert len(rows) == 2
-    assert not any(name in row for row in rows for name in ("userId", "bucketId", STORED_AT))
+    assert not any(name in row for row in rows for name in ("bucketId", STORED_AT))
+    assert rows[1]["userId"] == changes_by("bob")

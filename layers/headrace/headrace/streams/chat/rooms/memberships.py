@@ -25,6 +25,9 @@ JOINS_LIMIT = 1000
 LEAVES_LIMIT = 2000
 """Entries that each set may have. An entry has 27 characters of time and up to 64 of id, so two full sets have 276,000
 bytes of the 400 KB that an item may have. When a set is full, the oldest closed interval makes room."""
+INVITED = "#invited#"
+INVITERS = "#inviters#"
+"""How the partitions begin of a user's invitations, and of those who invited the user or are blocked."""
 JOIN_TIME = 5 * MINUTE
 """Microseconds in which a counted join or invitation is written, if at all: no function runs as long."""
 READ_LIMIT = 10_000

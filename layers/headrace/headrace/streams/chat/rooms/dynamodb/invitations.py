@@ -22,10 +22,16 @@ from headrace.streams.chat.rooms.invitations import (
     invitation_body,
     too_many,
 )
-from headrace.streams.chat.rooms.memberships import JOIN_TIME, Pair, Role, counted_room, membership_event
+from headrace.streams.chat.rooms.memberships import (
+    INVITED,
+    INVITERS,
+    JOIN_TIME,
+    Pair,
+    Role,
+    counted_room,
+    membership_event,
+)
 
-_INVITED = "#invited#"
-_INVITERS = "#inviters#"
 _SAME = "invitedAt = :at AND invitedBy = :by"
 """The invitation has not been replaced by another one."""
 
@@ -117,7 +123,7 @@ class DynamoInvitations:
         start = {} if after is None else {"ExclusiveStartKey": to_wire(_key(after, room_id))}
         keys, more = self._table.query("roomId", f"#{room_id}", IndexName="RoomMembers", Limit=limit, **start)
         # Behind them are the rows of an inviter whose user id is the id of the room.
-        invited = [key for key in keys if key["userId"].startswith(_INVITED)]
+        invited = [key for key in keys if key["userId"].startswith(INVITED)]
         found = sorted(map(_invitation, self._table.get_many(invited)), key=lambda each: each.user_id)
         return found, _user(invited[-1]) if more and invited and len(invited) == len(keys) else None
 
@@ -129,7 +135,7 @@ class DynamoInvitations:
 
     def blocks(self, pairs: Collection[Pair]) -> set[Pair]:
         rows = self._table.get_many([_inviter_key(*pair) for pair in dict.fromkeys(pairs)])
-        return {(row["userId"].removeprefix(_INVITERS), _id(row)) for row in rows if "blockedAt" in row}
+        return {(row["userId"].removeprefix(INVITERS), _id(row)) for row in rows if "blockedAt" in row}
 
     def block(self, user_id: str, other_id: str, at: str) -> tuple[str, set[str]]:
         row = self._table.update(
@@ -157,12 +163,12 @@ class DynamoInvitations:
 
 def _key(user_id: str, room_id: str) -> Item:
     """The key of an invitation. No user id and no room id contains ``#``, so no index of a room's members lists it."""
-    return {"userId": f"{_INVITED}{user_id}", "roomId": f"#{room_id}"}
+    return {"userId": f"{INVITED}{user_id}", "roomId": f"#{room_id}"}
 
 
 def _inviter_key(user_id: str, inviter: str) -> Item:
     """The key of the row of a user and one who invited the user, or whom the user blocks."""
-    return {"userId": f"{_INVITERS}{user_id}", "roomId": f"#{inviter}"}
+    return {"userId": f"{INVITERS}{user_id}", "roomId": f"#{inviter}"}
 
 
 def _id(row: Item) -> str:
@@ -172,7 +178,7 @@ def _id(row: Item) -> str:
 
 def _user(row: Item) -> str:
     """The invited user of a row."""
-    return str(row["userId"].removeprefix(_INVITED))
+    return str(row["userId"].removeprefix(INVITED))
 
 
 def _counted(invitation: Invitation) -> str:

@@ -1,0 +1,18 @@
+"""Runs erasures of users in slices, from the queue of erasures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.bootstrap.erasure import eraser
+from headrace.erasure.sqs import read_task
+
+
+def handler(event: dict[str, Any], context: Any) -> None:
+    """Run the slice in the batch, which has one message. If it fails, SQS delivers it again."""
+
+    def remaining() -> float:
+        return float(context.get_remaining_time_in_millis()) / 1000
+
+    for record in event["Records"]:
+        eraser().run(read_task(record["body"]), remaining)

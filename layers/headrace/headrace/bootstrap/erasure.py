@@ -1,0 +1,63 @@
+"""Builds the erasure of users: the routes that begin one, and what runs it."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
+from headrace.bootstrap.shared import cache, clock, dynamodb, person_hashes, retry_lane
+from headrace.erasure.chat import ChatEraser
+from headrace.erasure.clicks import ClickEraser
+from headrace.erasure.dead_letters import LetterEraser
+from headrace.erasure.dynamodb import DynamoErasures
+from headrace.erasure.eraser import Eraser
+from headrace.erasure.rides import RideEraser
+from headrace.erasure.rooms import RoomsEraser
+from headrace.erasure.sqs import SqsTaskQueue
+from headrace.queues.sqs import TIMEOUT, SqsDeadLane
+from headrace.runtime.aws import client
+from headrace.runtime.settings import (
+    ConnectionSettings,
+    DeadLaneSettings,
+    ErasureTaskSettings,
+    ResortSettings,
+    RoomSettings,
+    table_settings,
+)
+from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.changes.dynamodb import DynamoChanges
+from headrace.streams.chat.messages.redis import RedisRoomLog
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.dynamodb import DynamoResorts
+from headrace.streams.ski.stream import SKI
+
+
+@functools.cache
+def eraser() -> Eraser:
+    """Runs the slices of erasures."""
+    settings = ErasureTaskSettings.read()
+    rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
+    messages = table_settings(CHAT).table
+    late = LateEvents(cache(), clock(), SETTLE_SECONDS)
+    chat = ChatEraser(dynamodb(), messages, DynamoChanges(dynamodb(), messages), RedisRoomLog(cache()), late, clock())
+    places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
+    resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
+    dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
+    return Eraser(
+        [
+            chat.messages,
+            chat.changes,
+            places.connections,
+            places.memberships,
+            ClickEraser(dynamodb(), table_settings(ADS).table, late).clicks,
+            RideEraser(dynamodb(), table_settings(SKI).table, resorts, clock()).rides,
+            LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane()).dead_letters,
+            # These read whole tables.
+            places.named_by_others,
+            places.rooms,
+        ],
+        DynamoErasures(dynamodb(), settings.erasures_table),
+        SqsTaskQueue(settings.erasure_queue_url, sqs),
+        person_hashes(),
+        clock(),
+    )

@@ -1,0 +1,23 @@
+"""Builds what the routes of erasures use."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.bootstrap.shared import dynamodb, person_hashes
+from headrace.erasure.dynamodb import DynamoErasures
+from headrace.erasure.routes import ErasureServices
+from headrace.erasure.sqs import SqsTaskQueue
+from headrace.runtime.aws import client
+from headrace.runtime.settings import ErasureTaskSettings
+
+
+@functools.cache
+def erasures() -> ErasureServices:
+    """The erasures of users."""
+    settings = ErasureTaskSettings.read()
+    return ErasureServices(
+        DynamoErasures(dynamodb(), settings.erasures_table),
+        SqsTaskQueue(settings.erasure_queue_url, client("sqs")),
+        person_hashes(),
+    )

@@ -1,0 +1,147 @@
+"""Erases a user from the messages and their changes.
+
+A message stays as the stub of a deleted one, so that pages, cursors and counts stay as they are. It has a pseudonym
+instead of the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from headrace.analytics.generations import LateEvents
+from headrace.core.collections import parts
+from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
+from headrace.core.times import Clock, iso
+from headrace.erasure.tasks import Progress, Target
+from headrace.runtime.aws import AwsClient
+from headrace.runtime.threads import Parallel
+from headrace.storage.dynamodb.client import DynamoTable, to_wire
+from headrace.streams.chat.change import (
+    CHANGE_KEY,
+    ERASED,
+    FIRST_TEXT,
+    OWNER,
+    REACTIONS_AT,
+    SHOWN_REACTIONS,
+    changes_by,
+    is_reaction,
+    message_of,
+)
+from headrace.streams.chat.change_store import ChangeStore
+from headrace.streams.chat.changes.reactions import ReactionCounts
+from headrace.streams.chat.messages.positions import STORED_AT, new_tag
+from headrace.streams.chat.messages.room_log import Batch, RoomLog, append
+from headrace.streams.chat.stream import CHAT, TEXT
+
+AT_ONCE = 8
+PART = 100
+"""Rows that are erased before the progress is looked at."""
+_USER_INDEX = "UserIndex"
+_NO_TEXT = (
+    f", message = :none, deletedAt = if_not_exists(deletedAt, :at), deletedBy = :by, {CHANGE_KEY} = :erased "
+    f"REMOVE {FIRST_TEXT}, editedAt, {', '.join(SHOWN_REACTIONS)}"
+)
+
+
+class ChatEraser:
+    """Steps for the table of messages. Positions and cached pages of its rooms, and its analytics, follow."""
+
+    def __init__(
+        self, client: AwsClient, table: str, changes: ChangeStore, log: RoomLog, late: LateEvents, clock: Clock
+    ) -> None:
+        self._table = DynamoTable(client, table, "messages")
+        self._changes = changes
+        self._reactions = ReactionCounts(changes, clock)
+        self._log = log
+        self._late = late
+        self._clock = clock
+        self._parallel = Parallel(AT_ONCE, "erasure")
+
+    def messages(self, target: Target) -> Progress:
+        """Take the texts out of the user's messages, and the user out of these and of notices."""
+        found = self._table.query_all("userId", target.user_id, IndexName=_USER_INDEX)
+        for rows in parts(found, PART):
+            # Before the rows change: afterwards, they are not found again.
+            if any(self._late.after_store(CHAT, rows)):
+                raise StoreUnavailable("analytics cannot be marked as changed right now")
+            erased = self._parallel.map(partial(self._erase, target), rows)
+            self._restart_logs(rows)
+            yield "messages", sum(erased)
+
+    def _erase(self, target: Target, row: Item) -> bool:
+        room_id, key = row["roomId"], row["timestampSk"]
+        if CHANGE_KEY in row or REACTIONS_AT in row:
+            self._changes.forget(room_id, key)
+        values: Item = {":user": target.user_id, ":name": target.pseudonym, ":stored": iso(self._clock.now())}
+        expression = f"SET userId = :name, username = :name, {STORED_AT} = :stored"
+        if row.get("memberId") == target.user_id:
+            expression += ", memberId = :name, memberName = :name"
+        if row["messageType"] == TEXT:
+            by = row.get("deletedBy", target.user_id)
+            by = target.pseudonym if by == target.user_id else by
+            expression += _NO_TEXT
+            values |= {":none": "", ":at": target.erased_at, ":by": by, ":erased": ERASED}
+        return self._table.update_if("userId = :user", _key(row), expression, values)
+
+    def changes(self, target: Target) -> Progress:
+        """Delete the user's edits and reactions. What the user deleted as an owner stays deleted, by a pseudonym."""
+        found = self._table.query_all("userId", changes_by(target.user_id), IndexName=_USER_INDEX)
+        for rows in parts(found, PART):
+            reactions = [row for row in rows if is_reaction(row)]
+            by_owner = [row for row in rows if row["by"] == OWNER and not is_reaction(row)]
+            for row in by_owner:
+                self._rename_owner(target, row)
+            self._changes.forget_rows([row for row in rows if row not in by_owner])
+            for room_id, key in sorted(set(map(message_of, reactions))):
+                if (message := self._changes.message(room_id, key)) is not None:
+                    self._reactions.apply(message)
+            self._restart_logs([{"roomId": message_of(row)[0]} for row in reactions])
+            yield "reactions", len(reactions)
+            yield "changes", len(rows) - len(reactions)
+
+    def _rename_owner(self, target: Target, row: Item) -> None:
+        values: Item = {":user": target.user_id, ":name": target.pseudonym}
+        room_id, key = message_of(row)
+        self._table.update_if(
+            "deletedBy = :user",
+            {"roomId": room_id, "timestampSk": key},
+            f"SET deletedBy = :name, {STORED_AT} = :stored",
+            {**values, ":stored": iso(self._clock.now())},
+        )
+        # Last: afterwards, the row is not found again.
+        self._table.update_if(
+            "changedBy = :user",
+            _key(row),
+            "SET changedBy = :name, userId = :changes",
+            {**values, ":changes": changes_by(target.pseudonym)},
+        )
+
+    def notices(self, target: Target, room_id: str, events: Sequence[str]) -> int:
+        """Take the user out of the notices of these joins and leaves, which others may have sent; returns how many."""
+        renamed = 0
+        for event in events:
+            values: Item = {":user": target.user_id, ":name": target.pseudonym, ":stored": iso(self._clock.now())}
+            for row in self._notices_of(room_id, event):
+                expression = f"SET memberId = :name, memberName = :name, {STORED_AT} = :stored"
+                renamed += self._table.update_if("memberId = :user", _key(row), expression, values)
+        return renamed
+
+    def _notices_of(self, room_id: str, event: str) -> Iterator[Item]:
+        return self._table.query_all(
+            "roomId",
+            room_id,
+            KeyConditionExpression="roomId = :room AND begins_with(timestampSk, :event)",
+            ExpressionAttributeValues=to_wire({":room": room_id, ":event": f"{event}#"}),
+            ConsistentRead=True,
+        )
+
+    def _restart_logs(self, rows: Sequence[Item]) -> None:
+        rooms = {row["roomId"]: Batch(new_tag()) for row in rows}
+        if rooms:
+            append(self._log, rooms, "resume may show erased messages for two minutes")
+
+
+def _key(row: Item) -> Item:
+    return {"roomId": row["roomId"], "timestampSk": row["timestampSk"]}

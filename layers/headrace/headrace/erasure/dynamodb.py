@@ -1,0 +1,71 @@
+"""Erasures in the Erasures table: one row per erased person, which is also the tombstone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from headrace.core.items import Item
+from headrace.erasure.tasks import DONE, RUNNING, Erasure
+from headrace.runtime.aws import AwsClient
+from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
+
+_COUNT = "count:"
+"""How the attributes with counts begin."""
+_SAME = "erasedAt = :erasedAt"
+_STATE = {"ExpressionAttributeNames": {"#state": "state"}}
+
+
+class DynamoErasures:
+    """:class:`~headrace.erasure.tasks.Erasures`; every read is consistent."""
+
+    def __init__(self, client: AwsClient, table: str) -> None:
+        self._table = DynamoTable(client, table, "erasures")
+
+    def erased_at(self, keys: Collection[str]) -> dict[str, str]:
+        rows = self._table.get_many([_key(key) for key in sorted(keys)])
+        return {row["person"]: row["erasedAt"] for row in rows}
+
+    def begin(self, key: str, at: str) -> Erasure:
+        # A new row: the counts of an earlier erasure are gone.
+        row: Item = {**_key(key), "erasedAt": at, "state": RUNNING}
+        try:
+            self._table.put(
+                row,
+                ConditionExpression="attribute_not_exists(person) OR (#state <> :running AND erasedAt < :at)",
+                ExpressionAttributeValues=to_wire({":running": RUNNING, ":at": at}),
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **_STATE,
+            )
+        except ConditionFailed as error:
+            row = error.row
+        return _erasure(row)
+
+    def bury(self, key: str, at: str) -> None:
+        condition = "attribute_not_exists(erasedAt) OR erasedAt < :at"
+        expression = "SET erasedAt = :at, #state = :done"
+        self._table.update_if(condition, _key(key), expression, {":at": at, ":done": DONE}, **_STATE)
+
+    def get(self, key: str) -> Erasure | None:
+        row = self._table.get(_key(key))
+        return None if row is None else _erasure(row)
+
+    def add(self, key: str, erased_at: str, counts: Mapping[str, int]) -> None:
+        names = {f"#c{number}": _COUNT + name for number, name in enumerate(counts)}
+        values: Item = {f":c{number}": count for number, count in enumerate(counts.values())}
+        added = ", ".join(f"#c{number} :c{number}" for number in range(len(counts)))
+        self._table.update_if(
+            _SAME, _key(key), f"ADD {added}", {**values, ":erasedAt": erased_at}, ExpressionAttributeNames=names
+        )
+
+    def finish(self, key: str, erased_at: str, at: str) -> None:
+        values = {":erasedAt": erased_at, ":done": DONE, ":at": at}
+        self._table.update_if(_SAME, _key(key), "SET #state = :done, doneAt = :at", values, **_STATE)
+
+
+def _key(key: str) -> Item:
+    return {"person": key}
+
+
+def _erasure(row: Item) -> Erasure:
+    counts = {name.removeprefix(_COUNT): count for name, count in row.items() if name.startswith(_COUNT)}
+    return Erasure(row["erasedAt"], row["state"], row.get("doneAt"), dict(sorted(counts.items())))

@@ -1,0 +1,54 @@
+"""Finds events of erased people among those that are about to be stored.
+
+Only an event that was accepted a minute ago or earlier is looked up, and most are stored within a second. A younger one
+needs no look: the last round of an erasure begins when every event that was accepted before it is stored, or at least a
+minute old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.core import times
+from headrace.core.errors import SecretsUnavailable, StoreUnavailable
+from headrace.core.stream import Stream
+from headrace.core.times import Clock
+from headrace.erasure.people import PersonHashes, people_of
+from headrace.erasure.tasks import Tombstones
+
+OLD = times.MINUTE
+"""From so long after its acceptance, an event is looked up before it is stored (microseconds)."""
+
+
+class ErasureScreen:
+    """Looks up the people that events name."""
+
+    def __init__(self, tombstones: Tombstones, hashes: PersonHashes, clock: Clock) -> None:
+        self._tombstones = tombstones
+        self._hashes = hashes
+        self._clock = clock
+
+    @property
+    def oldest_unseen(self) -> str:
+        """The canonical time from which on accepted events are not looked up."""
+        return times.iso(self._clock.now() - OLD)
+
+    def erased(self, stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:
+        """Which of ``events`` are of people who were erased after they were accepted, by index.
+
+        Each event comes after the canonical time of its acceptance.
+
+        Raises:
+            StoreUnavailable: this cannot be known now.
+        """
+        try:
+            keys = [{self._hashes.key(person) for person in people_of(stream, event)} for _, event in events]
+        except SecretsUnavailable as error:
+            raise StoreUnavailable(error.message) from error
+        found = self._tombstones.erased_at(set().union(*keys)) if any(keys) else {}
+        return {
+            index
+            for index, ((accepted_at, _), named) in enumerate(zip(events, keys, strict=True))
+            if any(accepted_at <= found.get(key, "") for key in named)
+        }

@@ -1,0 +1,85 @@
+"""Leaves out of restored rows what is of people who were erased meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import boto3
+
+from headrace.core.items import Item
+from headrace.core.keys import TIME_LENGTH
+from headrace.erasure.dynamodb import DynamoErasures
+from headrace.erasure.people import SKIER, USER, Person, PersonHashes
+from headrace.storage.dynamodb.client import from_wire, to_wire
+from headrace.streams.chat.change import changes_by
+from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
+from localstage.core.errors import StageError
+from ops.aws import Stack
+
+OWNERS = {"userId": USER, "skierID": SKIER}
+"""The attributes that say whose a row is."""
+NAMED = ("memberId", "createdBy", "addedBy", "invitedBy", "deletedBy", "changedBy")
+"""Attributes of rows that are of others too, with a user's id. A pseudonym takes its place."""
+SEATS = "seats"
+TIMES = ("timestamp", "timestampSk", "joins", "leaves")
+_PREFIXES = (changes_by(""), INVITED, INVITERS)
+
+
+class Erased:
+    """Who was erased in a stage, as its table of erasures says."""
+
+    def __init__(self, erasures: DynamoErasures, hashes: PersonHashes) -> None:
+        self._erasures = erasures
+        self._hashes = hashes
+
+    @classmethod
+    def of(cls, stack: Stack) -> Erased:
+        """The people who were erased in ``stack``, read with the credentials of the environment."""
+        tables, secrets = stack.ids("AWS::DynamoDB::Table"), stack.ids("AWS::SecretsManager::Secret")
+        if "ErasuresTable" not in tables or "ErasureSecret" not in secrets:
+            raise StageError(f"STACK: {stack.name} has no table of erasures")
+        session: Any = boto3
+        answer = session.client("secretsmanager").get_secret_value(SecretId=secrets["ErasureSecret"])
+        hashes = PersonHashes(lambda: str(answer["SecretString"]))
+        return cls(DynamoErasures(session.client("dynamodb"), tables["ErasuresTable"]), hashes)
+
+    def without(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """``rows`` in wire form, without those of erased people, and with pseudonyms where others' rows name them."""
+        items = [from_wire(row) for row in rows]
+        keys = {person: self._hashes.key(person) for item in items for _, person in _people(item)}
+        found = self._erasures.erased_at(set(keys.values()))
+        erased = {person: found[key] for person, key in keys.items() if key in found}
+        kept = (self._without(item, erased) for item in items)
+        return [to_wire(item) for item in kept if item is not None]
+
+    def _without(self, item: Item, erased: Mapping[Person, str]) -> Item | None:
+        newest = max((str(time)[:TIME_LENGTH] for name in TIMES for time in _each(item.get(name, ()))), default="")
+        for name, person in _people(item):
+            if person not in erased or newest > erased[person]:
+                continue  # what people do after their erasure is theirs
+            if name in OWNERS:
+                return None
+            pseudonym = self._hashes.pseudonym(person, erased[person])
+            item[name] = {*item[name], pseudonym} - {person.id} if name == SEATS else pseudonym
+            if name == "memberId":
+                item["memberName"] = pseudonym
+        return item
+
+
+def _people(item: Item) -> list[tuple[str, Person]]:
+    """The people of a row, each after the attribute that names them."""
+    found = [(name, Person(kind, _owner(item[name]))) for name, kind in OWNERS.items() if name in item]
+    found += [(name, Person(USER, item[name])) for name in NAMED if name in item]
+    return found + [(SEATS, Person(USER, user)) for user in item.get(SEATS, ())]
+
+
+def _owner(text: str) -> str:
+    """The id in the key of a row."""
+    for prefix in _PREFIXES:
+        text = text.removeprefix(prefix)
+    return text
+
+
+def _each(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value)

@@ -1,0 +1,157 @@
+"""P15: Whatever is stored, changed, erased and delivered again, in any order: no text of an erased user is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.core.caller import SenderContext
+from headrace.core.envelope import Envelope
+from headrace.core.keys import timestamp_sk
+from headrace.core.stream import Stream, TableSettings
+from headrace.core.times import iso
+from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import RowWriter, StreamHooks
+from headrace.erasure.screen import ErasureScreen
+from headrace.erasure.tasks import Task
+from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
+from headrace.streams.chat.changes.gate import ChangeRights
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook
+from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.rooms.rooms import CachedRooms
+from headrace.streams.chat.stream import CHANGES, CHAT
+from tests.contract.erasure.test_erasing import ANN, TABLES, World
+from tests.contract.tables import made
+from tests.fakes.live import live_hook
+from tests.worlds.write_path import rabbit_event, received_event
+
+SETTINGS = {"chat": TableSettings(table="EMessages")}
+ROUNDS = 60
+"""Deliveries from the retry lane until it must be empty."""
+
+
+class Stage(World):
+    """A world whose events take both lanes, delivered one by one and again."""
+
+    def __init__(self, dynamodb: Any, store: DynamoStore) -> None:
+        super().__init__(dynamodb)
+        rooms = CachedRooms(self.rooms)
+        rights = ChangeRights(self.changes, rooms, self.memberships)
+        messages = MessageCheck(rooms, self.memberships, self.clock, self.log, by_first_message=True)
+        check = ChangeCheck(messages, rights, self.changes, rooms, self.clock)
+        hook = ChangeHook(self.changes, live_hook(self.cache, self.clock), rooms, self.clock)
+        screen = ErasureScreen(self.erasures, self.hashes, self.clock)
+        writer = RowWriter(store, SETTINGS, (StreamHooks({"chat": lambda: hook}),), {"chat": check}, screen)
+        self.persister = Persister(writer, self.retry_lane, self.clock)
+        self.sent: list[tuple[str, int, str, bytes]] = []
+        """The user, the time of acceptance and the text of each event, and its record."""
+        self.keys: list[tuple[str, str]] = []
+        self.erased_at = ""
+
+    def accept(self, stream: Stream, by: str, event: dict[str, Any], text: str) -> None:
+        self.clock.advance(0.001)
+        now = self.clock.now()
+        accepted = stream.accept(event, SenderContext(by, by, False, now)).event
+        if stream is CHAT:
+            key = timestamp_sk(accepted["timestamp"], accepted["messageId"], accepted["sender"])
+            self.keys.append((by, key))
+        self.sent.append((by, now, text, Envelope("chat", "r-1", iso(now), [accepted]).encode()))
+
+    def say(self, by: str) -> None:
+        text = f"<{by} {len(self.sent)}>"
+        self.accept(CHAT, by, {"roomId": "kitchen", "message": text}, text)
+
+    def change(self, by: str, which: int, kind: str) -> None:
+        """Edit or delete a message of one's own, or react to any."""
+        known = [key for author, key in self.keys if kind == "react" or author == by]
+        if known:
+            text = f"<{by} {len(self.sent)}>"
+            more = {"edit": {"message": text}, "react": {"value": text}, "delete": {}}[kind]
+            at = {"roomId": "kitchen", "key": known[which % len(known)], "change": kind}
+            self.accept(CHANGES, by, at | more, text)
+
+    def deliver(self, which: int) -> None:
+        """Deliver an event, maybe not for the first time."""
+        if self.sent:
+            self.persister.main_lane(rabbit_event([self.sent[which % len(self.sent)][3]]), lambda: 60.0)
+
+    def retry(self) -> None:
+        """Deliver what the retry lane has now."""
+        for received in self.retry_lane.receive():
+            failed = self.persister.retry_lane(received_event([received]))["batchItemFailures"]
+            if not failed:
+                self.retry_lane.delete([received.receipt])
+
+    def request_erasure(self) -> None:
+        if not self.tasks.sent:
+            self.erased_at = iso(self.clock.now())
+            self.tasks.send(Task(ANN, None, self.erased_at))
+            self.erasures.begin(self.hashes.key(self.person), self.erased_at)
+
+    def run_slice(self) -> None:
+        if self.tasks.sent:
+            task, delay = self.tasks.sent.pop(0)
+            self.clock.advance(delay)
+            self.eraser.run(task, lambda: 100.0)
+
+    def settle(self) -> None:
+        """Let every lane and the erasure come to their ends, and deliver everything once more."""
+        while self.tasks.sent:
+            self.run_slice()
+        self.clock.advance(100)
+        for which in range(len(self.sent)):
+            self.deliver(which)
+        for _ in range(ROUNDS):
+            if not self.retry_lane.queue.messages:
+                return
+            self.clock.advance(30)
+            self.retry()
+        raise AssertionError(self.retry_lane.records)
+
+
+KINDS = ["edit", "delete", "react"]
+STEPS = st.one_of(
+    st.tuples(st.just("say"), st.sampled_from([ANN, "bob"])),
+    st.tuples(
+        st.just("change"),
+        st.sampled_from([ANN, "bob"]),
+        st.integers(0, 9),
+        st.sampled_from(["edit", "delete", "react"]),
+    ),
+    st.tuples(st.just("deliver"), st.integers(0, 19)),
+    st.tuples(st.just("wait"), st.sampled_from([1, 15, 61, 200])),
+    st.tuples(st.just("retry")),
+    st.tuples(st.just("request_erasure")),
+    st.tuples(st.just("run_slice")),
+)
+
+
+@pytest.fixture
+def dynamodb(dynalite: str) -> Iterator[Any]:
+    with made(*TABLES) as found:
+        yield found
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(steps=st.lists(STEPS, min_size=5, max_size=40))
+def test_no_order_brings_a_text_of_an_erased_user_back(dynamodb: Any, steps: list[tuple[Any, ...]]) -> None:
+    stage = Stage(dynamodb, DynamoStore(writing_client(2), 2))
+    for name, *arguments in steps:
+        if name == "wait":
+            stage.clock.advance(*arguments)
+        else:
+            getattr(stage, name)(*arguments)
+    stage.settle()
+
+    for by, accepted_at, text, _ in stage.sent:
+        if by == ANN and iso(accepted_at) <= stage.erased_at:
+            assert stage.holding(text) == []
+    if stage.erased_at and all(by != ANN or iso(at) <= stage.erased_at for by, at, *_ in stage.sent):
+        assert stage.holding(ANN) == []
+    stored = {row["timestampSk"] for row in stage.rows("EMessages") if row["roomId"] == "kitchen"}
+    assert {key for by, key in stage.keys if by == "bob"} <= stored
+    stage.clear()

@@ -1,0 +1,133 @@
+"""P15: An erased user is nowhere on a whole stage, and what comes late of them does not come back."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+
+import boto3
+import pytest
+
+from headrace.core.caller import SenderContext
+from headrace.core.envelope import Envelope
+from headrace.core.times import iso, micros_of
+from headrace.streams.chat.stream import CHAT
+from localstage.template.attributes import ACCOUNT
+from tests.e2e.clients import Client, message, now, unique, until
+from tests.e2e.conftest import RunningStage
+from tests.e2e.test_changes import path, posted
+from tests.e2e.test_dead_letters import Queues
+from tests.e2e.test_lifecycle import status
+from tests.e2e.test_rooms import MEMBERS, bring, ok
+
+PATIENCE = 400.0
+"""Seconds for an erasure, whose second round begins 150 s after the first."""
+
+
+class Tables:
+    """Every row of a stage."""
+
+    def __init__(self, stage: RunningStage) -> None:
+        urls = {row["name"].split()[0]: row["url"] for row in status(stage)["services"]}
+        self._dynamodb = boto3.client(
+            "dynamodb",
+            endpoint_url=urls["DynamoDB"],
+            region_name="us-east-1",
+            aws_access_key_id=ACCOUNT,
+            aws_secret_access_key="local",
+            aws_session_token=stage.session_token,
+        )
+
+    def holding(self, text: str) -> list[str]:
+        """The rows of all tables that have ``text`` in them."""
+        scan = self._dynamodb.get_paginator("scan")
+        names = self._dynamodb.list_tables()["TableNames"]
+        assert len(names) == 8
+        rows = [
+            json.dumps([name, row], default=list)
+            for name in names
+            for page in scan.paginate(TableName=name)
+            for row in page["Items"]
+        ]
+        return [row for row in rows if text in row]
+
+
+def letter(user: str, text: str, accepted_at: int) -> str:
+    """A record of the retry lane with one message."""
+    sent = SenderContext(user, user, False, accepted_at)
+    event = CHAT.accept({"roomId": "den", "message": text, "messageId": unique("m")}, sent).event
+    return Envelope("chat", "r-1", iso(accepted_at), [event]).encode().decode()
+
+
+@pytest.mark.timeout(600)
+def test_an_erased_user_is_in_no_table_and_does_not_come_back(platform: RunningStage, bob: Client) -> None:
+    person, skier = unique("erased-soon"), random.randrange(10**11, 10**12)
+    me, tables, queues = Client(platform, person), Tables(platform), Queues(platform)
+    operator, gate = Client(platform, None, "ops"), Client(platform, None, "events:write")
+    room = unique("room")
+    ok(me, "PUT", f"/rooms/{room}", MEMBERS)
+    bring(me, room, bob)
+    mine, his = posted(me, room, "my secret"), posted(bob, room, "hello")
+    for item, body in ((mine, {"message": "my other secret"}),):
+        assert me.http("PATCH", path(item), body)[0] == 202
+    assert me.http("PUT", path(his, "/reaction"), {"value": "👍"})[0] == 202
+    assert bob.http("PUT", path(mine, "/reaction"), {"value": "👍"})[0] == 202
+    assert me.http("POST", "/clicks/batch", {"events": [{"adId": unique("ad"), "adType": "x", "clickedAt": now()}]})[0]
+    resort = random.randrange(1_000_000, 999_999_999)
+    assert gate.http("POST", f"/resorts/{resort}/seasons", {"year": "2025"})[0] == 201
+    ride = f"/skiers/{resort}/seasons/2025/days/1/skiers/{skier}"
+    assert gate.http("POST", ride, {"time": 200, "liftID": 3})[0] == 201
+    until(lambda: [tables.holding(text) for text in ("my other secret", str(skier))], all)
+    until(lambda: bob.room(room), lambda items: any(item.get("reactions") for item in items))
+
+    status_code, begun, _ = operator.http("POST", f"/users/{person}/erasure", {"skierID": skier})
+    assert (status_code, begun["state"]) == (202, "running")
+    before = micros_of(begun["erasedAt"])
+    queues.send(queues.retry, letter(person, "came late", before - 120_000_000))
+    done = until(
+        lambda: operator.http("GET", f"/users/{person}/erasure")[1], lambda found: found["state"] == "done", PATIENCE
+    )
+    late = unique("late")
+    queues.send(queues.retry, letter(person, late, before - 1))
+    queues.send(queues.retry, letter("bob", late, before - 1))
+
+    until(lambda: tables.holding(late), len)
+    assert len(tables.holding(late)) == 1
+    assert tables.holding(person) == tables.holding(str(skier)) == []
+    assert tables.holding("secret") == tables.holding("came late") == []
+    assert done["counts"]["messages"] >= 2
+    assert {"clicks", "memberships", "reactions", "rides", "rooms"} <= done["counts"].keys()
+    items = {item["key"]: item for item in bob.room(room)}
+    assert (items[mine["key"]]["message"], "reactions" in items[mine["key"]]) == ("", False)
+    assert (items[his["key"]]["message"], "reactions" in items[his["key"]]) == ("hello", False)
+    assert me.http("POST", "/messages/batch", {"events": [message("lobby", "here again")]})[0] == 202
+    until(lambda: tables.holding("here again"), len)
+
+
+MANY = int(os.environ.get("ERASED") or 300)
+"""Messages of one user; ``make e2e ERASED=100000`` is the full form."""
+
+
+@pytest.mark.timeout(2400)
+def test_all_messages_of_a_user_who_wrote_many_are_erased(platform: RunningStage) -> None:
+    person, room = unique("wrote-many"), unique("room")
+    gate, operator = Client(platform, None, "events:write"), Client(platform, None, "ops")
+    tables = Tables(platform)
+    for start in range(0, MANY, 500):
+        events = [message(room, f"text {each}", userId=person) for each in range(start, min(start + 500, MANY))]
+        assert gate.http("POST", "/messages/batch", {"events": events})[0] == 202
+    until(lambda: len(tables.holding(person)), lambda found: found > MANY - 1, 600.0)
+
+    began = time.monotonic()
+    assert operator.http("POST", f"/users/{person}/erasure", {})[0] == 202
+    found = until(
+        lambda: operator.http("GET", f"/users/{person}/erasure")[1]["counts"],
+        lambda counts: counts.get("messages", 0) >= MANY,
+        1800.0,
+    )
+
+    until(lambda: tables.holding(person), lambda rows: not rows, 600.0)
+    print(f"an erasure: {found['messages']} messages in {time.monotonic() - began:.0f} s")
+    assert found["messages"] == MANY
