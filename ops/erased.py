@@ -7,12 +7,13 @@ from typing import Any
 
 import boto3
 
+from headrace.core import times
 from headrace.core.items import Item
 from headrace.core.keys import TIME_LENGTH
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
 from headrace.storage.dynamodb.client import from_wire, to_wire
-from headrace.streams.chat.change import changes_by
+from headrace.streams.chat.change import OWNER, changes_by
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
 from localstage.core.errors import StageError
 from ops.aws import Stack
@@ -22,6 +23,10 @@ OWNERS = {"userId": USER, "skierID": SKIER}
 NAMED = ("memberId", "createdBy", "addedBy", "invitedBy", "deletedBy", "changedBy")
 """Attributes of rows that are of others too, with a user's id. A pseudonym takes its place."""
 SEATS = "seats"
+BESIDE = "roomId"
+"""The attribute of those who invited a user. Who was blocked stays so."""
+LATEST = 10 * times.MINUTE
+"""How far behind an erasure the times of its rows may be: a clock may be 5 minutes ahead, and it takes a few itself."""
 TIMES = ("timestamp", "timestampSk", "joins", "leaves")
 _PREFIXES = (changes_by(""), INVITED, INVITERS)
 
@@ -56,10 +61,13 @@ class Erased:
     def _without(self, item: Item, erased: Mapping[Person, str]) -> Item | None:
         newest = max((str(time)[:TIME_LENGTH] for name in TIMES for time in _each(item.get(name, ()))), default="")
         for name, person in _people(item):
-            if person not in erased or newest > erased[person]:
+            if person not in erased or newest > times.iso(times.micros_of(erased[person]) + LATEST):
                 continue  # what people do after their erasure is theirs
-            if name in OWNERS:
+            if name == BESIDE or (name in OWNERS and item.get("by") != OWNER):
                 return None
+            if name in OWNERS:
+                item[name] = changes_by(self._hashes.pseudonym(person, erased[person]))
+                continue
             pseudonym = self._hashes.pseudonym(person, erased[person])
             item[name] = {*item[name], pseudonym} - {person.id} if name == SEATS else pseudonym
             if name == "memberId":
@@ -71,6 +79,8 @@ def _people(item: Item) -> list[tuple[str, Person]]:
     """The people of a row, each after the attribute that names them."""
     found = [(name, Person(kind, _owner(item[name]))) for name, kind in OWNERS.items() if name in item]
     found += [(name, Person(USER, item[name])) for name in NAMED if name in item]
+    if item.get("userId", "").startswith(INVITERS) and "blockedAt" not in item:
+        found.append((BESIDE, Person(USER, item["roomId"].removeprefix("#"))))
     return found + [(SEATS, Person(USER, user)) for user in item.get(SEATS, ())]
 
 

@@ -5,7 +5,7 @@ from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
 from headrace.bootstrap.erasure_routes import erasures
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, OPS
-from headrace.core.errors import NotFound, RetryLaneUnavailable, SecretsUnavailable
+from headrace.core.errors import Conflict, NotFound, RetryLaneUnavailable, SecretsUnavailable
 from headrace.erasure.routes import (
     EraseBody,
     ErasureBody,
@@ -17,10 +17,11 @@ from headrace.erasure.routes import (
 )
 
 LOST = (RetryLaneUnavailable, SecretsUnavailable)
+REFUSED = (*LOST, Conflict)
 FOUND = (NotFound, SecretsUnavailable)
 ROUTES = {
     "POST /users/{userId}/erasure": Route(
-        erase, (OPS,), UserPath, body=EraseBody, answer=ErasureBody, errors=LOST, status=202
+        erase, (OPS,), UserPath, body=EraseBody, answer=ErasureBody, errors=REFUSED, status=202
     ),
     "GET /users/{userId}/erasure": Route(show_erasure, (OPS,), UserPath, answer=ErasureBody, errors=FOUND),
     "POST /erasure": Route(erase_own, (CHAT_WRITE,), body=OwnEraseBody, answer=ErasureBody, errors=LOST, status=202),

@@ -42,14 +42,14 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 25_022,
+    "layers": 25_053,
     "localstage": 12_172,
     "loadtest": 7_636,
     "bench": 4_070,
     "tools": 3_623,
     "faults": 3_270,
     "rehearsal": 2_083,
-    "ops": 1_330,
+    "ops": 1_340,
     "clients": 3_790,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise

@@ -510,10 +510,11 @@ class EraseBody(TypedDict):
 class ErasureBody(TypedDict):
     """The progress of an erasure.
 
-    What was accepted until `erasedAt` is erased, or will not be stored. `state` is `running` until a second round
-    has found what was on its way, about three minutes later. `counts` are of rows, and of events in the dead-
-    letter queue. `unreadableDeadLetters` are letters that could not be read, and are kept: an operator looks at
-    them. Copies in point-in-time recovery are gone at `backupsUntil`.
+    What was accepted until `erasedAt` is erased, or will not be stored, and so is what comes until `doneAt`.
+    `state` is `running` until a second round has found what was on its way, about three minutes later. `counts`
+    are of rows, and of events in the dead-letter queue; a step that is repeated can count some twice.
+    `unreadableDeadLetters` are letters that could not be read, and are kept: an operator looks at them. Copies in
+    point-in-time recovery are gone at `backupsUntil`.
     """
 
     userId: str

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from headrace.core.caller import SenderContext
@@ -113,6 +113,8 @@ class Stage(World):
         raise AssertionError(self.retry_lane.records)
 
 
+KNOWN = [("say", ANN), ("deliver", 0), ("say", "bob"), ("deliver", 1)]
+"""A message of each user, which is stored."""
 KINDS = ["edit", "delete", "react"]
 STEPS = st.one_of(
     st.tuples(st.just("say"), st.sampled_from([ANN, "bob"])),
@@ -137,6 +139,9 @@ def dynamodb(dynalite: str) -> Iterator[Any]:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@example(steps=[("say", ANN), ("request_erasure",), ("run_slice",), ("deliver", 0), ("run_slice",)])
+@example(steps=[*KNOWN, ("change", ANN, 1, "react"), ("deliver", 2), ("request_erasure",), ("run_slice",)])
+@example(steps=[*KNOWN, ("change", ANN, 0, "edit"), ("request_erasure",), ("run_slice",), ("deliver", 2)])
 @given(steps=st.lists(STEPS, min_size=5, max_size=40))
 def test_no_order_brings_a_text_of_an_erased_user_back(dynamodb: Any, steps: list[tuple[Any, ...]]) -> None:
     stage = Stage(dynamodb, DynamoStore(writing_client(2), 2))

@@ -73,7 +73,7 @@ def test_copying_brings_missing_rows_back_and_changes_no_other(dynamodb: Any) ->
 
 
 ANN = Person(USER, "ann")
-BEFORE, AFTER = "2026-11-22T09:59:59.999999Z", "2026-11-22T10:00:00.000001Z"
+BEFORE, AFTER = "2026-11-22T09:59:59.999999Z", "2026-11-22T10:10:00.000001Z"
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,10 @@ BEFORE, AFTER = "2026-11-22T09:59:59.999999Z", "2026-11-22T10:00:00.000001Z"
         ({"userId": "#changes#ann", "changedBy": "ann", "timestamp": BEFORE}, None),
         ({"userId": "#invited#ann", "invitedBy": "bob"}, None),
         ({"userId": "#invited#bob", "invitedBy": "ann"}, {"invitedBy"}),
+        ({"userId": "#inviters#bob", "roomId": "#ann", "invited": {"x"}}, None),
+        ({"userId": "#inviters#bob", "roomId": "#ann", "blockedAt": BEFORE}, {}),
+        ({"userId": "#changes#ann", "changedBy": "ann", "by": "author", "timestamp": BEFORE}, None),
+        ({"userId": "ann", "timestamp": "2026-11-22T10:05:00.000000Z", "message": "of a fast clock"}, None),
         ({"userId": "ann", "joins": {f"{BEFORE}#j-1"}}, None),
         ({"userId": "ann", "joins": {f"{BEFORE}#j-1", f"{AFTER}#j-2"}}, {}),
         ({"userId": "bob", "joins": {f"{BEFORE}#j-1"}, "addedBy": "ann"}, {"addedBy"}),
@@ -106,6 +110,15 @@ def test_what_is_of_an_erased_person_does_not_come_back(row: dict[str, Any], lef
         pseudonym = HASHES.pseudonym(ANN, ERASED_AT)
         expected = {name: {pseudonym, "bob"} if name == "seats" else pseudonym for name in left}
         assert found == [{**row, **expected}]
+
+
+def test_what_an_erased_owner_deleted_stays_deleted() -> None:
+    row = {"userId": "#changes#ann", "changedBy": "ann", "by": "owner", "change": "delete", "timestamp": BEFORE}
+
+    (found,) = erased(ANN).without([to_wire(row)])
+
+    pseudonym = HASHES.pseudonym(ANN, ERASED_AT)
+    assert from_wire(found) == {**row, "userId": f"#changes#{pseudonym}", "changedBy": pseudonym}
 
 
 def test_rows_are_not_copied_into_a_table_with_other_keys(dynamodb: Any) -> None:

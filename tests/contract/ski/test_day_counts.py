@@ -70,6 +70,17 @@ def test_ids_of_rides_may_be_any_bytes(counts: DayCounts) -> None:
     assert found[1].skiers == found[1].hours[0] == 1200
 
 
+def test_a_skier_with_a_pseudonym_counts_as_one_with_a_number(counts: DayCounts) -> None:
+    """P15: an erased skier's."""
+    begun(counts)
+    rides = [a_ride(1, skier=7), a_ride(2, lift=6, minute=120), a_ride(3, minute=0)]
+
+    assert counts.add([(DAY, [rides[0], *(ride._replace(skier="erased-abc7") for ride in rides[1:])])])
+
+    hours = [1, 1, 1] + [0] * 21
+    assert counts.read(DAY, [5, 6]) == (Coverage("one", NOW, FILLING), Counts(2, {5: 2, 6: 1}, hours))
+
+
 def test_rides_count_only_for_the_days_that_have_counts(counts: DayCounts) -> None:
     begun(counts)
 

@@ -35,10 +35,10 @@ class Erasures:
     def get(self, key: str) -> Erasure | None:
         return self.erasures.get(key)
 
-    def begin(self, key: str, at: str) -> Erasure:
+    def begin(self, key: str, at: str, skier: str | None = None) -> Erasure:
         before = self.erasures.get(key)
         if before is None or (before.state == DONE and before.erased_at < at):
-            self.erasures[key] = Erasure(at, RUNNING)
+            self.erasures[key] = Erasure(at, RUNNING, skier=skier)
         return self.erasures[key]
 
     def send(self, task: Task, delay: int = 0) -> None:
@@ -87,12 +87,34 @@ def test_a_repeated_request_is_the_same_erasure_until_it_is_done() -> None:
 
     assert world.call(ERASE, {}) == first
     assert len(world.erasures.sent) == 1
-    world.erasures.erasures[world.key] = Erasure(NOW, DONE, iso(world.clock.now()), {"messages": 3})
+    world.erasures.erasures[world.key] = Erasure(NOW, DONE, iso(world.clock.now()), None, {"messages": 3})
     status, done = world.call(SHOW)
     assert (status, done["state"], done["doneAt"], done["counts"]) == (200, "done", LATER, {"messages": 3})
     status, again = world.call(ERASE, {})
     assert (status, again["erasedAt"], again["counts"]) == (202, LATER, {})
     assert [task.erased_at for task in world.erasures.sent] == [NOW, LATER]
+
+
+def test_a_skier_is_not_forgotten_while_another_erasure_of_the_user_runs() -> None:
+    world = World()
+    world.call(ERASE_OWN, {"confirm": "ann"}, scope="chat:write", caller="ann")
+
+    status, refused = world.call(ERASE, {"skierID": 42})
+
+    assert (status, refused["error"]["details"][0]["field"]) == (409, "skierID")
+    assert world.call(ERASE, {})[0] == 202
+    world.erasures.erasures.clear()
+    assert world.call(ERASE, {"skierID": 42})[0] == world.call(ERASE, {"skierID": 42})[0] == 202
+
+
+def test_a_task_that_may_be_lost_is_sent_again() -> None:
+    world = World()
+    world.call(ERASE, {})
+    world.clock.advance(3601)
+
+    assert world.call(ERASE, {})[1]["erasedAt"] == NOW
+
+    assert world.erasures.sent == [Task("ann", None, NOW)] * 2
 
 
 def test_nothing_is_accepted_that_is_not_in_the_queue() -> None:

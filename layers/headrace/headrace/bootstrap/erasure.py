@@ -13,6 +13,7 @@ from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.eraser import Eraser
 from headrace.erasure.rides import RideEraser
 from headrace.erasure.rooms import RoomsEraser
+from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.sqs import SqsTaskQueue
 from headrace.queues.sqs import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
@@ -43,6 +44,8 @@ def eraser() -> Eraser:
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
+    erasures = DynamoErasures(dynamodb(), settings.erasures_table)
+    screen = ErasureScreen(erasures, person_hashes(), clock())
     return Eraser(
         [
             chat.messages,
@@ -51,12 +54,12 @@ def eraser() -> Eraser:
             places.memberships,
             ClickEraser(dynamodb(), table_settings(ADS).table, late).clicks,
             RideEraser(dynamodb(), table_settings(SKI).table, resorts, clock()).rides,
-            LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane()).dead_letters,
+            LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane(), screen).dead_letters,
             # These read whole tables.
             places.named_by_others,
             places.rooms,
         ],
-        DynamoErasures(dynamodb(), settings.erasures_table),
+        erasures,
         SqsTaskQueue(settings.erasure_queue_url, sqs),
         person_hashes(),
         clock(),

@@ -6,7 +6,7 @@ instead of the user.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from headrace.analytics.generations import LateEvents
@@ -14,7 +14,7 @@ from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.times import Clock, iso
-from headrace.erasure.tasks import Progress, Target
+from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoTable, to_wire
@@ -25,6 +25,7 @@ from headrace.streams.chat.change import (
     OWNER,
     REACTIONS_AT,
     SHOWN_REACTIONS,
+    VALUE,
     changes_by,
     is_reaction,
     message_of,
@@ -32,15 +33,12 @@ from headrace.streams.chat.change import (
 from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.changes.reactions import ReactionCounts
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
-from headrace.streams.chat.messages.room_log import Batch, RoomLog, append
+from headrace.streams.chat.messages.room_log import Batch, RoomLog
 from headrace.streams.chat.stream import CHAT, TEXT
 
-AT_ONCE = 8
-PART = 100
-"""Rows that are erased before the progress is looked at."""
 _USER_INDEX = "UserIndex"
-_NO_TEXT = (
-    f", message = :none, deletedAt = if_not_exists(deletedAt, :at), deletedBy = :by, {CHANGE_KEY} = :erased "
+_AS_DELETED = (
+    f", deletedAt = if_not_exists(deletedAt, :at), deletedBy = :by, {CHANGE_KEY} = :erased "
     f"REMOVE {FIRST_TEXT}, editedAt, {', '.join(SHOWN_REACTIONS)}"
 )
 
@@ -66,23 +64,24 @@ class ChatEraser:
             # Before the rows change: afterwards, they are not found again.
             if any(self._late.after_store(CHAT, rows)):
                 raise StoreUnavailable("analytics cannot be marked as changed right now")
-            erased = self._parallel.map(partial(self._erase, target), rows)
-            self._restart_logs(rows)
-            yield "messages", sum(erased)
+            self._restart_logs({row["roomId"] for row in rows})
+            yield "messages", sum(self._parallel.map(partial(self._erase, target), rows))
 
     def _erase(self, target: Target, row: Item) -> bool:
         room_id, key = row["roomId"], row["timestampSk"]
         if CHANGE_KEY in row or REACTIONS_AT in row:
             self._changes.forget(room_id, key)
         values: Item = {":user": target.user_id, ":name": target.pseudonym, ":stored": iso(self._clock.now())}
-        expression = f"SET userId = :name, username = :name, {STORED_AT} = :stored"
+        # The notice of an import may have a text too.
+        expression = f"SET userId = :name, username = :name, message = :none, {STORED_AT} = :stored"
+        values[":none"] = ""
         if row.get("memberId") == target.user_id:
             expression += ", memberId = :name, memberName = :name"
         if row["messageType"] == TEXT:
             by = row.get("deletedBy", target.user_id)
             by = target.pseudonym if by == target.user_id else by
-            expression += _NO_TEXT
-            values |= {":none": "", ":at": target.erased_at, ":by": by, ":erased": ERASED}
+            expression += _AS_DELETED
+            values |= {":at": target.erased_at, ":by": by, ":erased": ERASED}
         return self._table.update_if("userId = :user", _key(row), expression, values)
 
     def changes(self, target: Target) -> Progress:
@@ -90,16 +89,26 @@ class ChatEraser:
         found = self._table.query_all("userId", changes_by(target.user_id), IndexName=_USER_INDEX)
         for rows in parts(found, PART):
             reactions = [row for row in rows if is_reaction(row)]
-            by_owner = [row for row in rows if row["by"] == OWNER and not is_reaction(row)]
-            for row in by_owner:
-                self._rename_owner(target, row)
-            self._changes.forget_rows([row for row in rows if row not in by_owner])
-            for room_id, key in sorted(set(map(message_of, reactions))):
-                if (message := self._changes.message(room_id, key)) is not None:
-                    self._reactions.apply(message)
-            self._restart_logs([{"roomId": message_of(row)[0]} for row in reactions])
+            others = [row for row in rows if not is_reaction(row)]
+            self._take_back(reactions)
+            self._changes.forget_rows(reactions)
             yield "reactions", len(reactions)
-            yield "changes", len(rows) - len(reactions)
+            for row in others:
+                if row["by"] == OWNER:
+                    self._rename_owner(target, row)
+            self._changes.forget_rows([row for row in others if row["by"] != OWNER])
+            yield "changes", len(others)
+
+    def _take_back(self, reactions: Sequence[Item]) -> None:
+        """Let reactions count no more. Their rows stay until the messages are counted: they lead to these."""
+        places = sorted(set(map(message_of, reactions)))
+        self._restart_logs({room_id for room_id, _ in places})
+        for row in reactions:
+            value = {"ExpressionAttributeNames": {"#value": VALUE}}
+            self._table.update_if("changeId = :id", _key(row), "REMOVE #value", {":id": row["changeId"]}, **value)
+        for room_id, key in places:
+            if (message := self._changes.message(room_id, key)) is not None:
+                self._reactions.apply(message)
 
     def _rename_owner(self, target: Target, row: Item) -> None:
         values: Item = {":user": target.user_id, ":name": target.pseudonym}
@@ -137,10 +146,10 @@ class ChatEraser:
             ConsistentRead=True,
         )
 
-    def _restart_logs(self, rows: Sequence[Item]) -> None:
-        rooms = {row["roomId"]: Batch(new_tag()) for row in rows}
-        if rooms:
-            append(self._log, rooms, "resume may show erased messages for two minutes")
+    def _restart_logs(self, room_ids: Collection[str]) -> None:
+        """Let the logs of rooms begin again. Without the cache, nothing is erased: a log may keep texts for long."""
+        if room_ids:
+            self._log.append({room_id: Batch(new_tag()) for room_id in room_ids})
 
 
 def _key(row: Item) -> Item:

@@ -1,4 +1,4 @@
-"""Erases a person from the dead-letter queue: their events, and no others of the same letters."""
+"""Erases people from the dead-letter queue: their events, and no others of the same letters."""
 
 from __future__ import annotations
 
@@ -6,32 +6,33 @@ from dataclasses import replace
 
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
-from headrace.erasure.people import SKIER, USER, Person, people_of
+from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.tasks import Progress, Target
 from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.streams.registry import STREAMS
 
-HOLD = 300
-"""Seconds for which a letter is hidden while others are read."""
+HOLD = 900
+"""Seconds for which a letter is hidden while others are read: as long as a slice may take."""
 
 
 class LetterEraser:
-    """The step for dead letters. SQS cannot change a message: the others' events of a letter are tried again."""
+    """The step for dead letters. SQS cannot change a message: the others' events of a letter are tried again.
 
-    def __init__(self, lane: DeadLane, retry_lane: RetryLane) -> None:
+    Of each letter the events of all erased people go. So it does not matter which of two erasures receives it.
+    """
+
+    def __init__(self, lane: DeadLane, retry_lane: RetryLane, screen: ErasureScreen) -> None:
         self._lane = lane
         self._retry_lane = retry_lane
+        self._screen = screen
 
     def dead_letters(self, target: Target) -> Progress:
-        """Delete the person's events. Letters that cannot be read stay, and are counted as unreadable."""
+        """Delete the events of erased people. Letters that cannot be read stay; the last round counts them."""
         held: dict[str, ReceivedLetter] = {}
         seen: set[str] = set()
         try:
-            while True:
-                received = [each for each in self._lane.receive(HOLD) if each.id not in seen]
-                if not received:
-                    break
+            while received := [each for each in self._lane.receive(HOLD) if each.id not in seen]:
                 seen |= {each.id for each in received}
                 held |= {each.id: each for each in received}
                 erased = unreadable = 0
@@ -39,30 +40,29 @@ class LetterEraser:
                     envelope = _envelope(letter)
                     if envelope is None:
                         unreadable += 1
-                    elif events := self._erase(letter, envelope, target):
+                    elif events := self._erase(letter, envelope):
                         erased += events
                         held.pop(letter.id)
                 yield "deadLetters", erased
-                yield "unreadableDeadLetters", unreadable
+                if target.is_last:
+                    yield "unreadableDeadLetters", unreadable
         finally:
             self._lane.release(list(held.values()))
 
-    def _erase(self, letter: ReceivedLetter, envelope: Envelope, target: Target) -> int:
-        """Erase the person's events in a letter; returns how many. It stays as it is if the queue refuses the rest."""
-        people = {Person(USER, target.user_id)}
-        if target.skier_id is not None:
-            people.add(Person(SKIER, target.skier_id))
+    def _erase(self, letter: ReceivedLetter, envelope: Envelope) -> int:
+        """Erase events of a letter; returns how many. It stays as it is if the retry queue refuses the rest."""
         stream = STREAMS[envelope.stream]
-        rest = [event for event in envelope.events if people.isdisjoint(people_of(stream, event))]
-        if len(rest) == len(envelope.events) or envelope.accepted_at > target.erased_at:
+        gone = self._screen.erased(stream, [(envelope.accepted_at, event) for event in envelope.events])
+        if not gone:
             return 0
+        rest = [event for at, event in enumerate(envelope.events) if at not in gone]
         if rest:
             attributes = {name: value for name, value in letter.attributes.items() if name != ENCODING}
             record = RetryRecord(replace(envelope, events=rest).encode(), attributes)
             if self._retry_lane.send([record])[0] is not None:
                 return 0
         (deleted,) = self._lane.delete([letter])
-        return len(envelope.events) - len(rest) if deleted else 0
+        return len(gone) if deleted else 0
 
 
 def _envelope(letter: ReceivedLetter) -> Envelope | None:

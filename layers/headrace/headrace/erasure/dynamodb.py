@@ -25,9 +25,9 @@ class DynamoErasures:
         rows = self._table.get_many([_key(key) for key in sorted(keys)])
         return {row["person"]: row["erasedAt"] for row in rows}
 
-    def begin(self, key: str, at: str) -> Erasure:
+    def begin(self, key: str, at: str, skier: str | None = None) -> Erasure:
         # A new row: the counts of an earlier erasure are gone.
-        row: Item = {**_key(key), "erasedAt": at, "state": RUNNING}
+        row: Item = {**_key(key), "erasedAt": at, "state": RUNNING, **({} if skier is None else {"skier": skier})}
         try:
             self._table.put(
                 row,
@@ -68,4 +68,4 @@ def _key(key: str) -> Item:
 
 def _erasure(row: Item) -> Erasure:
     counts = {name.removeprefix(_COUNT): count for name, count in row.items() if name.startswith(_COUNT)}
-    return Erasure(row["erasedAt"], row["state"], row.get("doneAt"), dict(sorted(counts.items())))
+    return Erasure(row["erasedAt"], row["state"], row.get("doneAt"), row.get("skier"), dict(sorted(counts.items())))

@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from headrace.core import times
-from headrace.core.errors import StoreThrottled
 from headrace.core.times import Clock
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
 from headrace.erasure.screen import OLD
 from headrace.erasure.tasks import DONE, Erasures, Step, Target, Task, TaskQueue
-from headrace.runtime.observability import report
 
 WRITE_SECONDS = 60
 """The timeout of persist_events: an event that was not looked up is stored by then, or returns to a lane."""
@@ -23,8 +21,6 @@ SETTLE_SECONDS = OLD // times.SECOND + WRITE_SECONDS + 30
 MARGIN = 30.0
 """Seconds that an invocation keeps for its last part and for sending the next slice."""
 SAVE_SECONDS = 1.0
-PAUSE = 30
-"""Seconds until the next slice after a table was asked too often."""
 
 
 class Eraser:
@@ -52,20 +48,15 @@ class Eraser:
         Raises:
             Unavailable: a dependency does not answer. The slice can be run again.
         """
-        erasure = self._erasures.begin(self._key(task.user_id), task.erased_at)
+        skier = None if task.skier_id is None else self._hashes.key(Person(SKIER, task.skier_id))
+        erasure = self._erasures.begin(self._key(task.user_id), task.erased_at, skier)
         if erasure.state == DONE or erasure.erased_at != task.erased_at:
             return  # delivered twice, or requested twice at once
-        if task.skier_id is not None:
-            self._erasures.bury(self._hashes.key(Person(SKIER, task.skier_id)), task.erased_at)
+        if skier is not None:
+            self._erasures.bury(skier, task.erased_at)
         target = self._target(task)
         for number in range(task.step, len(self._steps)):
-            try:
-                is_done = self._run_step(self._steps[number], target, remaining)
-            except StoreThrottled as error:
-                report("erasures", f"an erasure pauses: {error.message}")
-                self._queue.send(replace(task, step=number), PAUSE)
-                return
-            if not is_done:
+            if not self._run_step(self._steps[number], target, remaining):
                 self._queue.send(replace(task, step=number))
                 return
         if task.round == 1:
@@ -108,4 +99,5 @@ class Eraser:
             task.erased_at,
             self._hashes.pseudonym(user, task.erased_at),
             self._hashes.pseudonym(skier, task.erased_at),
+            task.round == 2,
         )

@@ -38,7 +38,7 @@ class PersonHashes:
         return PSEUDONYM_PREFIX + self._hash("pseudonym", *person, erased_at)
 
     def _hash(self, *parts: str) -> str:
-        # No part contains "#", but the id of a message from elsewhere could: the kind comes first, and the id last.
+        # No stored id contains "#".
         digest = hmac.digest(
             self._read_key().encode(), "#".join(parts).encode("utf-8", "surrogatepass"), hashlib.sha256
         )

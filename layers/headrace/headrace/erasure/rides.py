@@ -26,6 +26,8 @@ class RideEraser:
         if target.skier_id is None:
             return
         for rows in parts(self._table.query_all("skierID", target.skier_id, ConsistentRead=True), WRITE_LIMIT):
+            # Before the rows change, since they are not found again; and afterwards, for what was counted meanwhile.
+            self._invalidate(rows)
             self._table.put_many([{**row, "skierID": target.skier_pseudonym} for row in rows])
             self._table.delete_many(list(map(_key, rows)))
             self._invalidate(rows)

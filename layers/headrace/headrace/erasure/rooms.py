@@ -11,7 +11,8 @@ from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, to_wire
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
 
-_NAMES_USER = "addedBy = :user OR invitedBy = :user OR (roomId = :one AND begins_with(userId, :inviters))"
+_INVITED_OTHERS = "roomId = :one AND begins_with(userId, :inviters) AND attribute_not_exists(blockedAt)"
+_NAMES_USER = f"addedBy = :user OR invitedBy = :user OR ({_INVITED_OTHERS})"
 Notices = Callable[[Target, str, Sequence[str]], int]
 """Takes the user out of the notices of joins and leaves in a room; returns how many."""
 
@@ -33,20 +34,27 @@ class RoomsEraser:
             yield "connections", len(rows)
 
     def memberships(self, target: Target) -> Progress:
-        """Delete the user's memberships, invitations and blocks."""
+        """Delete the user's memberships, invitations and blocks.
+
+        The events of a membership lead to its notices. One may still be on its way to the table, so the memberships go
+        in the last round.
+        """
         for row in self._memberships.query_all("userId", target.user_id, ConsistentRead=True):
-            # The events of the membership lead to its notices, so they come first.
             events = [*row.get("joins", ()), *row.get("leaves", ())]
             yield "messages", self._notices(target, row["roomId"], events)
-            self._memberships.delete_many([_key(row)])
-            yield "memberships", 1
+            if target.is_last:
+                self._memberships.delete_many([_key(row)])
+                yield "memberships", 1
         for partition in (INVITED + target.user_id, INVITERS + target.user_id):
             for rows in parts(self._memberships.query_all("userId", partition, ConsistentRead=True), WRITE_LIMIT):
                 self._memberships.delete_many(list(map(_key, rows)))
                 yield "memberships", len(rows)
 
     def named_by_others(self, target: Target) -> Progress:
-        """Take the user out of the memberships and invitations of others. No index leads there: the table is read."""
+        """Take the user out of the memberships and invitations of others. No index leads there: the table is read.
+
+        Who blocks the user goes on to do so: it protects them if the user comes back.
+        """
         pages = self._memberships.scan_pages(
             FilterExpression=_NAMES_USER,
             ExpressionAttributeValues=to_wire(
@@ -63,7 +71,7 @@ class RoomsEraser:
             return self._memberships.update_if("addedBy = :user", _key(row), "SET addedBy = :name", renamed)
         if "invitedBy" in row:
             return self._memberships.delete_if("invitedBy = :user", _key(row), values)
-        return self._memberships.delete_if("attribute_exists(userId)", _key(row))
+        return self._memberships.delete_if("attribute_not_exists(blockedAt)", _key(row))
 
     def rooms(self, target: Target) -> Progress:
         """Put a pseudonym in place of the user who made a room, or has a seat in a direct one. The table is read."""

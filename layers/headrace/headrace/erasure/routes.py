@@ -11,14 +11,16 @@ from typing_extensions import TypedDict
 from headrace.api.params import Params, UserPath
 from headrace.api.router import Request
 from headrace.core import times
-from headrace.core.errors import FieldError, InvalidRequest, NotFound, echo
-from headrace.core.fields import CanonicalTime, Id, whole_number
-from headrace.core.keys import ID_FORM
-from headrace.erasure.people import USER, Person, PersonHashes
+from headrace.core.errors import Conflict, FieldError, InvalidRequest, NotFound, echo
+from headrace.core.fields import CanonicalTime, StoredId, whole_number
+from headrace.core.keys import STORED_ID_FORM
+from headrace.erasure.people import SKIER, USER, Person, PersonHashes
 from headrace.erasure.tasks import RUNNING, Erasure, Erasures, State, Task, TaskQueue
 from headrace.runtime.observability import audit
 from headrace.streams.ski.stream import SKIERS
 
+LOST_AFTER = times.HOUR
+"""From so long after its beginning, a request sends the task of an erasure again: it may have been lost."""
 BACKUP_DAYS = 35
 """Days for which point-in-time recovery keeps what a table had."""
 
@@ -41,16 +43,17 @@ class EraseBody(Params):
 class OwnEraseBody(Params):
     """Says that the request is meant."""
 
-    confirm: Id = Field(description=f"your own user id: {ID_FORM}")
+    confirm: StoredId = Field(description=f"your own user id: {STORED_ID_FORM}")
 
 
 class ErasureBody(TypedDict):
     """The progress of an erasure.
 
-    What was accepted until ``erasedAt`` is erased, or will not be stored. ``state`` is ``running`` until a second round
-    has found what was on its way, about three minutes later. ``counts`` are of rows, and of events in the dead-letter
-    queue. ``unreadableDeadLetters`` are letters that could not be read, and are kept: an operator looks at them. Copies
-    in point-in-time recovery are gone at ``backupsUntil``.
+    What was accepted until ``erasedAt`` is erased, or will not be stored, and so is what comes until ``doneAt``.
+    ``state`` is ``running`` until a second round has found what was on its way, about three minutes later. ``counts``
+    are of rows, and of events in the dead-letter queue; a step that is repeated can count some twice.
+    ``unreadableDeadLetters`` are letters that could not be read, and are kept: an operator looks at them. Copies in
+    point-in-time recovery are gone at ``backupsUntil``.
     """
 
     userId: str
@@ -80,7 +83,7 @@ def show_erasure(services: ErasureServices, request: Request[UserPath, None, Non
 def erase_own(services: ErasureServices, request: Request[None, None, OwnEraseBody]) -> ErasureBody:
     """Erase the token's user.
 
-    It cannot be undone. The token stays valid, and what its user sends from now on is kept.
+    It cannot be undone. The token stays valid: what its user sends after ``doneAt`` is kept.
     """
     user_id, confirmed = request.caller.subject, request.body.confirm
     if confirmed != user_id:
@@ -101,12 +104,18 @@ def _erase(
     skier_id: str | None,
 ) -> ErasureBody:
     key = services.hashes.key(Person(USER, user_id))
+    skier = None if skier_id is None else services.hashes.key(Person(SKIER, skier_id))
     erasure = services.erasures.get(key)
     if erasure is None or erasure.state != RUNNING:
         at = times.iso(request.now)
         # First the task, which also begins the erasure: if the request ends in between, it is not forgotten.
         services.queue.send(Task(user_id, skier_id, at))
-        erasure = services.erasures.begin(key, at)
+        erasure = services.erasures.begin(key, at, skier)
+    elif erasure.erased_at < times.iso(request.now - LOST_AFTER):
+        services.queue.send(Task(user_id, skier_id, erasure.erased_at))
+    if skier is not None and erasure.skier != skier:
+        detail = FieldError("skierID", "is not part of the erasure that runs", skier_id, "left out until it is done")
+        raise Conflict("the user is being erased without this skier; send it again when that is done", details=[detail])
     return _body(user_id, erasure)
 
 

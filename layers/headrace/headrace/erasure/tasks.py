@@ -12,15 +12,22 @@ from typing import Literal, Protocol
 State = Literal["running", "done"]
 RUNNING: State = "running"
 DONE: State = "done"
+AT_ONCE = 8
+PART = 100
+"""Rows that are erased before the progress is looked at, and how many of them at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What is known of one erasure. Times are canonical; ``counts`` are of rows and events, by where they were."""
+    """What is known of one erasure. Times are canonical; ``counts`` are of rows and events, by where they were.
+
+    ``skier`` is the key of the skier who is erased with the user, if any.
+    """
 
     erased_at: str
     state: State
     done_at: str | None = None
+    skier: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -48,6 +55,8 @@ class Target:
     erased_at: str
     pseudonym: str
     skier_pseudonym: str
+    is_last: bool = False
+    """Whether it is the last round: what leads to other rows is deleted only now."""
 
 
 Progress = Generator[tuple[str, int], None, None]
@@ -69,7 +78,7 @@ class Tombstones(Protocol):
 class Erasures(Tombstones, Protocol):
     """Stores erasures by the key of their person. Every method may raise StoreUnavailable."""
 
-    def begin(self, key: str, at: str) -> Erasure:
+    def begin(self, key: str, at: str, skier: str | None = None) -> Erasure:
         """Begin an erasure at ``at``, unless one is running, or was begun then or later. Returns the last one."""
 
     def bury(self, key: str, at: str) -> None:

@@ -40,7 +40,7 @@ local key, generation = KEYS[1], redis.call('HGET', KEYS[1], 'g')
 if not generation or (ARGV[1] ~= '' and ARGV[1] ~= generation) then return 0 end
 if ARGV[1] ~= '' then redis.call('HSET', key, 'c', ARGV[2]) end
 local rides, skiers, lifts, hours, is_taken_back = {}, {}, {}, {}, {}
-for skier, lift, hour, sign in string.gmatch(ARGV[4], '(%d+) (%d+) (%d+)(%-?)') do
+for skier, lift, hour, sign in string.gmatch(ARGV[4], '(%S+) (%d+) (%d+)(%-?)') do
   local at = #rides + 1
   rides[at] = 'r' .. string.sub(ARGV[3], 12 * at - 11, 12 * at)
   skiers[at], lifts[at], hours[at], is_taken_back[at] = 'k' .. skier, 'l' .. lift, 'h' .. hour, sign == '-'
