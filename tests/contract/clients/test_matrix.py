@@ -36,6 +36,8 @@ LINES = {
     "ads take-back": '{"adId":"a","adType":"video","clickedAt":"2025-11-21T10:00:00Z","userId":"c","clickId":"c-3"}',
     "ads user": "alice",
     "discard": "--confirm 1",
+    "erase": "frank --confirm frank",
+    "erasure": "frank --wait",
     "history": "kitchen",
     "online": "kitchen",
     "parked": "--return main",
@@ -57,6 +59,12 @@ LINES = {
     "unreact": "kitchen 2025-11-21T10:00:58.722861Z#m-1#fpmansl7byak",
 }
 """The arguments of commands that need some."""
+ENDED = {
+    "GET /parked": {"parked": 2},
+    "POST /parked/return": {"returned": 2, "left": 0},
+    "GET /users/{userId}/erasure": {"state": "done"},
+}
+"""Fields of the examples' answers with which the commands end well."""
 
 
 def test_every_operation_has_a_python_method_and_a_command_or_a_reason() -> None:
@@ -111,9 +119,9 @@ def test_every_operation_and_no_other_is_one_of_the_typescript_client(tmp_path: 
 @pytest.mark.parametrize("command", COMMANDS)
 async def test_a_command_asks_the_operations_that_the_table_names(command: str) -> None:
     async with running(REFERENCE) as stage:
-        for key, answer in {"GET /parked": {"parked": 2}, "POST /parked/return": {"returned": 2, "left": 0}}.items():
+        for key, answer in ENDED.items():
             examples = stage.operations[key]["responses"]["200"]["content"]["application/json"]["examples"]
-            examples["ok"]["value"] = answer
+            examples["ok"]["value"] |= answer
         environ = {"HEADRACE": stage.http_url, "WS": stage.ws_url, "TOKEN": "t"}
         line = [*command.split(), *LINES.get(command, "").split()]
         result = await asyncio.to_thread(CliRunner().invoke, cli, line, env=environ)
