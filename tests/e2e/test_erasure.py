@@ -6,6 +6,7 @@ import json
 import os
 import random
 import time
+from typing import Any
 
 import boto3
 import pytest
@@ -44,7 +45,7 @@ class Tables:
         """The rows of all tables that have ``text`` in them."""
         scan = self._dynamodb.get_paginator("scan")
         names = self._dynamodb.list_tables()["TableNames"]
-        assert len(names) == 8
+        assert len(names) >= 8
         rows = [
             json.dumps([name, row], default=list)
             for name in names
@@ -59,6 +60,12 @@ def letter(user: str, text: str, accepted_at: int) -> str:
     sent = SenderContext(user, user, False, accepted_at)
     event = CHAT.accept({"roomId": "den", "message": text, "messageId": unique("m")}, sent).event
     return Envelope("chat", "r-1", iso(accepted_at), [event]).encode().decode()
+
+
+def erasure_of(operator: Client, person: str) -> Any:
+    """How far an erasure is, asked so rarely that the tests beside it do not notice."""
+    time.sleep(2)
+    return operator.http("GET", f"/users/{person}/erasure")[1]
 
 
 @pytest.mark.timeout(600)
@@ -86,9 +93,7 @@ def test_an_erased_user_is_in_no_table_and_does_not_come_back(platform: RunningS
     assert (status_code, begun["state"]) == (202, "running")
     before = micros_of(begun["erasedAt"])
     queues.send(queues.retry, letter(person, "came late", before - 120_000_000))
-    done = until(
-        lambda: operator.http("GET", f"/users/{person}/erasure")[1], lambda found: found["state"] == "done", PATIENCE
-    )
+    done = until(lambda: erasure_of(operator, person), lambda found: found["state"] == "done", PATIENCE)
     late = unique("late")
     queues.send(queues.retry, letter(person, late, before - 1))
     queues.send(queues.retry, letter("bob", late, before - 1))
@@ -123,9 +128,7 @@ def test_all_messages_of_a_user_who_wrote_many_are_erased(platform: RunningStage
     began = time.monotonic()
     assert operator.http("POST", f"/users/{person}/erasure", {})[0] == 202
     found = until(
-        lambda: operator.http("GET", f"/users/{person}/erasure")[1]["counts"],
-        lambda counts: counts.get("messages", 0) >= MANY,
-        1800.0,
+        lambda: erasure_of(operator, person)["counts"], lambda counts: counts.get("messages", 0) >= MANY, 1800.0
     )
 
     until(lambda: tables.holding(person), lambda rows: not rows, 600.0)
