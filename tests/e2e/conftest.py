@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+import boto3
 import pytest
 
 from localstage.services.typescript_client import ensure_typescript_client
+from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, unique
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +81,19 @@ class RunningStage:
     def session_token(self) -> str:
         """What the stage's emulators ask for."""
         return (self.state_dir / "session-token").read_text()
+
+    def aws(self, service: str, make: Callable[..., Any] = boto3.client) -> Any:
+        """A client of an emulator of the stage, ``dynamodb`` or ``sqs``; or what else ``make`` makes."""
+        with urllib.request.urlopen(self.where["status_url"], timeout=10) as answer:
+            urls = {row["name"].split()[0].lower(): row["url"] for row in json.load(answer)["services"]}
+        return make(
+            service,
+            endpoint_url=urls[service],
+            region_name="us-east-1",
+            aws_access_key_id=ACCOUNT,
+            aws_secret_access_key="local",
+            aws_session_token=self.session_token,
+        )
 
     def command(self, *arguments: str, stdout: int | IO[bytes] = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
         """Run a ``localstage`` command with this stage's state folder."""

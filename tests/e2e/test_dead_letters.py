@@ -7,14 +7,12 @@ import uuid
 from typing import Any
 from urllib.parse import quote
 
-import boto3
 import pika
 import pytest
 
 from faults.harness.poison import Poison, make
 from headrace.core.envelope import Envelope
 from localstage.core.lineage import MOST, lineage
-from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_lifecycle import status
@@ -33,14 +31,7 @@ class Queues:
         self._broker = pika.ConnectionParameters(
             host, int(port), credentials=pika.PlainCredentials(known["username"], known["password"])
         )
-        self.sqs = boto3.client(
-            "sqs",
-            endpoint_url=urls["SQS"],
-            region_name="us-east-1",
-            aws_access_key_id=ACCOUNT,
-            aws_secret_access_key="local",
-            aws_session_token=stage.session_token,
-        )
+        self.sqs = stage.aws("sqs")
         found = self.sqs.list_queues()["QueueUrls"]
         self.retry = next(url for url in found if url.endswith("-retry"))
         self.dead = next(url for url in found if "DeadLetterQueue" in url)

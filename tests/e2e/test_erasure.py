@@ -8,19 +8,16 @@ import random
 import time
 from typing import Any
 
-import boto3
 import pytest
 
 from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
 from headrace.core.times import iso, micros_of
 from headrace.streams.chat.stream import CHAT
-from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_changes import path, posted
 from tests.e2e.test_dead_letters import Queues
-from tests.e2e.test_lifecycle import status
 from tests.e2e.test_rooms import MEMBERS, bring, ok
 
 PATIENCE = 400.0
@@ -31,15 +28,7 @@ class Tables:
     """Every row of a stage."""
 
     def __init__(self, stage: RunningStage) -> None:
-        urls = {row["name"].split()[0]: row["url"] for row in status(stage)["services"]}
-        self._dynamodb = boto3.client(
-            "dynamodb",
-            endpoint_url=urls["DynamoDB"],
-            region_name="us-east-1",
-            aws_access_key_id=ACCOUNT,
-            aws_secret_access_key="local",
-            aws_session_token=stage.session_token,
-        )
+        self._dynamodb = stage.aws("dynamodb")
 
     def holding(self, text: str) -> list[str]:
         """The rows of all tables that have ``text`` in them."""

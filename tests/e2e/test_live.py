@@ -13,25 +13,15 @@ from boto3.dynamodb.conditions import Key
 
 from headrace_client import ConnectionSettings, Rooms
 from loadtest.client.websocket import ConnectionLost
-from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import PATIENCE, Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
-from tests.e2e.test_lifecycle import status
 
 FAST = ConnectionSettings(first_pause=0.05, longest_pause=0.5)
 
 
 def connections_table(stage: RunningStage) -> Any:
     """The connections table of the stage."""
-    urls = {row["name"].split()[0]: row["url"] for row in status(stage)["services"]}
-    dynamodb = boto3.resource(
-        "dynamodb",
-        endpoint_url=urls["DynamoDB"],
-        region_name="us-east-1",
-        aws_access_key_id=ACCOUNT,
-        aws_secret_access_key="local",
-        aws_session_token=stage.session_token,
-    )
+    dynamodb = stage.aws("dynamodb", boto3.resource)
     (name,) = [each.name for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable")]
     return dynamodb.Table(name)
 

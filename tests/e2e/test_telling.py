@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from loadtest.client.stage_template import write_template
@@ -15,7 +14,6 @@ from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import PATIENCE, Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tests.e2e.test_changes import path, posted, shown
-from tests.e2e.test_lifecycle import status
 from tests.worlds.ski_world import ride
 
 TARGET = f"arn:aws:sqs:us-east-1:{ACCOUNT}:told.fifo"
@@ -26,16 +24,8 @@ class Queue:
     """The operator's queue, and all that was told so far: in order of receiving, without repeats."""
 
     def __init__(self, stage: RunningStage) -> None:
-        endpoint = next(row["url"] for row in status(stage)["services"] if row["name"].startswith("SQS"))
-        self._url = f"{endpoint}/{ACCOUNT}/told.fifo"
-        self._sqs = boto3.client(
-            "sqs",
-            region_name="us-east-1",
-            endpoint_url=endpoint,
-            aws_access_key_id=ACCOUNT,
-            aws_secret_access_key="local",
-            aws_session_token=stage.session_token,
-        )
+        self._sqs = stage.aws("sqs")
+        self._url = f"{self._sqs.meta.endpoint_url}/{ACCOUNT}/told.fifo"
         self._told: dict[str, dict[str, Any]] = {}
 
     def make(self) -> None:

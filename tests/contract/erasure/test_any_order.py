@@ -24,7 +24,7 @@ from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import CHANGES, CHAT
-from tests.contract.erasure.test_erasing import ANN, TABLES, World
+from tests.contract.erasure_world import ANN, TABLES, World
 from tests.contract.tables import made
 from tests.fakes.live import live_hook
 from tests.worlds.write_path import rabbit_event, received_event

@@ -10,146 +10,19 @@ from typing import Any
 
 import pytest
 
-from headrace.analytics.generations import LateEvents
 from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
-from headrace.core.items import Item
-from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
-from headrace.erasure.chat import ChatEraser
-from headrace.erasure.clicks import ClickEraser
-from headrace.erasure.dead_letters import LetterEraser
-from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.eraser import SETTLE_SECONDS, Eraser
-from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.rides import RideEraser
-from headrace.erasure.rooms import RoomsEraser
-from headrace.erasure.screen import ErasureScreen
+from headrace.erasure.eraser import SETTLE_SECONDS
+from headrace.erasure.people import SKIER, USER, Person
 from headrace.erasure.tasks import DONE, RUNNING, Task
-from headrace.live.connections import connection_row, subscription_row
 from headrace.queues.ports import RetryRecord
-from headrace.runtime.aws import client
-from headrace.storage.dynamodb.client import DynamoClient, DynamoTable, from_wire
-from headrace.streams.ads.stream import ADS
+from headrace.storage.dynamodb.client import DynamoClient, DynamoTable
 from headrace.streams.chat.change import fold
-from headrace.streams.chat.changes.dynamodb import DynamoChanges
-from headrace.streams.chat.changes.reactions import ReactionCounts
-from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
-from headrace.streams.chat.rooms.invitations import Invitation
-from headrace.streams.chat.rooms.memberships import Change, membership_event
-from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, Room
 from headrace.streams.chat.stream import CHANGES, CHAT
-from headrace.streams.ski.stream import SKI
-from tests.contract.tables import described, index, made
-from tests.fakes.clock import FixedClock
-from tests.fakes.live import MemoryRoomLog
-from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane, Message
-from tests.fakes.ski import MemoryResorts
-from tests.fakes.storage import MemoryCache
-from tests.worlds.senders import caller
-
-NOW = 1_763_719_258_000_000
-ANN, SKIER_ID = "ann-of-the-test", 774_412_003
-SECRET = "a secret of the test"
-
-TABLES = (
-    described("EMessages", "roomId", "timestampSk", indexes=(index("UserIndex", "userId", "timestampSk"),)),
-    described("ERooms", "roomId"),
-    described("EMemberships", "userId", "roomId", indexes=(index("RoomMembers", "roomId", "userId", projected=()),)),
-    described("EConnections", "roomId", "connectionId", indexes=(index("ByUser", "userId", "roomId"),)),
-    described("ERides", "skierID", "rideSk"),
-    described("EClicks", "clickId", "sender", indexes=(index("UserIndex", "userId", "timestampSk"),)),
-    described("Erasures", "person"),
-)
-
-
-NAMES = [each["TableName"] for each in TABLES]
-
-
-class Tasks:
-    """A queue of slices in memory."""
-
-    def __init__(self) -> None:
-        self.sent: list[tuple[Task, int]] = []
-
-    def send(self, task: Task, delay: int = 0) -> None:
-        self.sent.append((task, delay))
-
-
-class World:
-    """Tables with rows of ann and bob, and what erases."""
-
-    def __init__(self, dynamodb: Any) -> None:
-        self.sdk = dynamodb
-        self.dynamodb = client("dynamodb")
-        self.clock = FixedClock(NOW)
-        self.cache = MemoryCache(self.clock)
-        self.hashes = PersonHashes(lambda: SECRET)
-        self.person = Person(USER, ANN)
-        self.erasures = DynamoErasures(self.dynamodb, "Erasures")
-        self.changes = DynamoChanges(self.dynamodb, "EMessages")
-        self.tasks = Tasks()
-        self.retry_lane = MemoryRetryLane(self.clock)
-        self.dead = self.retry_lane.dead
-        late = LateEvents(self.cache, self.clock, 10)
-        self.log = MemoryRoomLog(self.cache)
-        chat = ChatEraser(self.dynamodb, "EMessages", self.changes, self.log, late, self.clock)
-        places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
-        screen = ErasureScreen(self.erasures, self.hashes, self.clock)
-        steps = [
-            chat.messages,
-            chat.changes,
-            places.connections,
-            places.memberships,
-            ClickEraser(self.dynamodb, "EClicks", late).clicks,
-            RideEraser(self.dynamodb, "ERides", MemoryResorts(), self.clock).rides,
-            LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, screen).dead_letters,
-            places.named_by_others,
-            places.rooms,
-        ]
-        self.eraser = Eraser(steps, self.erasures, self.tasks, self.hashes, self.clock)
-        self.memberships = DynamoMemberships(self.dynamodb, "EMemberships")
-        self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
-        self.rooms = DynamoRooms(self.dynamodb, "ERooms")
-
-    def store(self, stream: Stream, by: str, event: dict[str, Any], *, trusted: bool = False) -> Item:
-        """The stored row of an event that ``by`` sends."""
-        sender = SenderContext(by, f"{by} by name", trusted, self.clock.now())
-        self.clock.advance(0.001)
-        accepted = stream.accept(event, sender).event
-        row = stream.item(accepted, NOW, TableSettings(table="", retention_days=30))
-        names = {"chat": "EMessages", "ads": "EClicks", "ski": "ERides"}
-        DynamoTable(self.dynamodb, names[stream.name], "rows").put(row)
-        return row
-
-    def erase(self, parts: int = 1000) -> Task:
-        """Run all slices, with time for so many parts in each; returns the task."""
-        task = Task(ANN, str(SKIER_ID), iso(self.clock.now()))
-        self.tasks.send(task)
-        while self.tasks.sent:
-            each, delay = self.tasks.sent.pop(0)
-            self.clock.advance(delay)
-            left = iter([100.0] * parts + [0.0] * 1000)
-            self.eraser.run(each, lambda left=left: next(left))
-        return task
-
-    def rows(self, table: str) -> list[Item]:
-        pages = self.sdk.get_paginator("scan").paginate(TableName=table)
-        return [from_wire(row) for page in pages for row in page["Items"]]
-
-    def clear(self) -> None:
-        """Delete all rows."""
-        for table in TABLES:
-            names = [each["AttributeName"] for each in table["KeySchema"]]
-            keys = [{name: row[name] for name in names} for row in self.rows(table["TableName"])]
-            DynamoTable(self.dynamodb, table["TableName"], "rows").delete_many(keys)
-
-    def holding(self, text: str) -> list[str]:
-        """What has ``text`` in it: rows of all tables, and dead letters."""
-        rows = [json.dumps([name, row], default=str) for name in NAMES for row in self.rows(name)]
-        letters = [message.record.body.decode() for message in self.dead.messages]
-        return [each for each in [*rows, *letters] if text in each]
+from tests.contract.erasure_world import ANN, NAMES, NOW, SKIER_ID, TABLES, World, count_reactions, fill
+from tests.contract.tables import made
+from tests.fakes.queues import Message
 
 
 @pytest.fixture
@@ -158,60 +31,6 @@ def world(dynalite: str) -> Iterator[World]:
         world = World(dynamodb)
         yield world
         world.dynamodb.close()
-
-
-def fill(world: World) -> dict[str, Item]:
-    """What ann and bob did; the rows that tests look at."""
-    found = {}
-    for room in ("kitchen", "hall"):
-        world.rooms.create(Room(room, MEMBERS, GROUP, iso(NOW), ANN if room == "kitchen" else "bob"))
-        for user in (ANN, "bob"):
-            added_by = {ANN: "bob", "bob": ANN}[user]
-            join = membership_event(iso(world.clock.now()), f"join-{user[:1]}-{room}")
-            world.memberships.add(
-                Change(user_id=user, room_id=room, kind="join", event=join, username=f"{user} n", added_by=added_by)
-            )
-            notice = {"roomId": room, "messageId": join[28:], "timestamp": join[:27], "messageType": "JOIN"}
-            notice |= {"message": "", "userId": added_by, "memberId": user, "memberName": f"{user} n"}
-            found[f"{user} joins {room}"] = world.store(CHAT, "server", notice, trusted=True)
-    world.rooms.create(Room("direct:x", MEMBERS, DIRECT, iso(NOW), "bob"))
-    for user in (ANN, "bob"):
-        world.rooms.take_seat("direct:x", user)
-    world.invitations.add(Invitation(ANN, "attic", "bob", iso(NOW), "member"))
-    world.invitations.add(Invitation("bob", "attic", ANN, iso(NOW), "member"))
-    world.invitations.block(ANN, "carl", iso(NOW))
-    for user in (ANN, "bob"):
-        connections = DynamoTable(world.dynamodb, "EConnections", "connections")
-        connections.put(connection_row(f"c-{user[:3]}", caller(user), NOW))
-        connections.put(subscription_row("kitchen", f"c-{user[:3]}", caller(user), NOW // 1_000_000, None))
-
-        mine = found[f"{user} writes"] = world.store(CHAT, user, {"roomId": "kitchen", "message": f"secret of {user}"})
-        found[f"{user} says"] = world.store(CHAT, user, {"roomId": "hall", "message": f"more of {user}"})
-        key = mine["timestampSk"]
-        edit = world.store(
-            CHANGES, user, {"roomId": "kitchen", "key": key, "change": "edit", "message": f"edited by {user}"}
-        )
-        world.changes.mark_changed("kitchen")
-        world.changes.apply("kitchen", key, fold(user, [edit]), iso(NOW))
-        found[f"{user} clicks"] = world.store(
-            ADS, user, {"adId": "ad-1", "adType": "banner", "clickedAt": iso(world.clock.now())}
-        )
-        skier = SKIER_ID if user == ANN else 5
-        ride = {"resortID": 7, "seasonID": 2025, "dayID": 3, "skierID": skier, "time": 60, "liftID": 4}
-        found[f"{user} rides"] = world.store(SKI, "gate", ride, trusted=True)
-    for by, of in ((ANN, "bob"), ("bob", ANN), ("carl", "bob")):
-        at = {"roomId": "kitchen", "key": found[f"{of} writes"]["timestampSk"]}
-        world.store(CHANGES, by, {**at, "change": "react", "value": "+1"})
-    return found
-
-
-def count_reactions(world: World, room: str, key: str) -> dict[str, int]:
-    message = world.changes.message(room, key)
-    assert message is not None
-    ReactionCounts(world.changes, world.clock).apply(message)
-    found = world.changes.message(room, key)
-    assert found is not None
-    return found.get("reactions", {})
 
 
 @pytest.mark.parametrize("parts", [1000, 3])

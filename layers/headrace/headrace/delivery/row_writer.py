@@ -87,11 +87,11 @@ class RowWriter:
         """The rows without those of erased people, and the events of which it cannot be known now."""
         if self.screen is None or not stream.people:
             return rows, []
-        accepted = [parsed[index].envelope.accepted_at for index, _ in rows]
         bound = self.screen.oldest_unseen
+        if all(record.envelope.accepted_at >= bound for record in parsed.values()):
+            return rows, []  # nearly always; a batch has fewer records than rows
+        accepted = [parsed[index].envelope.accepted_at for index, _ in rows]
         old = [at for at, accepted_at in enumerate(accepted) if accepted_at < bound]
-        if not old:
-            return rows, []
         unknown: list[Failed] = []
         try:
             found = self.screen.erased(stream, [(accepted[at], rows[at][1].event) for at in old])

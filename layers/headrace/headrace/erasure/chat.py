@@ -71,10 +71,10 @@ class ChatEraser:
         room_id, key = row["roomId"], row["timestampSk"]
         if CHANGE_KEY in row or REACTIONS_AT in row:
             self._changes.forget(room_id, key)
-        values: Item = {":user": target.user_id, ":name": target.pseudonym, ":stored": iso(self._clock.now())}
         # The notice of an import may have a text too.
         expression = f"SET userId = :name, username = :name, message = :none, {STORED_AT} = :stored"
-        values[":none"] = ""
+        values: Item = {":user": target.user_id, ":name": target.pseudonym, ":none": ""}
+        values[":stored"] = iso(self._clock.now())
         if row.get("memberId") == target.user_id:
             expression += ", memberId = :name, memberName = :name"
         if row["messageType"] == TEXT:

@@ -13,7 +13,7 @@ from headrace.core.stream import Stream
 USER, SKIER = "user", "skier"
 PSEUDONYM_PREFIX = "erased-"
 _BYTES = 15
-"""Bytes of a hash, which are 24 characters of base32: no two people have the same one, and nobody can guess it."""
+"""Bytes of a hash, which are 24 characters of base32: no two people have the same one, and it cannot be guessed."""
 
 
 class Person(NamedTuple):

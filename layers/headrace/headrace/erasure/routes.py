@@ -70,9 +70,10 @@ def erase(services: ErasureServices, request: Request[UserPath, None, EraseBody]
     It cannot be undone. Repeated while it runs, it is the same erasure. Later, it erases what has come since.
     """
     user_id, skier_id = request.path.user_id, request.body.skier_id
+    erased = _erase(services, request.now, user_id, None if skier_id is None else str(skier_id))
     key = services.hashes.key(Person(USER, user_id))
     audit("a user is erased", request.caller, person=key, skier=skier_id is not None)
-    return _erase(services, request, user_id, None if skier_id is None else str(skier_id))
+    return erased
 
 
 def show_erasure(services: ErasureServices, request: Request[UserPath, None, None]) -> ErasureBody:
@@ -89,7 +90,7 @@ def erase_own(services: ErasureServices, request: Request[None, None, OwnEraseBo
     if confirmed != user_id:
         detail = FieldError("confirm", "is not your user id", echo(confirmed), "the token's own user id")
         raise InvalidRequest("nothing is erased: confirm must be your own user id", details=[detail])
-    return _erase(services, request, user_id, None)
+    return _erase(services, request.now, user_id, None)
 
 
 def show_own_erasure(services: ErasureServices, request: Request[None, None, None]) -> ErasureBody:
@@ -97,21 +98,16 @@ def show_own_erasure(services: ErasureServices, request: Request[None, None, Non
     return _shown(services, request.caller.subject)
 
 
-def _erase(
-    services: ErasureServices,
-    request: Request[UserPath, None, EraseBody] | Request[None, None, OwnEraseBody],
-    user_id: str,
-    skier_id: str | None,
-) -> ErasureBody:
+def _erase(services: ErasureServices, now: int, user_id: str, skier_id: str | None) -> ErasureBody:
     key = services.hashes.key(Person(USER, user_id))
     skier = None if skier_id is None else services.hashes.key(Person(SKIER, skier_id))
     erasure = services.erasures.get(key)
     if erasure is None or erasure.state != RUNNING:
-        at = times.iso(request.now)
+        at = times.iso(now)
         # First the task, which also begins the erasure: if the request ends in between, it is not forgotten.
         services.queue.send(Task(user_id, skier_id, at))
         erasure = services.erasures.begin(key, at, skier)
-    elif erasure.erased_at < times.iso(request.now - LOST_AFTER):
+    elif erasure.erased_at < times.iso(now - LOST_AFTER):
         services.queue.send(Task(user_id, skier_id, erasure.erased_at))
     if skier is not None and erasure.skier != skier:
         detail = FieldError("skierID", "is not part of the erasure that runs", skier_id, "left out until it is done")

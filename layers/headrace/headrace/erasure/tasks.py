@@ -48,7 +48,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Who is erased: a user, and maybe the skier that the user is. The pseudonyms stand in the rows that stay."""
+    """Who is erased: a user, and maybe the skier that the user is. Pseudonyms replace their ids in rows that stay."""
 
     user_id: str
     skier_id: str | None

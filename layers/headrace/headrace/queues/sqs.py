@@ -59,6 +59,7 @@ def from_text(body: str, encoding: str | None) -> bytes:
         raise PoisonRecord("not_base64") from None
 
 
+NO_ANSWER = "NoAnswer"
 BATCH_ENTRIES = 10
 PARALLEL = 4
 """Calls at the same time, and connections that a client should keep."""
@@ -96,14 +97,16 @@ class SqsRetryLane:
             if isinstance(error, NoAnswer):
                 silent.append(failure)
             return [failure] * len(entries)
-        taken = {entry["Id"] for entry in answer.get("Successful", ())}
-        codes = {entry["Id"]: entry.get("Code", "Unknown") for entry in answer.get("Failed", ())}
-        return [
-            None
-            if each["Id"] in taken
-            else RetryLaneUnavailable(f"the retry queue refused it: {codes.get(each['Id'], 'no answer')}")
-            for each in entries
-        ]
+        refused = refusals(answer, entries)
+        found = (refused.get(each["Id"]) for each in entries)
+        return [None if code is None else RetryLaneUnavailable(f"the retry queue refused it: {code}") for code in found]
+
+
+def refusals(answer: Mapping[str, Any], entries: Sequence[Entry]) -> dict[str, str]:
+    """Why SendMessageBatch did not take some of ``entries``, by their ids."""
+    taken = {entry["Id"] for entry in answer.get("Successful", ())}
+    codes = {entry["Id"]: str(entry.get("Code", "Unknown")) for entry in answer.get("Failed", ())}
+    return {each["Id"]: codes.get(each["Id"], NO_ANSWER) for each in entries if each["Id"] not in taken}
 
 
 def batches(records: Sequence[RetryRecord]) -> list[list[Entry]]:

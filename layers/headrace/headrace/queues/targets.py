@@ -7,12 +7,12 @@ from hashlib import blake2b
 from typing import Any
 
 from headrace.queues.ports import Announcement, Target
+from headrace.queues.sqs import NO_ANSWER, refusals
 from headrace.runtime.aws import AwsClient, AwsError, call
 
 SOURCE = "headrace"
 TIMEOUT = 3.0
 """Seconds for one answer of a target."""
-NO_ANSWER = "NoAnswer"
 
 
 def queue_url(arn: str, sqs: AwsClient) -> str:
@@ -42,9 +42,7 @@ class QueueTarget:
 
     def _refused(self, entries: list[dict[str, Any]]) -> Mapping[int, str]:
         answer = call(self._client.send_message_batch, QueueUrl=self._url, Entries=entries)
-        taken = {int(each["Id"]) for each in answer.get("Successful", ())}
-        codes = {int(each["Id"]): str(each.get("Code")) for each in answer.get("Failed", ())}
-        return {at: codes.get(at, NO_ANSWER) for at in range(len(entries)) if at not in taken}
+        return {int(at): code for at, code in refusals(answer, entries).items()}
 
 
 class BusTarget:

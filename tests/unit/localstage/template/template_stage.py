@@ -17,6 +17,14 @@ LIVE = Live(
     management_url="http://127.0.0.1:9000/live",
 )
 
+TABLE = """
+Things:
+  Type: AWS::DynamoDB::Table
+  Properties:
+    BillingMode: PAY_PER_REQUEST
+    AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+    KeySchema: [{AttributeName: id, KeyType: HASH}]
+"""
 FUNCTION = """
   Echo:
     Type: AWS::Serverless::Function

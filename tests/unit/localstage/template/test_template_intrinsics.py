@@ -3,7 +3,7 @@
 import pytest
 
 from localstage.core.errors import TemplateError
-from tests.unit.localstage.template.template_stage import LIVE, Project
+from tests.unit.localstage.template.template_stage import LIVE, TABLE, Project
 
 
 @pytest.fixture
@@ -11,14 +11,6 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
-TABLE = """
-Things:
-  Type: AWS::DynamoDB::Table
-  Properties:
-    BillingMode: PAY_PER_REQUEST
-    AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
-    KeySchema: [{AttributeName: id, KeyType: HASH}]
-"""
 BROKER = """
 Keys:
   Type: AWS::SecretsManager::Secret

@@ -4,7 +4,7 @@ import pytest
 
 from localstage.core.errors import TemplateError
 from localstage.core.model import StreamMapping
-from tests.unit.localstage.template.template_stage import FUNCTION, Project
+from tests.unit.localstage.template.template_stage import FUNCTION, TABLE, Project
 
 RESOURCES = """
 Keys: {Type: AWS::SecretsManager::Secret, Properties: {SecretString: '{"username": "ann", "password": "s3cret"}'}}
@@ -15,14 +15,6 @@ Work:
   Type: AWS::SQS::Queue
   Properties: {VisibilityTimeout: 60, RedrivePolicy: {deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 5}}
 Dead: {Type: AWS::SQS::Queue, Properties: {MessageRetentionPeriod: 1209600}}
-"""
-TABLE = """
-Things:
-  Type: AWS::DynamoDB::Table
-  Properties:
-    BillingMode: PAY_PER_REQUEST
-    AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
-    KeySchema: [{AttributeName: id, KeyType: HASH}]
 """
 STREAM = "    StreamSpecification: {StreamViewType: NEW_AND_OLD_IMAGES}\n"
 
