@@ -1,5 +1,5 @@
 // What one does with a message: react to it, answer it, edit it, delete it, and look at what others did with it.
-import { html, useEffect, useRef } from "../htm.js";
+import { html, useLayoutEffect, useRef } from "../htm.js";
 import { Loading, useFocus } from "../ui.js";
 import { clock, dayAndTime } from "./format.js";
 import { Choices, Reacted } from "./reactions.js";
@@ -13,7 +13,7 @@ function Menu({ row, room }) {
   const { acts } = room;
   const mayChange = room.mayChange(item);
   const place = useRef(null);
-  useEffect(() => place.current.querySelector("button").focus(), []);
+  useLayoutEffect(() => place.current.querySelector("button").focus(), []);
   const button = (text, act, kind) => html`<button type="button" class=${kind} onClick=${act}>${text}</button>`;
   return html`
     <div class="acts" ref=${place}>
@@ -91,7 +91,7 @@ export function Changes({ row, room, acting }) {
   const place = useRef(null);
   const wasOpen = useRef(false);
   const isOpen = acting !== undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Where the focus was goes away: it returns to the button, or to the list of messages.
     if (wasOpen.current && !isOpen) {
       (place.current?.querySelector(".more") ?? document.querySelector(".log"))?.focus();

@@ -75,7 +75,7 @@ function Composer({ room, title }) {
       field.current.focus();
     }
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (answered !== undefined) {
       field.current.focus();
     }

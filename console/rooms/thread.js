@@ -1,5 +1,5 @@
 // A thread: a message, and the replies to it, also those that are not loaded in the room.
-import { html, useEffect } from "../htm.js";
+import { html, useLayoutEffect } from "../htm.js";
 import { count } from "../texts.js";
 import { Failure, Loading } from "../ui.js";
 import { dayAndTime, moment } from "./format.js";
@@ -86,7 +86,7 @@ export function ThreadPanel({ room, close }) {
     leave();
     room.acts.answer({ item: first });
   };
-  useEffect(() => document.getElementById("thread-title").focus(), [thread]);
+  useLayoutEffect(() => document.getElementById("thread-title").focus(), [thread]);
   return html`
     <aside class="panel" aria-labelledby="thread-title">
       <div class="bar">

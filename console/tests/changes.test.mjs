@@ -56,7 +56,12 @@ test("an author edits a message, sees its earlier texts, and deletes it; others 
 
 test("the arrow up edits one's last message without a mouse, and Esc leaves it as it was", async () => {
   const roomId = `keys-${mark()}`;
-  const alice = await open("alice", roomHash(roomId));
+  // With frames as late as on a busy machine, keys are pressed before the browser has painted.
+  const late = () => {
+    const soon = window.requestAnimationFrame;
+    window.requestAnimationFrame = (draw) => soon(() => setTimeout(draw, 300));
+  };
+  const alice = await open("alice", roomHash(roomId), {}, (page) => page.addInitScript(late));
   await alice.say("helo");
   await alice.message("helo").getByText("stored").waitFor();
   const field = alice.page.getByRole("textbox", { name: /^Message to/ });
