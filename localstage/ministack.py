@@ -1,8 +1,8 @@
 """MiniStack behind the check of :mod:`localstage.core.own_machine`; runs in MiniStack's own environment.
 
-With the variable ``HEADRACE_SESSION_TOKEN``, only requests of clients with that session token are answered. The trace
-header of a request to SQS goes into its messages, as on AWS. A call that does not fit AWS's own model of the service,
-which MiniStack would take, is refused.
+With the variable ``HEADRACE_SESSION_TOKEN``, only requests of clients with that session token are answered, and links
+that such a client signed. The trace header of a request to SQS goes into its messages, as on AWS. A call that does not
+fit AWS's own model of the service, which MiniStack would take, is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
@@ -62,6 +62,12 @@ def _misuse(target: str, body: bytes) -> str:
     return str(ParamValidator().validate(json.loads(body), shape).generate_report()) if shape else ""
 
 
+def _token_of_link(scope: Message) -> str:
+    """The session token in a signed link, whose signature MiniStack checks; empty without a signature."""
+    query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
+    return query.get("X-Amz-Security-Token", "") if "X-Amz-Signature" in query else ""
+
+
 async def _whole(receive: Receive) -> tuple[bytes, Receive]:
     """The body of a request, and what receives it once more."""
     body, message = b"", Message(more_body=True)
@@ -80,7 +86,8 @@ async def app(scope: Message, receive: Receive, send: Callable[[Message], Awaita
     """The ASGI application that the stage serves."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
     reason = refusal(headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site"))
-    if _TOKEN and not hmac.compare_digest(headers.get("x-amz-security-token", "").encode(), _TOKEN.encode()):
+    token = headers.get("x-amz-security-token") or _token_of_link(scope)
+    if _TOKEN and not hmac.compare_digest(token.encode(), _TOKEN.encode()):
         reason = reason or "X-Amz-Security-Token: not the session token of this stage"
     _trace.set(unquote(headers.get("x-amzn-trace-id", "")))
     if not reason and (target := headers.get("x-amz-target", "")):

@@ -36,7 +36,7 @@ WEBSOCKET_PORT = 8788
 REFERENCE_PORT = 8789
 RUNTIME_REQUIREMENTS = Path(__file__).parent.parent / "requirements" / "runtime.txt"
 
-_NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", "", "", "")
+_NOWHERE = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", "", "", "", "", "")
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from localstage.core.model import StageModel
 from localstage.functions import FunctionPool
 from localstage.gateway.issuer import Issuer
 from localstage.services import Endpoints
+from localstage.services.aws import SECRET_KEY
 from localstage.template import Live
 from localstage.template.attributes import ACCOUNT
 from localstage.triggers import AwsAccess, Triggers
 
-EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": "local"}
+EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
 """An emulator regards a key id of twelve digits as the account, so its ARNs are those that the template gives."""
 OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
@@ -42,7 +43,7 @@ def base_environment(endpoints: Endpoints) -> dict[str, str]:
     """
     region = os.environ.get("AWS_REGION") or "us-east-1"
     environment = {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
-    if all((endpoints.dynamodb_url, endpoints.sqs_url, endpoints.secrets_manager_url)):
+    if all((endpoints.dynamodb_url, endpoints.sqs_url, endpoints.s3_url, endpoints.secrets_manager_url)):
         token = {"AWS_SESSION_TOKEN": endpoints.session_token} if endpoints.session_token else {}
         return environment | EMULATOR_KEYS | token
     return environment | {name: os.environ[name] for name in OWN_KEYS if name in os.environ}
@@ -95,6 +96,7 @@ def live_values(endpoints: Endpoints, issuer: Issuer, management_url: str) -> Li
         issuer_url=issuer.url,
         dynamodb_url=endpoints.dynamodb_url,
         sqs_url=endpoints.sqs_url,
+        s3_url=endpoints.s3_url,
         secrets_manager_url=endpoints.secrets_manager_url,
         management_url=management_url,
         broker_console_url=endpoints.broker_console_url,

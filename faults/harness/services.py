@@ -141,6 +141,7 @@ class ProxiedServices:
             "LOCALSTAGE_REDIS_URL": f"redis://{self.endpoints.cache_endpoint}",
             "LOCALSTAGE_DYNAMODB_URL": self.dynamodb.url,
             "LOCALSTAGE_SQS_URL": self.sqs.url,
+            "LOCALSTAGE_S3_URL": self.endpoints.s3_url,
             "LOCALSTAGE_SECRETS_MANAGER_URL": self.endpoints.secrets_manager_url,
         }
 

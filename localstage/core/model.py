@@ -200,6 +200,14 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class Bucket:
+    """A bucket of S3. Its policy, encryption and lifecycle are not emulated."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Secret:
     """A secret with its resolved value. Never logged: ``value`` is left out of ``repr``."""
 
@@ -242,6 +250,7 @@ class StageModel:
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     queues: Mapping[str, Queue] = field(default_factory=dict)
+    buckets: Mapping[str, Bucket] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     brokers: Mapping[str, Broker] = field(default_factory=dict)
     scopes: tuple[str, ...] = ()

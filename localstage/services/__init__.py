@@ -1,4 +1,4 @@
-"""RabbitMQ, Redis or Valkey, DynamoDB, SQS and Secrets Manager for one stage: installed, started, watched, stopped."""
+"""RabbitMQ, Redis or Valkey, DynamoDB and MiniStack for one stage: installed, started, watched, stopped."""
 
 from localstage.services.endpoints import Endpoints, ServiceStatus
 from localstage.services.guardian import LOCK

@@ -1,4 +1,7 @@
-"""SQS, Secrets Manager and EventBridge: MiniStack, in its own virtual environment, because it pins botocore exactly."""
+"""SQS, S3, Secrets Manager and EventBridge: MiniStack, in its own virtual environment.
+
+MiniStack pins botocore exactly.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import ClassVar
 
 from localstage.services.service import ACCOUNT, HOST, Service, http_answers, plain_environment
 
+SECRET_KEY = "local"  # noqa: S105 - it is no secret
+"""The secret key of whoever calls the emulators."""
 _ROOT = Path(__file__).parents[2]
 _SERVER = """\
 bind = ["{address}"]
@@ -79,12 +84,18 @@ class Aws(MiniStack):
     Answers only clients with ``session_token``; without one, all programs of this machine.
     """
 
-    name = "SQS and Secrets Manager (MiniStack)"
+    name = "SQS, S3 and Secrets Manager (MiniStack)"
 
     def settings(self) -> dict[str, str]:
         return {
             "PERSIST_STATE": "1",
             "STATE_DIR": str(self.folder / "state"),
-            "SERVICES": "sqs,secretsmanager,events",
+            "SERVICES": "sqs,s3,secretsmanager,events",
+            # Objects of S3 are written when they are put.
+            "S3_PERSIST": "1",
+            "S3_DATA_DIR": str(self.folder / "s3"),
+            # What links to objects are signed with.
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_SESSION_TOKEN": self.session_token,
             "HEADRACE_SESSION_TOKEN": self.session_token,
         }

@@ -18,6 +18,7 @@ class Endpoints:
     amqp_url: str
     dynamodb_url: str
     sqs_url: str
+    s3_url: str
     secrets_manager_url: str
     broker_username: str
     broker_password: str = field(repr=False)

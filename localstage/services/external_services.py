@@ -29,18 +29,19 @@ class ServiceUrls:
     redis: str | None = field(default=None, repr=False)
     dynamodb: str | None = None
     sqs: str | None = None
+    s3: str | None = None
     secrets_manager: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> ServiceUrls:
         """Read ``LOCALSTAGE_…_URL``; empty means not set."""
-        names = ("rabbitmq", "rabbitmq_console", "redis", "dynamodb", "sqs", "secrets_manager")
+        names = ("rabbitmq", "rabbitmq_console", "redis", "dynamodb", "sqs", "s3", "secrets_manager")
         return cls(**{name: environ.get(f"LOCALSTAGE_{name.upper()}_URL") or None for name in names})
 
     @property
     def includes_aws(self) -> bool:
         """Whether one of them is the real service."""
-        return AWS in (self.dynamodb, self.sqs, self.secrets_manager)
+        return AWS in (self.dynamodb, self.sqs, self.s3, self.secrets_manager)
 
 
 @dataclass(frozen=True)

@@ -92,11 +92,12 @@ class Services:
         except BaseException:
             await self.stop()
             raise
-        access, (sqs, secrets_manager) = broker.result(), aws.result()
+        access, (sqs, s3, secrets_manager) = broker.result(), aws.result()
         return Endpoints(
             amqp_url=access.url,
             dynamodb_url=dynamodb.result(),
             sqs_url=sqs,
+            s3_url=s3,
             secrets_manager_url=secrets_manager,
             broker_username=access.username,
             broker_password=access.password,
@@ -272,15 +273,16 @@ class Services:
         await self._start(database)
         return database.url
 
-    async def _aws(self) -> tuple[str, str]:
-        """Return the URLs of SQS and Secrets Manager: one emulator provides each that is not named by URL."""
-        sqs, secrets_manager = self._urls.sqs, self._urls.secrets_manager
-        if sqs is not None:
-            sqs = await self._use_http("SQS", "LOCALSTAGE_SQS_URL", sqs)
-        if secrets_manager is not None:
-            secrets_manager = await self._use_http("Secrets Manager", "LOCALSTAGE_SECRETS_MANAGER_URL", secrets_manager)
-        if sqs is not None and secrets_manager is not None:
-            return sqs, secrets_manager
+    async def _aws(self) -> tuple[str, str, str]:
+        """Return the URLs of SQS, S3 and Secrets Manager: one emulator provides each that is not named by URL."""
+        named = (
+            ("SQS", "LOCALSTAGE_SQS_URL", self._urls.sqs),
+            ("S3", "LOCALSTAGE_S3_URL", self._urls.s3),
+            ("Secrets Manager", "LOCALSTAGE_SECRETS_MANAGER_URL", self._urls.secrets_manager),
+        )
+        sqs, s3, secrets_manager = [url and await self._use_http(name, variable, url) for name, variable, url in named]
+        if sqs is not None and s3 is not None and secrets_manager is not None:
+            return sqs, s3, secrets_manager
         python = await install.ensure_ministack(self._state)
         emulator = Aws(
             self._guardian,
@@ -291,7 +293,12 @@ class Services:
             session_token=self._session_token,
         )
         await self._start(emulator)
-        return emulator.url if sqs is None else sqs, emulator.url if secrets_manager is None else secrets_manager
+        own = emulator.url
+        return (
+            own if sqs is None else sqs,
+            own if s3 is None else s3,
+            own if secrets_manager is None else secrets_manager,
+        )
 
     async def _start(self, service: Service) -> None:
         self._started.append(service)

@@ -18,6 +18,7 @@ _NAMES = {
     "AWS::Lambda::Alias": "Name",
     "AWS::DynamoDB::Table": "TableName",
     "AWS::SQS::Queue": "QueueName",
+    "AWS::S3::Bucket": "BucketName",
     "AWS::SecretsManager::Secret": "Name",
     "AWS::AmazonMQ::Broker": "BrokerName",
     "AWS::ElastiCache::ServerlessCache": "ServerlessCacheName",
@@ -31,8 +32,8 @@ class Live:
 
     ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``), ``broker_console_url`` is the URL of the same broker's
     management API; ``cache_host`` has those of the cache, if any, before
-    the host (``:password@127.0.0.1``), as in a URL. An empty ``dynamodb_url``, ``sqs_url`` or
-    ``secrets_manager_url`` means AWS itself, in ``account``.
+    the host (``:password@127.0.0.1``), as in a URL. An empty ``dynamodb_url``, ``sqs_url``,
+    ``s3_url`` or ``secrets_manager_url`` means AWS itself, in ``account``.
     """
 
     amqp_url: str
@@ -41,6 +42,7 @@ class Live:
     issuer_url: str
     dynamodb_url: str
     sqs_url: str
+    s3_url: str
     secrets_manager_url: str
     management_url: str
     account: str = ACCOUNT
@@ -66,6 +68,8 @@ class Attributes:
         """
         given = property_(_NAMES[type_]) if type_ in _NAMES else ""
         name = given or f"{STACK}-{logical_id}"
+        if type_ == "AWS::S3::Bucket":
+            name = name.lower()
         values = self._values(type_, logical_id, name, property_, region)
         if attribute in values:
             return values[attribute]
@@ -81,6 +85,7 @@ class Attributes:
         return {
             "AWS_ENDPOINT_URL_DYNAMODB": self.live.dynamodb_url,
             "AWS_ENDPOINT_URL_SQS": self.live.sqs_url,
+            "AWS_ENDPOINT_URL_S3": self.live.s3_url,
             "AWS_ENDPOINT_URL_EVENTBRIDGE": self.live.sqs_url,
             "AWS_ENDPOINT_URL_SECRETS_MANAGER": self.live.secrets_manager_url,
             "AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI": self.live.management_url,
@@ -118,6 +123,7 @@ class Attributes:
                 "Arn": arn("sqs", name),
                 "QueueName": name,
             },
+            "AWS::S3::Bucket": {"Ref": name, "Arn": f"arn:{PARTITION}:s3:::{name}"},
             # A secret's ARN ends in six random characters that only the service knows. GetSecretValue also
             # accepts the ARN without them, which is the same at every start.
             "AWS::SecretsManager::Secret": {"Ref": arn("secretsmanager", f"secret:{name}")},

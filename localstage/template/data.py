@@ -1,4 +1,4 @@
-"""Reads tables, queues, secrets, brokers and custom resources."""
+"""Reads tables, queues, buckets, secrets, brokers and custom resources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import TemplateError
-from localstage.core.model import Broker, CustomResource, Queue, Secret, Table
+from localstage.core.model import Broker, Bucket, CustomResource, Queue, Secret, Table
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Properties, Stack
 
@@ -54,6 +54,11 @@ def read_queues(stack: Stack) -> dict[str, Queue]:
         return Queue(id, stack.value(id, "QueueName"), attributes, dead_letter_id, max_receive_count)
 
     return stack.read("AWS::SQS::Queue", queue)
+
+
+def read_buckets(stack: Stack) -> dict[str, Bucket]:
+    """Every bucket."""
+    return stack.read("AWS::S3::Bucket", lambda id, _: Bucket(id, stack.value(id)))
 
 
 def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:

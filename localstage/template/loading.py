@@ -58,6 +58,7 @@ def _read(stack: Stack, translated: Translated, root: Path, state_dir: Path) -> 
         schedules=triggers.read_schedules(stack),
         tables=data.read_tables(stack),
         queues=data.read_queues(stack),
+        buckets=data.read_buckets(stack),
         secrets=secrets,
         brokers=data.read_brokers(stack),
         scopes=tuple(

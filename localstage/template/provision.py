@@ -1,4 +1,4 @@
-"""Creates the tables, queues and secrets of a model on the stage's services, as a deployment would on AWS.
+"""Creates the tables, queues, buckets and secrets of a model on the stage's services, as a deployment would on AWS.
 
 Resources of an earlier start are compared, not changed.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from localstage.core.errors import ServiceError, TemplateError
-from localstage.core.model import Queue, Secret, StageModel, Table
+from localstage.core.model import Bucket, Queue, Secret, StageModel, Table
 from localstage.template.attributes import Live
 
 
@@ -32,6 +33,7 @@ async def provision(model: StageModel, *, live: Live, base_environment: Mapping[
         *((one.id, partial(_table, clients, one)) for one in model.tables.values()),
         *((one.id, partial(_secret, clients, one)) for one in model.secrets.values()),
         *((one.id, partial(_queue, clients, one)) for one in model.queues.values()),
+        *((one.id, partial(_bucket, clients, one)) for one in model.buckets.values()),
     )
     # All dead-letter queues exist now.
     redriven = [queue for queue in model.queues.values() if queue.dead_letter_id]
@@ -85,6 +87,7 @@ class _Clients:
 
         self.dynamodb = client("dynamodb", live.dynamodb_url)
         self.sqs = client("sqs", live.sqs_url)
+        self.s3 = client("s3", live.s3_url)
         self.secrets = client("secretsmanager", live.secrets_manager_url)
 
 
@@ -167,6 +170,13 @@ def _redrive(clients: _Clients, queues: Mapping[str, Queue], queue: Queue) -> No
 def _change(clients: _Clients, url: str, attributes: Mapping[str, str]) -> None:
     if attributes:
         clients.sqs.set_queue_attributes(QueueUrl=url, Attributes=dict(attributes))
+
+
+def _bucket(clients: _Clients, bucket: Bucket) -> None:
+    region = clients.s3.meta.region_name
+    place = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+    with suppress(clients.s3.exceptions.BucketAlreadyOwnedByYou):
+        clients.s3.create_bucket(Bucket=bucket.name, **place)
 
 
 def _secret(clients: _Clients, secret: Secret) -> None:

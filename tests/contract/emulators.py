@@ -15,7 +15,7 @@ from botocore.config import Config
 from botocore.session import Session
 
 from localstage.services import install
-from localstage.services.aws import Aws
+from localstage.services.aws import SECRET_KEY, Aws
 from localstage.services.dynamodb import DynamoDb
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
@@ -73,7 +73,7 @@ def function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:
     for name, value in {
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
         "AWS_ENDPOINT_URL": url,
         "AWS_EC2_METADATA_DISABLED": "true",
     }.items():

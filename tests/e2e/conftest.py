@@ -83,12 +83,12 @@ class RunningStage:
         return (self.state_dir / "session-token").read_text()
 
     def aws(self, service: str, make: Callable[..., Any] = boto3.client) -> Any:
-        """A client of an emulator of the stage, ``dynamodb`` or ``sqs``; or what else ``make`` makes."""
+        """A client of an emulator of the stage, ``dynamodb``, ``sqs`` or ``s3``; or what else ``make`` makes."""
         with urllib.request.urlopen(self.where["status_url"], timeout=10) as answer:
-            urls = {row["name"].split()[0].lower(): row["url"] for row in json.load(answer)["services"]}
+            urls = [row["url"] for row in json.load(answer)["services"] if service in row["name"].lower()]
         return make(
             service,
-            endpoint_url=urls[service],
+            endpoint_url=urls[0],
             region_name="us-east-1",
             aws_access_key_id=ACCOUNT,
             aws_secret_access_key="local",

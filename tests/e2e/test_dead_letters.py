@@ -24,7 +24,7 @@ class Queues:
     """Direct access to the queues of a stage, which no client has."""
 
     def __init__(self, stage: RunningStage) -> None:
-        urls = {row["name"].split()[0]: row["url"] for row in status(stage)["services"]}
+        urls = {row["name"].split()[0].strip(","): row["url"] for row in status(stage)["services"]}
         secret = json.loads((stage.state_dir / "secrets.json").read_text())["BrokerSecret"]["value"]
         known = json.loads(secret)
         host, port = urls["RabbitMQ"].removeprefix("amqp://").split(":")

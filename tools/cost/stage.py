@@ -20,7 +20,7 @@ DISK_GB = {"SINGLE_INSTANCE": 200, "mq.m7g.medium": 5, "mq.m7g.large": 15, "mq.m
 ON_DEMAND_UNITS = 4_000
 """Write units a second of a new on-demand table (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
 warm-throughput.html)."""
-_NOWHERE = Live("", "", 0, "", "", "", "", "")
+_NOWHERE = Live("", "", 0, "", "", "", "", "", "")
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ async def services() -> Services:
 async def status(services: Services, issuer: Issuer, tmp_path: Path) -> AsyncIterator[StatusServer]:
     given = (ROOT / "template.yaml", tmp_path)
     urls = ("http://127.0.0.1:1", "ws://127.0.0.1:1/local")
-    endpoints = Endpoints("", "", "", "", "guest", "guest", "http://127.0.0.1:9", "", "")
+    endpoints = Endpoints("", "", "", "", "", "guest", "guest", "http://127.0.0.1:9", "", "")
     pages, console = ReferencePages(*given, *urls), ConsolePages(*given, issuer, endpoints, *urls)
     server = StatusServer(services, Services(), Services(), pages, console, issuer)
     await server.start()

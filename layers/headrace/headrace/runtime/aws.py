@@ -99,6 +99,9 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         disable_request_compression=True,
         user_agent=USER_AGENT,
     )
+    if service == "s3":
+        # For links: signed for the bucket's own host in the Region, since other hosts redirect; and by Signature 4.
+        config = config.merge(Config(signature_version="s3v4", s3={"addressing_style": "virtual"}))
     return session().create_client(service, config=config)
 
 

@@ -55,7 +55,7 @@ async def client(packages: Packages, tmp_path: Path) -> AsyncIterator[aiohttp.Cl
     pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, packages, packages)
     issuer = Issuer(tmp_path)
     broker = "http://127.0.0.1:9"  # nothing listens there
-    endpoints = Endpoints("", "", "", "", "guest", "guest", broker, "", "")
+    endpoints = Endpoints("", "", "", "", "", "guest", "guest", broker, "", "")
     console = ConsolePages(ROOT / "template.yaml", tmp_path, issuer, endpoints, HTTP_URL, WEBSOCKET_URL)
     server = StatusServer(None, Nothing(), Nothing(), pages, console, issuer)
     await server.start()

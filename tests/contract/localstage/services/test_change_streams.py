@@ -121,7 +121,7 @@ def test_only_a_table_with_a_stream_keeps_changes(dynamodb: Any) -> None:
 
 
 async def test_the_stage_switches_the_stream_of_a_table_on_and_off(dynalite: str) -> None:
-    live = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", dynalite, "", "", "")
+    live = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", dynalite, "", "", "", "")
     dynamodb = sdk("dynamodb")
     plain = {name: value for name, value in ROOMS.items() if name != "StreamSpecification"}
     for definition in (plain, ROOMS, ROOMS, plain, plain, ROOMS):

@@ -15,7 +15,7 @@ from localstage.services import Services, external_services
 from tests.contract.rabbit import Rabbit
 
 ROOT = Path(__file__).resolve().parents[4]
-REAL_AWS = dict.fromkeys(("LOCALSTAGE_DYNAMODB_URL", "LOCALSTAGE_SQS_URL", "LOCALSTAGE_SECRETS_MANAGER_URL"), "aws")
+REAL_AWS = {f"LOCALSTAGE_{name}_URL": "aws" for name in ("DYNAMODB", "SQS", "S3", "SECRETS_MANAGER")}
 
 
 def services(tmp_path: Path, environ: dict[str, str]) -> Services:
@@ -35,6 +35,7 @@ def closed_port() -> int:
         ("LOCALSTAGE_REDIS_URL", "redis://127.0.0.1:{port}"),
         ("LOCALSTAGE_DYNAMODB_URL", "http://127.0.0.1:{port}"),
         ("LOCALSTAGE_SQS_URL", "http://127.0.0.1:{port}"),
+        ("LOCALSTAGE_S3_URL", "http://127.0.0.1:{port}"),
         ("LOCALSTAGE_SECRETS_MANAGER_URL", "http://127.0.0.1:{port}"),
     ],
 )

@@ -1,11 +1,11 @@
-"""An emulator of DynamoDB, SQS and Secrets Manager, and models for the tests of provisioning."""
+"""An emulator of DynamoDB, SQS, S3 and Secrets Manager, and models for the tests of provisioning."""
 
 import json
 
 import botocore.session
 from moto.server import ThreadedMotoServer
 
-from localstage.core.model import Queue, Secret, StageModel, Table
+from localstage.core.model import Bucket, Queue, Secret, StageModel, Table
 from localstage.template import Live
 
 
@@ -17,7 +17,7 @@ class Emulator:
         self._server.start()
         host, port = self._server.get_host_and_port()
         self.url = f"http://{host}:{port}"
-        self.live = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", self.url, self.url, self.url, "")
+        self.live = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, "http://127.0.0.1:1", *[self.url] * 4, "")
 
     def client(self, service: str):
         keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
@@ -35,7 +35,7 @@ def key(name: str, kind: str) -> dict[str, str]:
 def stage(
     *, range_key: str = "at", index: str = "UserIndex", visibility: str = "30", password: str = "one"
 ) -> StageModel:
-    """A table with an index and TTL, a queue with a dead-letter queue that is declared after it, a secret."""
+    """A table with an index and TTL, a queue with a dead-letter queue that is declared after it, a bucket, a secret."""
     definition = {
         "TableName": "things",
         "BillingMode": "PAY_PER_REQUEST",
@@ -56,5 +56,6 @@ def stage(
             "Work": Queue("Work", "work", {"VisibilityTimeout": visibility}, "Dead", 5),
             "Dead": Queue("Dead", "dead", {"MessageRetentionPeriod": "1209600"}, None, None),
         },
+        buckets={"Files": Bucket("Files", "headrace-files")},
         secrets={"Keys": Secret("Keys", "keys", arn, json.dumps({"password": password}))},
     )

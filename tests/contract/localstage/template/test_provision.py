@@ -1,4 +1,4 @@
-"""The tables, queues and secrets of a template are created in emulators, and changed where AWS can."""
+"""The tables, queues, buckets and secrets of a template are created in emulators, and changed where AWS can."""
 
 import json
 from dataclasses import replace
@@ -15,6 +15,8 @@ async def test_all_resources_are_created_and_a_second_start_changes_nothing(emul
     dynamodb, sqs, secrets = (emulator.client(name) for name in ("dynamodb", "sqs", "secretsmanager"))
     dynamodb.put_item(TableName="things", Item={"id": {"S": "1"}, "at": {"S": "2"}})
     sqs.send_message(QueueUrl=f"{emulator.url}/123456789012/work", MessageBody="kept")
+    s3 = emulator.client("s3")
+    s3.put_object(Bucket="headrace-files", Key="a/b", Body=b"kept")
 
     await provision(stage(), live=emulator.live)
 
@@ -28,6 +30,7 @@ async def test_all_resources_are_created_and_a_second_start_changes_nothing(emul
     redrive = json.loads(queue["RedrivePolicy"])
     assert redrive["deadLetterTargetArn"] == "arn:aws:sqs:us-east-1:123456789012:dead"
     assert int(redrive["maxReceiveCount"]) == 5
+    assert s3.get_object(Bucket="headrace-files", Key="a/b")["Body"].read() == b"kept"
     arn = stage().secrets["Keys"].arn
     assert json.loads(secrets.get_secret_value(SecretId=arn)["SecretString"]) == {"password": "one"}
 

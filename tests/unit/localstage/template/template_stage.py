@@ -13,6 +13,7 @@ LIVE = Live(
     issuer_url="http://127.0.0.1:9000/issuer",
     dynamodb_url="http://127.0.0.1:8000",
     sqs_url="http://127.0.0.1:8001",
+    s3_url="http://127.0.0.1:8004",
     secrets_manager_url="http://127.0.0.1:8002",
     management_url="http://127.0.0.1:9000/live",
 )

@@ -81,6 +81,7 @@ Store: {Type: AWS::ElastiCache::ServerlessCache, Properties: {ServerlessCacheNam
 Pool: {Type: AWS::Cognito::UserPool}
 Work: {Type: AWS::SQS::Queue}
 Named: {Type: AWS::SQS::Queue, Properties: {QueueName: !Sub "${AWS::StackName}-x.fifo", FifoQueue: true}}
+Files: {Type: AWS::S3::Bucket}
 """
     )
     found = project.variables(
@@ -89,6 +90,8 @@ Named: {Type: AWS::SQS::Queue, Properties: {QueueName: !Sub "${AWS::StackName}-x
         "ISSUER: !GetAtt Pool.ProviderURL",
         "WORK: !Ref Work",
         "NAMED: !GetAtt Named.QueueName",
+        "FILES: !Ref Files",
+        "FILES_ARN: !GetAtt Files.Arn",
         resources=resources,
     )
 
@@ -98,6 +101,8 @@ Named: {Type: AWS::SQS::Queue, Properties: {QueueName: !Sub "${AWS::StackName}-x
         "ISSUER": LIVE.issuer_url,
         "WORK": f"{LIVE.sqs_url}/123456789012/headrace-local-Work",
         "NAMED": "headrace-local-x.fifo",
+        "FILES": "headrace-local-files",  # the names of buckets have no capital letters
+        "FILES_ARN": "arn:aws:s3:::headrace-local-files",
     }
 
 

@@ -1,0 +1,94 @@
+"""S3 of the local stage: objects are kept, and a signed link opens one for a while."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from botocore.config import Config
+from botocore.session import Session
+
+from localstage.services.aws import SECRET_KEY
+from localstage.services.service import ACCOUNT
+from tests.contract.emulators import Emulators
+
+TOKEN = "the-token-of-the-stage"
+BUCKET = "headrace-files"
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
+    """Emulators that ask for a session token, as those of a stage do."""
+    emulators = Emulators(tmp_path_factory.mktemp("objects"), TOKEN)
+    try:
+        emulators.start()
+        yield emulators
+    finally:
+        emulators.stop()
+
+
+def client(url: str, secret: str = SECRET_KEY) -> Any:
+    """A client of S3 with the credentials of a function, and the options of the layer's."""
+    config = Config(signature_version="s3v4", s3={"addressing_style": "virtual"}, retries={"total_max_attempts": 1})
+    return Session().create_client(
+        "s3",
+        region_name="us-east-1",
+        endpoint_url=url,
+        aws_access_key_id=ACCOUNT,
+        aws_secret_access_key=secret,
+        aws_session_token=TOKEN,
+        config=config,
+    )
+
+
+def link(s3: Any, key: str = "exports/a/1.gz", seconds: int = 900) -> str:
+    return str(s3.generate_presigned_url("get_object", {"Bucket": BUCKET, "Key": key}, seconds))
+
+
+def opened(url: str) -> tuple[int, bytes]:
+    """What a program without credentials gets at a link."""
+    try:
+        with urlopen(url, timeout=10) as answer:
+            return answer.status, answer.read()
+    except HTTPError as error:
+        with error:
+            return error.code, error.read()
+
+
+def test_a_signed_link_opens_its_object_alone_and_only_for_a_while(stage: Emulators) -> None:
+    s3 = client(stage.sqs_url)
+    s3.create_bucket(Bucket=BUCKET)
+    s3.put_object(Bucket=BUCKET, Key="exports/a/1.gz", Body=b"lines")
+    s3.put_object(Bucket=BUCKET, Key="exports/b/1.gz", Body=b"of another user")
+    signed = link(s3)
+    short = link(s3, seconds=1)
+
+    assert opened(signed) == (200, b"lines")
+    assert opened(signed.replace("exports/a/", "exports/b/"))[0] == 403
+    assert opened(signed.partition("?")[0])[0] == 403
+    assert opened(link(client(stage.sqs_url, "another")))[0] == 403
+    time.sleep(2)
+    assert opened(short)[0] == 403
+
+
+def test_an_object_outlives_its_emulator(tmp_path: Path) -> None:
+    first = Emulators(tmp_path)
+    first.start()
+    s3 = client(first.sqs_url)
+    s3.create_bucket(Bucket=BUCKET)
+    s3.put_object(Bucket=BUCKET, Key="exports/a/1.gz", Body=b"kept")
+    first.stop()
+
+    second = Emulators(tmp_path)
+    second.start()
+    try:
+        s3 = client(second.sqs_url)
+        s3.create_bucket(Bucket=BUCKET)  # as the next start of a stage does
+        assert s3.get_object(Bucket=BUCKET, Key="exports/a/1.gz")["Body"].read() == b"kept"
+    finally:
+        second.stop()
