@@ -11,10 +11,13 @@ const VIEWS = {
   "": () => import("./overview/view.js"),
   rooms: () => import("./rooms/view.js"),
   questions: () => import("./questions/view.js"),
+  people: () => import("./people/view.js"),
   "dead-letters": () => import("./dead-letters/view.js"),
 };
-/** What one must be signed in with to see a view. */
-const SCOPES = { "": ["ops"], rooms: ["chat:read", "chat:write"], questions: ["analytics:read"], "dead-letters": ["ops"] };
+const PERSON = ["chat:read", "chat:write"];
+const OPERATOR = ["ops"];
+/** What one must be signed in with to see a view: one of these sets of scopes. */
+const SCOPES = { "": [OPERATOR], rooms: [PERSON], questions: [["analytics:read"]], people: [PERSON, OPERATOR], "dead-letters": [OPERATOR] };
 const USERS = ["alice", "bob", "carol", "dave"];
 
 /** A part of the address; as it is, if it is not encoded as it should be. */
@@ -109,9 +112,9 @@ function Console({ session }) {
     <${Navigation} name=${name} session=${session} user=${user} setUser=${become} />
     <main id="main" class=${`view-${name || "overview"}`}>
       <h1 ref=${title} tabindex="-1">${texts.views[name]}</h1>
-      ${session.can(...SCOPES[name])
+      ${SCOPES[name].some((scopes) => session.can(...scopes))
         ? html`<${View} key=${`${name} ${user}`} name=${name} path=${path} session=${session} />`
-        : html`<${SignIn} session=${session} scopes=${SCOPES[name]} />`}
+        : SCOPES[name].map((scopes) => html`<${SignIn} session=${session} scopes=${scopes} />`)}
     </main>
   `;
 }

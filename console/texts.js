@@ -38,7 +38,7 @@ export const texts = {
   again: "Try again",
   skip: "Skip to the content",
   navigation: "Views",
-  views: { "": "Overview", rooms: "Rooms", questions: "Questions", "dead-letters": "Dead lane" },
+  views: { "": "Overview", rooms: "Rooms", questions: "Questions", people: "Personal data", "dead-letters": "Dead lane" },
   user: "as",
   reference: "API reference",
   chart: (title, newest) => `${title}, newest: ${newest}`,

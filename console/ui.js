@@ -28,6 +28,23 @@ export function useFocus() {
   return element;
 }
 
+/** Runs one async function at a time: `[busy, error, run]`. */
+export function useRun() {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState();
+  const run = async (work) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await work();
+    } catch (failed) {
+      setError(failed);
+    }
+    setBusy(false);
+  };
+  return [busy, error, run];
+}
+
 /**
  * Calls the async function `load` now, when one of `inputs` changes, and at `again()`. Returns `{ value, error, loading,
  * again }`. The former value stays while it loads; an answer that is overtaken by a newer one is dropped.

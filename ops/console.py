@@ -37,7 +37,8 @@ async def bundle(state_dir: Path) -> dict[str, Path]:
     shutil.rmtree(folder)
     shutil.copytree(ROOT / "console", source, ignore=shutil.ignore_patterns("tests"))
     for module in source.rglob("*.js"):
-        module.write_text(re.sub(r"\n\s+", "\n", module.read_text()))  # esbuild keeps the indentation in templates
+        # The bundler leaves out what only a local stage shows, but it would keep the indentation in templates.
+        module.write_text(re.sub(r"\n\s+", "\n", module.read_text().replace("session.isLocal", "false")))
     shutil.copy(packages / "htm" / "preact" / "standalone.module.js", source / "htm.js")
     entries = ["main.js", *(path.relative_to(source).as_posix() for path in sorted(source.rglob("*.css")))]
     esbuild = [str(node_program()), str(client / "node_modules" / "esbuild" / "bin" / "esbuild"), *entries]

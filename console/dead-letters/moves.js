@@ -1,28 +1,11 @@
 // Moves letters back, or deletes them: both count first.
 import { html, useEffect, useRef, useState } from "../htm.js";
 import { count } from "../texts.js";
-import { Failure } from "../ui.js";
+import { Failure, useRun } from "../ui.js";
 import { texts } from "./texts.js";
 import { watch } from "./watch.js";
 
 const RATE = 100;
-
-/** Runs one async function at a time: `[busy, error, run]`. */
-function useRun() {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState();
-  const run = async (work) => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await work();
-    } catch (failed) {
-      setError(failed);
-    }
-    setBusy(false);
-  };
-  return [busy, error, run];
-}
 
 const Found = ({ counted }) => html`
   <p>${texts.counted(counted.count)} ${Object.entries(counted.reasons).map(([reason, n]) => texts.ofReason(n, reason)).join(", ")}

@@ -87,6 +87,7 @@ test("axe finds nothing serious or critical, light and dark, wide and narrow", a
     messages: ["#/questions", async (page) => page.getByText("unique users").first().waitFor()],
     ads: ["#/questions/ads", async (page) => page.getByText("Ask again").waitFor()],
     resort: ["#/questions/resort", async (page) => page.getByRole("heading", { name: "A resort’s day" }).waitFor()],
+    people: ["#/people/bob", async (page) => page.getByText("No erasure was requested.").nth(1).waitFor()],
     "dead lane": ["#/dead-letters", async (page) => page.getByRole("button", { name: "Read again" }).waitFor()],
   };
   const grave = [];

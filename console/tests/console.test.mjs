@@ -169,12 +169,13 @@ test("every view is a link, has a title, and takes the focus", async () => {
   const { page, errors } = await open();
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
-  for (const [hash, name] of [["#/rooms", "Rooms"], ["#/questions", "Questions"], ["#/dead-letters", "Dead lane"], ["#/", "Overview"]]) {
+  const views = { rooms: "Rooms", questions: "Questions", people: "Personal data", "dead-letters": "Dead lane", "": "Overview" };
+  for (const [path, name] of Object.entries(views)) {
     await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name }).focus();
     await page.keyboard.press("Enter");
     await page.waitForFunction((title) => document.title === `${title} · Headrace`, name);
     assert.equal(await page.evaluate(() => document.activeElement.textContent), name);
-    assert.equal(new URL(page.url()).hash, hash);
+    assert.equal(new URL(page.url()).hash, `#/${path}`);
     assert.equal(await page.locator("header nav [aria-current=page]").innerText(), name);
   }
   await page.getByText("lost 0").waitFor();

@@ -63,6 +63,11 @@ def test_messages_are_changed_answered_and_reacted_to_in_the_console(
 
 
 @pytest.mark.timeout(300)
+def test_people_are_erased_in_the_console(platform: RunningStage, typescript_client: Path) -> None:
+    tried(platform, typescript_client, "people.test.mjs")
+
+
+@pytest.mark.timeout(300)
 def test_people_and_operators_sign_in_to_the_console_as_on_aws(platform: RunningStage, typescript_client: Path) -> None:
     """With the files that ``python -m ops publish-console`` puts into the bucket."""
     bundled = {key: str(path) for key, path in asyncio.run(bundle(ROOT / ".local")).items()}

@@ -49,7 +49,7 @@ LINES = {
     "tools": 3_623,
     "faults": 3_271,
     "rehearsal": 2_083,
-    "ops": 1_340,
+    "ops": 1_341,
     "clients": 3_790,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise

@@ -1,0 +1,61 @@
+// A user erases themselves, and an operator looks at it and erases another one. STAGE names the stage's stage.json.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { clientOf, mark, open, sleep } from "./rooms.mjs";
+
+/** A user with a message that is stored. */
+async function writer() {
+  const user = `gone-${mark()}`;
+  const roomId = `attic-${user}`;
+  const client = await clientOf(user, "chat:read", "chat:write");
+  await client.send(roomId, "Do not remember me");
+  const items = async () => (await client.request("GET /rooms/{roomId}/messages", { roomId }).catch(() => ({ items: [] }))).items;
+  while ((await items()).length === 0) {
+    await sleep(200);
+  }
+  client.close();
+  return user;
+}
+
+const region = (page, name) => page.getByRole("region", { name });
+
+test("a user erases themselves after typing their own id, and an operator sees how far it is", async () => {
+  const user = await writer();
+  const { page, errors, draw, close } = await open(user, "#/people");
+  const own = region(page, `Yourself: ${user}`);
+  await own.getByText("No erasure was requested.").waitFor();
+  const [field, button] = [own.getByRole("textbox"), own.getByRole("button", { name: "Erase for good" })];
+  await field.fill("somebody else");
+  assert.ok(await button.isDisabled());
+  await field.fill(user);
+  await button.click();
+  await own.getByText(/^running/).waitFor();
+  await own.getByText(/\bmessages: 1\b/).waitFor();
+  assert.equal(await button.count(), 0, "it is not asked for twice");
+  await draw("people");
+
+  await region(page, "Any user").getByRole("textbox", { name: "Id of the user" }).fill(user);
+  await page.keyboard.press("Enter");
+  await region(page, "Any user").getByText(/\bmessages: 1\b/).waitFor();
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("an operator erases a user with a skier, and hears why it was refused", async () => {
+  const user = await writer();
+  const { page, errors, close } = await open("olga", `#/people/${user}`);
+  const others = region(page, "Any user");
+  const [skier, typed] = [others.getByLabel(/^Number of the skier/), others.getByLabel(`Type ${user} to confirm`)];
+  const erase = others.getByRole("button", { name: "Erase for good" });
+  await skier.fill("99999999999999999999");
+  await typed.fill(user);
+  await erase.click();
+  await others.getByRole("alert").getByText(/skierID/).waitFor();
+  await skier.fill("4711");
+  await erase.click();
+  await others.getByText(/^running/).waitFor();
+  await others.getByText(/\bmessages: 1\b/).waitFor();
+  assert.equal(errors.length, 0, errors.join());
+  await close();
+});
