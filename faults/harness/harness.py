@@ -12,7 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from faults.harness.changes import Changers
 from faults.harness.chat_load import Load, rooms_of
+from faults.harness.edits import Editors
 from faults.harness.lanes import Lanes
 from faults.harness.ledger import QueueContents, Row
 from faults.harness.operator import Operator
@@ -135,23 +137,23 @@ class Harness:
 
     @contextmanager
     def scenario(
-        self, name: str, stream: str = CHAT, *, watchers: int = 0, reactions: bool = False, **load: Any
+        self, name: str, stream: str = CHAT, *, watchers: int = 0, changes: bool = False, **load: Any
     ) -> Iterator[ScenarioRun]:
         """Run a scenario in the block, which starts the load of ``stream``, causes faults and calls ``finish``.
 
-        So many ``watchers`` follow the rooms of chat live. With ``reactions``, users react to messages meanwhile.
+        So many ``watchers`` follow the rooms of chat live. With ``changes``, users edit, delete and react.
         """
         made = Load(self.target, name, **load) if stream == CHAT else StreamLoad(self.target, stream, **load)
         run = ScenarioRun(self, name if stream == CHAT else f"{stream}-{name}", made)
         if stream == CHAT and watchers:
             run.watchers = Watchers(self.target, name, rooms_of(name), watchers)
-        if stream == CHAT and reactions:
-            run.reactors = Reactors(self.target, name)
+        if stream == CHAT and changes:
+            run.changers = (Reactors(self.target, name), Editors(self.target, name))
         try:
             if run.watchers is not None:
                 run.watchers.start()
-            if run.reactors is not None:
-                run.reactors.start()
+            for changers in run.changers:
+                changers.start()
             yield run
         finally:
             run.timeline.stop()
@@ -169,7 +171,7 @@ class ScenarioRun:
     load: Any
     expected_dead: Mapping[bytes, str] = field(default_factory=dict)
     watchers: Watchers | None = None
-    reactors: Reactors | None = None
+    changers: Sequence[Changers] = ()
     problems: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
@@ -216,17 +218,17 @@ class ScenarioRun:
             self.harness.heal()
         self.load.stop()
         self.problems += self.load.problems
-        if self.reactors is not None:
-            self.reactors.stop()
+        for changers in self.changers:
+            changers.stop()
         left = self.harness.lanes.drain(patience)
         self.timeline.stop()
         self.harness.heal()
         notes = [note if isinstance(note, str) else note()]
         if self.watchers is not None:
             notes.append(self._look_at(self.watchers))
-        if self.reactors is not None:
-            notes.append(self.reactors.note())
-            self.problems += self.reactors.problems
+        for changers in self.changers:
+            notes.append(changers.note())
+            self.problems += changers.problems
         row: Row = self.load.row(
             self.name,
             retried=self.harness.services.taken.events - self._retried,

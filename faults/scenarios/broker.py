@@ -17,7 +17,7 @@ RESETS = 20
 
 def broker_killed(harness: Harness, stream: str = CHAT) -> Row:
     """The broker is killed (-9) and restarted under load, twice."""
-    with harness.scenario("broker-killed", stream, watchers=WATCHERS, reactions=True) as run:
+    with harness.scenario("broker-killed", stream, watchers=WATCHERS, changes=True) as run:
         run.load.start()
         for _ in range(2):
             run.wait(5)
@@ -99,7 +99,7 @@ def queue_deleted(harness: Harness) -> Row:
 
 def cache_killed(harness: Harness, stream: str = CHAT) -> Row:
     """The cache is killed (-9) and restarted empty."""
-    with harness.scenario("cache-killed", stream, watchers=WATCHERS, reactions=True) as run:
+    with harness.scenario("cache-killed", stream, watchers=WATCHERS, changes=True) as run:
         run.load_through(killed(harness.services, "Redis"), 6)
         return run.finish()
 

@@ -30,7 +30,7 @@ PARTITION_UNITS, THROTTLED_SECONDS = 10.0, 240.0
 
 def dynamodb_down(harness: Harness) -> Row:
     """DynamoDB cuts every connection for 30 s."""
-    with harness.scenario("dynamodb-down", reactions=True) as run:
+    with harness.scenario("dynamodb-down", changes=True) as run:
         run.load_through(dynamodb_fault(harness.services, down), 30)
         return run.finish("30 s")
 

@@ -66,6 +66,10 @@ class HttpApi:
         """PUT ``body``, which is idempotent; repeated like :meth:`get`."""
         return _object(self._repeat("PUT", path, json.dumps(body, ensure_ascii=False).encode()))
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """PATCH with ``body``, which is idempotent; repeated like :meth:`get`."""
+        return _object(self._repeat("PATCH", path, json.dumps(body, ensure_ascii=False).encode()))
+
     def delete(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """DELETE with ``body``; repeated like :meth:`get`."""
         return _object(self._repeat("DELETE", path, json.dumps(body, ensure_ascii=False).encode()))

@@ -43,11 +43,11 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 25_060,
-    "localstage": 12_240,
+    "localstage": 12_244,
     "loadtest": 7_636,
     "bench": 4_070,
     "tools": 3_623,
-    "faults": 3_271,
+    "faults": 3_411,
     "rehearsal": 2_083,
     "ops": 1_341,
     "clients": 3_790,

@@ -1,0 +1,112 @@
+"""Users who change messages of a room of their own during a fault: what their kinds share."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from loadtest.client.chat_events import uuid7
+from loadtest.client.target import Target
+from localstage.client.errors import ClientError, HttpError
+from localstage.client.http_api import HttpApi
+
+_Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+PAUSE = 0.1
+"""Seconds between two changes of a user."""
+STORED_WITHIN = 30.0
+GIVE_UP = 150.0
+"""Seconds after which a change that is refused counts as a problem."""
+
+
+class Changers:
+    """The users of ``authors``, each in a thread from start to stop.
+
+    Each writes as many messages as ``authors`` says; those who write none change the messages of others.
+    """
+
+    def __init__(self, target: Target, room: str, authors: Mapping[str, int]) -> None:
+        self.problems: list[str] = []
+        self._target = target
+        self._room = room
+        self._authors = authors
+        self._path = f"/rooms/{quote(room, safe='')}/messages"
+        self._stopping = threading.Event()
+        self._held = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._keys: defaultdict[str, list[str]] = defaultdict(list)
+
+    def start(self) -> None:
+        """Send the messages, wait until they are stored, and start to change them."""
+        for user, count in self._authors.items():
+            with closing(self._target.http(user, "chat:write")) as api:
+                for number in range(count):
+                    api.post(self._path, {"message": f"message {number}"})
+        deadline = time.monotonic() + STORED_WITHIN
+        items: list[dict[str, Any]] = []
+        while len(items) < sum(self._authors.values()) and time.monotonic() < deadline:
+            time.sleep(0.2)
+            items = list(self._items())
+        for item in items:
+            self._keys[item["userId"]].append(item["key"])
+        for user in self._authors:
+            thread = threading.Thread(target=self._work, args=(user,), name=user, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop, and wait until each change that was sent is accepted."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(GIVE_UP + 30)
+
+    def note(self) -> str:
+        """Compare what the messages show with what was accepted, once nothing is in a lane."""
+        items = list(self._items())
+        if len(items) != sum(self._authors.values()):
+            self.problems.append(f"{self._room} has {len(items)} messages")
+        return self._compare(items)
+
+    def _compare(self, items: list[dict[str, Any]]) -> str:
+        """Add to ``problems`` what is wrong about ``items``, and say in one line what was found."""
+        raise NotImplementedError
+
+    def _change(self, user: str, api: HttpApi, drawn: random.Random) -> None:
+        """Change one message."""
+        raise NotImplementedError
+
+    def _items(self) -> Iterator[dict[str, Any]]:
+        with closing(self._target.reader()) as api:
+            try:
+                yield from (item for page in api.walk_room(self._room) for item in page)
+            except HttpError as error:
+                if error.code != "not_found":
+                    raise
+
+    def _work(self, user: str) -> None:
+        drawn = random.Random(user)
+        try:
+            with closing(self._target.http(user, "chat:write")) as api:
+                while not self._stopping.wait(PAUSE):
+                    self._change(user, api, drawn)
+        except (ClientError, LookupError) as error:
+            self.problems.append(f"{user}: {error!r}")
+
+    def _send(
+        self, call: Callable[[str, Mapping[str, Any]], dict[str, Any]], path: str, body: Mapping[str, Any]
+    ) -> str:
+        """Send a change until it is accepted, as one change; its time."""
+        body = {**body, "changeId": uuid7(datetime.now(UTC), random.getrandbits(74))}
+        deadline = time.monotonic() + GIVE_UP
+        while True:
+            try:
+                return str(call(f"{self._path}/{path}", body)["timestamp"])
+            except HttpError as error:
+                if not error.retryable or time.monotonic() > deadline:
+                    raise
