@@ -29,6 +29,7 @@ _NO_EVENT = {
     "*: logs:*": "Lambda writes the logs",
     "PersistEventsRole: sqs:[DGR]e*": "Lambda's mapping reads the retry queue",
     "EraseUsersRole: sqs:[DGR]e* on *ErasureQueue*": "Lambda's mapping reads the queue of erasures",
+    "SendWebhooksRole: sqs:[DGR]e* on *WebhookQueue*": "Lambda's mapping reads the queue of webhooks",
     "*: mq:DescribeBroker on *": "Lambda's mapping finds the broker",
     "TellOthersRole: dynamodb:*": "Lambda's mappings read the streams",
     "P*: secretsmanager:GetSecretValue on *-BrokerConsumerSecret-*": "Lambda's mapping reads the broker",

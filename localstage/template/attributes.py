@@ -81,7 +81,7 @@ class Attributes:
         return self._arn("local", region, name) if attribute.endswith("Arn") else f"{name}.{attribute}"
 
     def endpoint(self, variable: str) -> str | None:
-        """The stage's URL for a variable such as ``AWS_ENDPOINT_URL_SQS``; None for any other variable."""
+        """The stage's value of a variable such as ``AWS_ENDPOINT_URL_SQS``; None for any other variable."""
         return {
             "AWS_ENDPOINT_URL_DYNAMODB": self.live.dynamodb_url,
             "AWS_ENDPOINT_URL_SQS": self.live.sqs_url,
@@ -89,6 +89,7 @@ class Attributes:
             "AWS_ENDPOINT_URL_EVENTBRIDGE": self.live.sqs_url,
             "AWS_ENDPOINT_URL_SECRETS_MANAGER": self.live.secrets_manager_url,
             "AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI": self.live.management_url,
+            "WEBHOOK_ADDRESSES": "127.0.0.0/8",  # a receiver on this machine
         }.get(variable)
 
     def _arn(self, service: str, region: str, resource: str) -> str:

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_origin
 from pydantic.fields import FieldInfo
 
 from headrace.runtime import settings
-from headrace.runtime.setting_forms import accepted_form
-from headrace.runtime.settings import Settings
+from headrace.runtime.setting_forms import Settings, accepted_form
 from headrace.streams.registry import STREAMS
 from tools.stack_reference.markdown import bullets, code, markdown, page, paragraph, sentence, template
 

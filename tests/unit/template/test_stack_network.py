@@ -15,6 +15,7 @@ OUTSIDE_THE_VPC = {
     "ManageDeadLetters",
     "ManageErasures",
     "PushLive",
+    "SendWebhooks",
     "TellOthers",
 }
 

@@ -1,13 +1,46 @@
-"""The forms of settings: types that say what a variable may be."""
+"""The base of settings, and their forms: types that say what a variable may be."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
+
+from headrace.core.errors import ConfigurationError
+
+
+class Settings(BaseModel):
+    """Base of all settings. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``.
+
+    The ``description`` of a field is the accepted form that errors quote; a number or a flag needs none. A model is
+    compiled when it is first read, so that a function pays only for its own.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None, renamed: Mapping[str, str] | None = None) -> Self:
+        """The settings that ``environ`` (``os.environ`` when ``None``) holds; an empty variable counts as unset.
+
+        ``renamed`` has the variables of fields whose variable has another name than the field.
+
+        Raises:
+            ConfigurationError: names the first variable that is missing or wrong, and its accepted form.
+        """
+        source: Mapping[str, str] = os.environ if environ is None else environ
+        names = {name: name.upper() for name in cls.model_fields} | dict(renamed or {})
+        given = {name: source[variable] for name, variable in names.items() if source.get(variable)}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            name = str(error.errors(include_url=False, include_input=False)[0]["loc"][0])
+        state = "is not of its accepted form" if name in given else "is missing"
+        form = accepted_form(cls.model_fields[name])
+        raise ConfigurationError(f"the variable {names[name]} {state}; it must be {form}")
 
 
 def _parts(value: object) -> object:

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from ipaddress import IPv4Network, IPv6Network
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from headrace.core.errors import ConfigurationError
 from headrace.runtime.setting_forms import (
     AmqpUrls,
     CommaList,
@@ -22,42 +21,12 @@ from headrace.runtime.setting_forms import (
     PrivateUrl,
     QueueCounts,
     Rate,
+    Settings,
     TableName,
-    accepted_form,
 )
 
 if TYPE_CHECKING:
     from headrace.core.stream import Stream, TableSettings
-
-
-class Settings(BaseModel):
-    """Base of all settings. A field ``broker_endpoints`` is the variable ``BROKER_ENDPOINTS``.
-
-    The ``description`` of a field is the accepted form that errors quote; a number or a flag needs none. A model is
-    compiled when it is first read, so that a function pays only for its own.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    @classmethod
-    def read(cls, environ: Mapping[str, str] | None = None, renamed: Mapping[str, str] | None = None) -> Self:
-        """The settings that ``environ`` (``os.environ`` when ``None``) holds; an empty variable counts as unset.
-
-        ``renamed`` has the variables of fields whose variable has another name than the field.
-
-        Raises:
-            ConfigurationError: names the first variable that is missing or wrong, and its accepted form.
-        """
-        source: Mapping[str, str] = os.environ if environ is None else environ
-        names = {name: name.upper() for name in cls.model_fields} | dict(renamed or {})
-        given = {name: source[variable] for name, variable in names.items() if source.get(variable)}
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            name = str(error.errors(include_url=False, include_input=False)[0]["loc"][0])
-        state = "is not of its accepted form" if name in given else "is missing"
-        form = accepted_form(cls.model_fields[name])
-        raise ConfigurationError(f"the variable {names[name]} {state}; it must be {form}")
 
 
 class BrokerSettings(Settings):
@@ -120,6 +89,31 @@ class TellSettings(Settings):
     """What is told: streams and types of events."""
     untold_queue_url: str = Field(description="the URL of the UntoldQueue")
     """Queue of what could not be told."""
+
+
+class WebhookSettings(Settings):
+    """For send_webhooks."""
+
+    webhook_url: str = Field(default="", description="an https URL without a user, or http://127.0.0.1")
+    """Where webhooks are posted; empty for nowhere."""
+    webhook_addresses: Annotated[tuple[IPv4Network | IPv6Network, ...], CommaList] = Field(
+        default=(), description="a comma list of networks, such as 127.0.0.0/8"
+    )
+    """Networks that webhooks may reach although they are not of the internet. Empty on AWS."""
+    webhook_secret_arn: KeyArn
+    """Secret that webhooks are signed with, in base64."""
+    webhook_queue_url: str = Field(description="the URL of the WebhookQueue")
+    """Queue of events that are sent as webhooks."""
+    webhook_dead_letter_queue_url: str = Field(description="the URL of the WebhookDeadLetterQueue")
+    """Queue of events whose tries are over."""
+    webhooks_table: TableName
+    """Table of receivers that fail, or are switched off."""
+    webhook_failures: int = Field(default=20, ge=1, le=1000)
+    """Failures in a row after which a receiver is switched off, if they lasted."""
+    webhook_failing_seconds: int = Field(default=43_200, ge=0, le=86_400)
+    """How long they must have lasted."""
+    webhook_off_pause_seconds: int = Field(default=1800, ge=1, le=43_200)
+    """Pause after which an event looks again whether its receiver is on."""
 
 
 class RateSettings(Settings):

@@ -17,9 +17,9 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from selectors import EVENT_READ, EVENT_WRITE
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from headrace.runtime.aws import tls_context
@@ -28,9 +28,20 @@ IDLE_SECONDS = 20.0
 """How long an idle connection may be used again, because a load balancer drops it after some time. By the wall clock,
 which continues while Lambda freezes the environment."""
 HEAD_LIMIT = 64 * 1024
+BODY_LIMIT = 64 * 1024
+"""Bytes of a longer body are not waited for."""
 CHUNK = 64 * 1024
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
+
+
+Resolve = Callable[[str, int], Sequence[tuple[Any, ...]]]
+"""The addresses of a host and port, as ``socket.getaddrinfo`` gives them."""
+
+
+def resolve(host: str, port: int) -> Sequence[tuple[Any, ...]]:
+    """All addresses of a host."""
+    return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
 
 class HttpExchange(Protocol):
@@ -39,8 +50,8 @@ class HttpExchange(Protocol):
     def request(self) -> bytes:
         """The next request, or the current one if it must be sent again. Called just before it is sent."""
 
-    def answered(self, status: int) -> float | None:
-        """Called with the response's status, 0 if there was none in time.
+    def answered(self, status: int, head: bytes) -> float | None:
+        """Called with the response's status, 0 if there was none in time, and with its status line and headers.
 
         Returns the seconds until the next request, or ``None`` if there is none.
         """
@@ -50,11 +61,14 @@ class ConnectionPool:
     """Up to ``most`` connections to the host of ``url``, kept from one :meth:`run` to the next. Not thread-safe.
 
     A request may take ``each`` seconds. When all requests are sent, those in flight have only ``patience`` seconds,
-    so that a slow one does not delay the next run.
+    so that a slow one does not delay the next run. Connections are opened to the addresses that ``resolve`` gives.
     """
 
-    def __init__(self, url: str, most: int = 32, each: float = 2.0, patience: float = 1.0) -> None:
+    def __init__(
+        self, url: str, most: int = 32, each: float = 2.0, patience: float = 1.0, resolve: Resolve = resolve
+    ) -> None:
         self._url = url
+        self._resolve = resolve
         self._most = most
         self._each = each
         self._patience = patience
@@ -86,7 +100,7 @@ class ConnectionPool:
             self._give_up(now - limit)
         self._give_up(math.inf)
         for exchange in [*self._ready, *(each for _, _, each in self._later)]:
-            exchange.answered(0)
+            exchange.answered(0, b"")
 
     def _begin(self, now: float) -> None:
         exchange = self._ready.popleft()
@@ -104,8 +118,8 @@ class ConnectionPool:
         else:
             self._watch(connection)
 
-    def _answered(self, exchange: HttpExchange, status: int) -> None:
-        pause = exchange.answered(status)
+    def _answered(self, exchange: HttpExchange, status: int, head: bytes = b"") -> None:
+        pause = exchange.answered(status, head)
         if pause == 0:
             # Its next request goes first: at the deadline, few exchanges are incomplete.
             self._ready.appendleft(exchange)
@@ -118,7 +132,7 @@ class ConnectionPool:
             if 0 <= time.time() - since < IDLE_SECONDS:
                 return connection
             self._drop(connection)
-        return HttpConnection(self._url)
+        return HttpConnection(self._url, self._resolve)
 
     def _step(self, connection: HttpConnection, readable: bool) -> None:
         try:
@@ -134,7 +148,7 @@ class ConnectionPool:
             self._idle.append((connection, time.time()))
         else:
             self._drop(connection)
-        self._answered(exchange, status)
+        self._answered(exchange, status, connection.head)
 
     def _lost(self, connection: HttpConnection) -> None:
         self._drop(connection)
@@ -186,10 +200,10 @@ class HttpConnection:
     the host has no address, the connection is closed, or a response is not HTTP.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, resolve: Resolve = resolve) -> None:
         parts = urlsplit(url)
         is_secure, host = parts.scheme == "https", str(parts.hostname)
-        found = socket.getaddrinfo(host, parts.port or (443 if is_secure else 80), type=socket.SOCK_STREAM)
+        found = resolve(host, parts.port or (443 if is_secure else 80))
         family, kind, protocol, _, address = random.choice(found)  # noqa: S311
         self._socket = socket.socket(family, kind, protocol)
         self._socket.setblocking(False)
@@ -202,6 +216,8 @@ class HttpConnection:
         self._is_open = False
         self._out = memoryview(b"")
         self._in = bytearray()
+        self.head = b""
+        """The status line and the headers of the last response."""
         self.waits_for = EVENT_WRITE
         self.used = False
         """Whether it had a response before: then the other side may have closed it before the next request."""
@@ -252,14 +268,15 @@ class HttpConnection:
             if len(self._in) > HEAD_LIMIT:
                 raise ConnectionAbortedError("the head of a response is too long")
             return None
-        head = bytes(self._in[:end])
+        self.head = head = bytes(self._in[:end])
         status, length = _STATUS.match(head), _LENGTH.search(head)
         if status is None:
             raise ConnectionAbortedError("not an HTTP response")
-        if length and len(self._in) - end < int(length[1]):
+        is_short = length is not None and int(length[1]) <= BODY_LIMIT
+        if length and is_short and len(self._in) - end < int(length[1]):
             return None
         # A response without a length ends with its connection, or is in chunks: API Gateway sends neither.
-        self.keeps = length is not None and b"\r\nconnection: close\r\n" not in head.lower()
+        self.keeps = is_short and b"\r\nconnection: close\r\n" not in head.lower()
         return int(status[1])
 
     def close(self) -> None:
