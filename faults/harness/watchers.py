@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from headrace_client import Rooms
+from headrace_client import ConnectionSettings, Rooms
 from loadtest.client.target import Target
 
 FOLLOWED_WITHIN = 60.0
@@ -66,7 +66,9 @@ class Watchers:
 
     async def _follow(self, name: str) -> None:
         came_at = self._came_at[name]
-        async with Rooms(self._target.websocket_url, self._target.token_for(name, "chat:read")) as rooms:
+        token = self._target.token_for(name, "chat:read")
+        patient = ConnectionSettings(connect_timeout=FOLLOWED_WITHIN)  # all functions begin cold
+        async with Rooms(self._target.websocket_url, token, settings=patient) as rooms:
             for room in self._rooms:
                 await rooms.follow(room)
             self._following.release()

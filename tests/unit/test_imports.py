@@ -47,7 +47,7 @@ LINES = {
     "loadtest": 7_636,
     "bench": 4_070,
     "tools": 3_623,
-    "faults": 3_411,
+    "faults": 3_413,
     "rehearsal": 2_084,
     "ops": 1_341,
     "clients": 3_790,
