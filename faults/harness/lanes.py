@@ -68,7 +68,7 @@ class Lanes:
         self._sqs = session.client("sqs", endpoint_url=services.endpoints.sqs_url, config=config)
         urls: list[str] = self._sqs.list_queues().get("QueueUrls", [])
         self.retry_url = next(url for url in urls if url.endswith("-retry"))
-        self.dead_url = next(url for url in urls if "DeadLetterQueue" in url)
+        self.dead_url = next(url for url in urls if "-DeadLetterQueue" in url)
 
     def depths(self) -> Depths:
         """The current depths.

@@ -34,7 +34,7 @@ class Queues:
         self.sqs = stage.aws("sqs")
         found = self.sqs.list_queues()["QueueUrls"]
         self.retry = next(url for url in found if url.endswith("-retry"))
-        self.dead = next(url for url in found if "DeadLetterQueue" in url)
+        self.dead = next(url for url in found if "-DeadLetterQueue" in url)
 
     def publish(self, queue: str, *bodies: bytes, exchange: str = "") -> None:
         with pika.BlockingConnection(self._broker) as connection:
