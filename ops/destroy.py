@@ -17,6 +17,7 @@ WAIT_SECONDS = 15.0
 INTERFACE_MINUTES = 20
 """How long the network interfaces of disabled mappings, and then of deleted ones, are waited for."""
 STACK_MINUTES = 90
+BUCKET = "AWS::S3::Bucket"
 BROKER_LOGS = "/aws/amazonmq/"
 
 Say = Callable[[str], None]
@@ -39,6 +40,7 @@ def loses(name: str) -> Iterator[str]:
         yield from (f"  {what} {logical} ({physical})" for logical, physical in sorted(stack.ids(kind).items()))
     queues = depths(stack) if stack.ids("AWS::SQS::Queue") else {}
     yield from (f"  queue {logical}, {depth} messages" for logical, depth in sorted(queues.items()))
+    yield from (f"  bucket {logical} with its files" for logical in sorted(stack.ids(BUCKET)))
     yield "  broker and cache, secrets, functions, and all logs"
     yield "To keep data, back up its tables first: docs/how-to/restore-a-table.md"
 
@@ -56,6 +58,8 @@ def destroy(name: str, say: Say) -> None:
     if found.get("EnableTerminationProtection"):
         call("cloudformation", "update_termination_protection", StackName=name, EnableTerminationProtection=False)
     _remove_protection(stack)
+    for bucket in stack.ids(BUCKET).values():
+        _empty(bucket)  # CloudFormation deletes no bucket with files
     say("deleting the stack; a broker takes about 10 minutes")
     _delete(str(found["StackId"]))
     for group in call("logs", "describe_log_groups", logGroupNamePrefix=BROKER_LOGS)["logGroups"]:
@@ -119,6 +123,11 @@ def _remove_protection(stack: Stack) -> None:
     for pool in stack.ids("AWS::Cognito::UserPool").values():
         if call("cognito-idp", "describe_user_pool", UserPoolId=pool)["UserPool"].get("DeletionProtection") == "ACTIVE":
             call("cognito-idp", "update_user_pool", UserPoolId=pool, DeletionProtection="INACTIVE")
+
+
+def _empty(bucket: str) -> None:
+    for file in call("s3", "list_objects_v2", Bucket=bucket).get("Contents", ()):
+        call("s3", "delete_object", Bucket=bucket, Key=file["Key"])
 
 
 def _delete(stack_id: str) -> None:

@@ -19,6 +19,7 @@ _USED = {
     "AWS::Lambda::Alias": "created, and invoked with the events of its function",
     "AWS::Lambda::Function": "created, and invoked with its events",
     "AWS::Lambda::LayerVersion": "created, and imported by the functions",
+    "AWS::S3::Bucket": "created, and used by the functions",
     "AWS::SQS::Queue": "created, and used by the functions",
     "AWS::SQS::QueuePolicy": "created, and enforced in every call of a function",
     "AWS::SecretsManager::Secret": "created, and read by the functions",
@@ -31,6 +32,8 @@ _NO_EVENT = {
     "EraseUsersRole: sqs:[DGR]e* on *ErasureQueue*": "Lambda's mapping reads the queue of erasures",
     "SendWebhooksRole: sqs:[DGR]e* on *WebhookQueue*": "Lambda's mapping reads the queue of webhooks",
     "*: mq:DescribeBroker on *": "Lambda's mapping finds the broker",
+    "WriteExportsRole: sqs:*": "Lambda's mapping reads the queue of exports; a slice of 14 minutes sends the next one",
+    "ManageExportsRole: s3:GetObject on *": "who opens a link uses it",
     "TellOthersRole: dynamodb:*": "Lambda's mappings read the streams",
     "P*: secretsmanager:GetSecretValue on *-BrokerConsumerSecret-*": "Lambda's mapping reads the broker",
 }

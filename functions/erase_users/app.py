@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.bootstrap.erasure import eraser
 from headrace.erasure.sqs import read_task
+from headrace.erasure.tasks import Task
 
 
 def handler(event: dict[str, Any], context: Any) -> None:
@@ -15,4 +16,4 @@ def handler(event: dict[str, Any], context: Any) -> None:
         return float(context.get_remaining_time_in_millis()) / 1000
 
     for record in event["Records"]:
-        eraser().run(read_task(record["body"]), remaining)
+        eraser().run(read_task(record["body"], Task), remaining)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from headrace.analytics.generations import LateEvents
 from headrace.core.caller import SenderContext
 from headrace.core.items import Item
+from headrace.core.json import encode
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.erasure.chat import ChatEraser
@@ -19,7 +21,14 @@ from headrace.erasure.people import USER, Person, PersonHashes
 from headrace.erasure.rides import RideEraser
 from headrace.erasure.rooms import RoomsEraser
 from headrace.erasure.screen import ErasureScreen
+from headrace.erasure.sqs import read_task
 from headrace.erasure.tasks import Task
+from headrace.exports.dynamodb import DynamoExports
+from headrace.exports.exporter import Exporter
+from headrace.exports.room import RoomSources
+from headrace.exports.tasks import Task as ExportTask
+from headrace.exports.user import UserSources
+from headrace.exports.withdrawal import ExportEraser
 from headrace.live.connections import connection_row, subscription_row
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import DynamoTable, from_wire
@@ -64,10 +73,29 @@ class Tasks:
     """A queue of slices in memory."""
 
     def __init__(self) -> None:
-        self.sent: list[tuple[Task, int]] = []
+        self.sent: list[tuple[Any, int]] = []
 
-    def send(self, task: Task, delay: int = 0) -> None:
+    def send(self, task: Any, delay: int = 0) -> None:
         self.sent.append((task, delay))
+
+
+class MemoryFiles:
+    """Files of exports in memory."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def put(self, name: str, body: bytes) -> None:
+        self.files[name] = body
+
+    def link(self, name: str, shown: str, seconds: int) -> str:
+        return f"https://files.test/{name}?as={shown}&for={seconds}"
+
+    def delete_all(self, folder: str) -> int:
+        gone = [name for name in self.files if name.startswith(folder)]
+        for name in gone:
+            del self.files[name]
+        return len(gone)
 
 
 class World:
@@ -90,7 +118,10 @@ class World:
         chat = ChatEraser(self.dynamodb, "EMessages", self.changes, self.log, late, self.clock)
         places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock)
+        self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryFiles()
+        messages, memberships = (DynamoTable(self.dynamodb, name, "rows") for name in ("EMessages", "EMemberships"))
         steps = [
+            ExportEraser(messages, memberships, self.exports, self.files, self.hashes).exports,
             chat.messages,
             chat.changes,
             places.connections,
@@ -105,6 +136,17 @@ class World:
         self.memberships = DynamoMemberships(self.dynamodb, "EMemberships")
         self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
         self.rooms = DynamoRooms(self.dynamodb, "ERooms")
+        user = UserSources(self.dynamodb, "EMessages", "ERooms", "EMemberships", "EConnections", "EClicks", "ERides")
+        room = RoomSources(self.rooms, self.memberships, messages, self.clock)
+        self.export_tasks = Tasks()
+        self.exporter = Exporter(
+            {"user": user.of, "room": room.of},
+            self.exports,
+            self.files,
+            self.export_tasks,
+            self.hashes,
+            self.clock,
+        )
 
     def store(self, stream: Stream, by: str, event: dict[str, Any], *, trusted: bool = False) -> Item:
         """The stored row of an event that ``by`` sends."""
@@ -126,6 +168,14 @@ class World:
             left = iter([100.0] * parts + [0.0] * 1000)
             self.eraser.run(each, lambda left=left: next(left))
         return task
+
+    def export(self, task: ExportTask, parts: int = 1000) -> None:
+        """Run all slices of an export, with time for so many pages in each. Tasks go through a queue, as JSON."""
+        self.export_tasks.send(task)
+        while self.export_tasks.sent:
+            each, _ = self.export_tasks.sent.pop(0)
+            left = iter([100.0] * parts + [0.0] * 1000)
+            self.exporter.run(read_task(encode(asdict(each)), ExportTask), lambda left=left: next(left))
 
     def rows(self, table: str) -> list[Item]:
         pages = self.sdk.get_paginator("scan").paginate(TableName=table)

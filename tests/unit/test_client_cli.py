@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import re
@@ -346,3 +347,90 @@ def test_an_erasure_is_shown_with_its_counts_and_is_waited_for(monkeypatch: pyte
         "  rooms: 1",
         "copies in backups end at 2027-01-01T17:55:10.910089Z",
     ]
+
+
+EXPORT: dict[str, Any] = {"userId": "dora", "state": "running", "asOf": "2026-11-27T17:54:10.910089Z"}
+EXPORT |= {"filesUntil": "2026-12-04T17:55:10.910089Z", "counts": {"messages": 2}, "files": []}
+
+
+def exports_that_end_with(monkeypatch: pytest.MonkeyPatch, *files: Path) -> list[tuple[str, str, Any]]:
+    """Answer the first look with a running export, and the next with a done one of these files."""
+    sent: list[Any] = []
+    done = {**EXPORT, "state": "done", "doneAt": "2026-11-27T17:55:20.910089Z"}
+    done["files"] = [{"link": path.as_uri(), "lines": 1, "bytes": path.stat().st_size} for path in files]
+    answers = [EXPORT, EXPORT, done]
+
+    def request(_: Headrace, method: str, path: str, query: Any = None, body: Any = None) -> Any:
+        sent.append((method, path, body))
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    monkeypatch.setattr(Headrace, "request", request)
+    monkeypatch.setattr("headrace_client.cli.export.PAUSE", 0)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "body"),
+    [
+        ((), "/export", None),
+        (("--user", "dora"), "/users/dora/export", {}),
+        (("--user", "dora", "--skier", "42"), "/users/dora/export", {"skierID": 42}),
+        (("--room", "kitchen"), "/rooms/kitchen/export", None),
+    ],
+)
+def test_an_export_is_begun_once_waited_for_and_shown_with_its_links(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: tuple[str, ...], path: str, body: Any
+) -> None:
+    file = tmp_path / "1.gz"
+    file.write_bytes(b"")
+    sent = exports_that_end_with(monkeypatch, file)
+
+    result = headrace("export", *arguments, "--wait")
+
+    assert sent == [("POST", path, body), ("GET", path, None), ("GET", path, None)]
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "dora: done, as of 2026-11-27T17:54:10.910089Z",
+        "  messages: 2",
+        file.as_uri(),
+        "the links are good for 15 minutes, the files until 2026-12-04T17:55:10.910089Z",
+    ]
+
+
+@pytest.mark.parametrize("name", ["dora.jsonl", "dora.jsonl.gz"])
+def test_the_files_of_an_export_are_saved_as_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    files = [tmp_path / "1.gz", tmp_path / "2.gz"]
+    for number, file in enumerate(files):
+        file.write_bytes(gzip.compress(b'{"line": %d}\n' % number))
+    exports_that_end_with(monkeypatch, *files)
+
+    result = headrace("export", "--output", str(tmp_path / name))
+
+    saved = (tmp_path / name).read_bytes()
+    lines = gzip.decompress(saved) if name.endswith(".gz") else saved
+    assert lines == b'{"line": 0}\n{"line": 1}\n'
+    assert result.output.splitlines()[-1] == f"saved as {tmp_path / name}"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_file_that_came_incomplete_is_not_saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "1.gz"
+    file.write_bytes(gzip.compress(b"lines"))
+    exports_that_end_with(monkeypatch, file)
+    file.write_bytes(b"half")
+
+    result = headrace("export", "--output", str(tmp_path / "dora.jsonl"))
+
+    assert result.exit_code == 1
+    assert "incomplete" in result.output
+    assert not list(tmp_path.glob("dora*"))
+
+
+def test_a_look_at_the_last_export_begins_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = exports_that_end_with(monkeypatch)
+
+    result = headrace("export", "--last")
+
+    assert sent == [("GET", "/export", None)]
+    assert result.exit_code == 1
+    assert headrace("export", "--room", "kitchen", "--user", "dora").exit_code == 2

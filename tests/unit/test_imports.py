@@ -20,7 +20,7 @@ from tools.python_client.__main__ import generated
 ROOT = Path(__file__).parents[2]
 LAYER = ROOT / "layers" / "headrace" / "headrace"
 FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
-PACKAGES = ["core", "runtime", "storage", "queues", "api", "analytics", "live", "streams", "erasure"]
+PACKAGES = ["core", "runtime", "storage", "queues", "api", "analytics", "live", "streams", "erasure", "exports"]
 PACKAGES += ["delivery", "operations", "bootstrap"]
 """The import rule of headrace/__init__.py: a package imports only packages to its left."""
 
@@ -42,15 +42,15 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 25_540,
-    "localstage": 12_245,
+    "layers": 26_560,
+    "localstage": 12_240,
     "loadtest": 7_636,
-    "bench": 4_070,
-    "tools": 3_623,
-    "faults": 3_413,
-    "rehearsal": 2_084,
-    "ops": 1_341,
-    "clients": 3_790,
+    "bench": 4_072,
+    "tools": 3_637,
+    "faults": 3_410,
+    "rehearsal": 2_087,
+    "ops": 1_350,
+    "clients": 3_900,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

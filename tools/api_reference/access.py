@@ -38,6 +38,8 @@ OTHER_USERS = {
     "DELETE /connections": "yes: their own",
     "POST /erasure": "yes: their own",
     "GET /erasure": "yes: their own",
+    "POST /export": "yes: their own",
+    "GET /export": "yes: their own",
     "unsubscribe": "yes: their own",
     "check": "yes: the room's error",
     "resume": "yes: the room's error",

@@ -18,6 +18,7 @@ COMMANDS = {
     "discard": "discardDeadLetters",
     "erase": "eraseUser",
     "erasure": "getErasure",
+    "export": "exportOwnUser getOwnExport",
     "history": "listMessages",
     "online": "listOnline",
     "parked": "countParkedMessages returnParkedMessages",
@@ -53,6 +54,7 @@ NO_COMMAND = {
     "A program sends these": "sendMessages sendRide sendRides addSeason sendClick sendClicks",
     "A part of what `window` shows": "countActiveUsers getSeries",
     "Another path of what `ski skiers` asks": "countSkiersByDay",
+    "`export` asks these with `--user` and `--room`": "exportUser getExport exportRoom getRoomExport",
     "Load balancers and monitors ask this, with curl": "getHealth",
     "A rare step, which [a how-to](../how-to/access-and-secrets.md#end-a-users-connections) shows with curl": (
         "listConnections closeConnections"

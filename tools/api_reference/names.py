@@ -68,6 +68,12 @@ OPERATION_IDS = {
     "GET /users/{userId}/erasure": "getErasure",
     "POST /erasure": "eraseOwnUser",
     "GET /erasure": "getOwnErasure",
+    "POST /users/{userId}/export": "exportUser",
+    "GET /users/{userId}/export": "getExport",
+    "POST /export": "exportOwnUser",
+    "GET /export": "getOwnExport",
+    "POST /rooms/{roomId}/export": "exportRoom",
+    "GET /rooms/{roomId}/export": "getRoomExport",
     "GET /dead-letters": "listDeadLetters",
     "POST /dead-letters/redrive": "redriveDeadLetters",
     "POST /dead-letters/discard": "discardDeadLetters",
@@ -86,6 +92,7 @@ TITLES = {
     "ads": "Ad clicks",
     "operations": "Operations",
     "erasure": "Erasure of users",
+    "exports": "Exports of users and rooms",
 }
 """The title of each area of the API, in the order of the reference. A test demands these names of a new route."""
 

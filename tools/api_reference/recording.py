@@ -46,6 +46,8 @@ VARYING = re.compile(
     r'|#[a-z2-7]{12}(?=")|"[\w-]{15}="|"[\w-]{40,}"|"[0-9a-f]{12}"'
 )
 """What differs in each recording: times, random ids, positions, ends of keys, correlation ids, cursors, tags."""
+LINK = re.compile(rb'"link":"[^"]*"')
+"""What is not recorded: a signed link has credentials in it."""
 
 
 def is_alike(old: Any, new: Any, exact: bool = False) -> bool:
@@ -147,7 +149,7 @@ class Recorder:
             answer = self._pool.request(
                 method, self._stage.http_url + target + query, headers=headers, json=request["body"]
             )
-            content = json.loads(answer.data)
+            content = json.loads(LINK.sub(b'"link":"https://example.com"', answer.data))
             if answer.status != 503 and is_reached(content, until):
                 return answer.status, content
             if time.monotonic() > deadline:

@@ -22,6 +22,7 @@ ARNS = {
     "AWS::AmazonMQ::Broker": "mq:{region}:{account}:broker:{name}:b-1",
     "AWS::DynamoDB::Table": "dynamodb:{region}:{account}:table/{name}",
     "AWS::Logs::LogGroup": "logs:{region}:{account}:log-group:{name}:*",
+    "AWS::S3::Bucket": "s3:::{name}",
     "AWS::SQS::Queue": "sqs:{region}:{account}:{name}",
     "AWS::SecretsManager::Secret": "secretsmanager:{region}:{account}:secret:{name}",
 }

@@ -24,6 +24,7 @@ TYPES |= {tuple: "comma list", Mapping: "comma list"}
 LIBRARIES = {
     "AWS_ENDPOINT_URL_DYNAMODB": "Endpoint that boto3 calls DynamoDB at; empty for AWS.",
     "AWS_ENDPOINT_URL_SQS": "Endpoint that boto3 calls SQS at; empty for AWS.",
+    "AWS_ENDPOINT_URL_S3": "Endpoint that boto3 calls S3 at, and that links lead to; empty for AWS.",
     "AWS_ENDPOINT_URL_SECRETS_MANAGER": "Endpoint that boto3 calls Secrets Manager at; empty for AWS.",
     "AWS_ENDPOINT_URL_EVENTBRIDGE": "Endpoint that boto3 calls EventBridge at; empty for AWS.",
     "PYDANTIC_DISABLE_PLUGINS": "Plugins that pydantic does not look for, which would delay cold starts.",

@@ -621,3 +621,33 @@ class Operations:
     def get_own_erasure(self) -> Request[types.ErasureBody]:
         """Show the progress of the last erasure of the token's user."""
         return Request("GET", "/erasure")
+
+    @operation
+    def export_user(self, user_id: str | int, body: types.ExportUserBody) -> Request[types.UserExport]:
+        """Export everything that is held about a user, and about the skier that the user is."""
+        return Request("POST", f"/users/{_segment(user_id)}/export", body=body)
+
+    @operation
+    def get_export(self, user_id: str | int) -> Request[types.UserExport]:
+        """Show the progress of the last export of a user, and its files."""
+        return Request("GET", f"/users/{_segment(user_id)}/export")
+
+    @operation
+    def export_own_user(self) -> Request[types.UserExport]:
+        """Export everything that is held about the token's user."""
+        return Request("POST", "/export")
+
+    @operation
+    def get_own_export(self) -> Request[types.UserExport]:
+        """Show the progress of the last export of the token's user, and its files."""
+        return Request("GET", "/export")
+
+    @operation
+    def export_room(self, room_id: str | int) -> Request[types.RoomExport]:
+        """Export a room of members: its messages as you read them, and its members."""
+        return Request("POST", f"/rooms/{_segment(room_id)}/export")
+
+    @operation
+    def get_room_export(self, room_id: str | int) -> Request[types.RoomExport]:
+        """Show the progress of your last export of a room, and its files."""
+        return Request("GET", f"/rooms/{_segment(room_id)}/export")

@@ -557,6 +557,20 @@ class Estimate(TypedDict):
     countsTooLowByAtMost: int
 
 
+class ExportFile(TypedDict):
+    """A file of an export: gzip of JSON lines. Anybody can open its `link`, for 15 minutes from the answer on."""
+
+    link: str
+    lines: int
+    bytes: int
+
+
+class ExportUserBody(TypedDict):
+    """The skier that the user is, if any. Nothing else in Headrace says who a skier is."""
+
+    skierID: NotRequired[int | None]
+
+
 class FieldError(TypedDict):
     """What is wrong with one field."""
 
@@ -1351,6 +1365,18 @@ class RoomError(TypedDict):
     error: Error
 
 
+class RoomExport(TypedDict):
+    """The export of a room."""
+
+    state: Literal["running", "done"]
+    asOf: str
+    doneAt: NotRequired[str]
+    filesUntil: str
+    counts: dict[str, int]
+    files: list[ExportFile]
+    roomId: str
+
+
 class RoomMessagePage(TypedDict):
     """A page of a room. Sent as `since`, its `position` selects the messages that were stored afterwards."""
 
@@ -1656,6 +1682,18 @@ class UserConnection(TypedDict):
     lastActiveAt: str
     rooms: list[str]
     roomCount: int
+
+
+class UserExport(TypedDict):
+    """The export of a user."""
+
+    state: Literal["running", "done"]
+    asOf: str
+    doneAt: NotRequired[str]
+    filesUntil: str
+    counts: dict[str, int]
+    files: list[ExportFile]
+    userId: str
 
 
 class UserResumption(TypedDict):

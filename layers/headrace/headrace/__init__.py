@@ -11,6 +11,7 @@ A package imports only packages above it in this map:
     live        WebSocket connections, and pushes to them
     streams     the kinds of events: chat, ski, ads; one folder each, with the same file names
     erasure     what is erased with a user, and what never comes back
+    exports     everything that is held about a user, or a room, as files to download
     delivery    from clients to the tables: accept, publish, store, retry
     operations  health, status, probes, dead letters, the parking queue
     bootstrap   the only place that builds objects

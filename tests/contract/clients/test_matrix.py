@@ -38,6 +38,7 @@ LINES = {
     "discard": "--confirm 1",
     "erase": "frank --confirm frank",
     "erasure": "frank --wait",
+    "export": "--wait",
     "history": "kitchen",
     "online": "kitchen",
     "parked": "--return main",

@@ -24,6 +24,7 @@ STACK = {
     "Resources": {
         "RoomsTable": {"Type": "AWS::DynamoDB::Table", "Properties": ROOM},
         "RetryQueue": {"Type": "AWS::SQS::Queue"},
+        "ExportsBucket": {"Type": "AWS::S3::Bucket"},
     }
 }
 
@@ -60,11 +61,17 @@ def test_a_stack_is_deleted_with_its_protected_data_after_its_name_was_typed(nam
     for broker in ("b-1", "b-2"):
         logs.create_log_group(logGroupName=f"/aws/amazonmq/broker/{broker}/general")
 
+    s3 = boto3.client("s3")
+    (bucket,) = [each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(name)]
+    s3.put_object(Bucket=bucket, Key="exports/a/1", Body=b"lines")
+
     result = CliRunner().invoke(cli, ["destroy", "--stack", name], input=f"{name}\n")
 
     assert (result.exit_code, result.exception) == (0, None)
     assert "table RoomsTable" in result.output
     assert "queue RetryQueue, 0 messages" in result.output
+    assert "bucket ExportsBucket with its files" in result.output
+    assert bucket not in [each["Name"] for each in s3.list_buckets()["Buckets"]]
     assert name not in stacks()
     assert [table for table in boto3.client("dynamodb").list_tables()["TableNames"] if table.startswith(name)] == []
     for pool in pools.values():

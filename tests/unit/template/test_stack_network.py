@@ -14,9 +14,11 @@ OUTSIDE_THE_VPC = {
     "ManageConnections",
     "ManageDeadLetters",
     "ManageErasures",
+    "ManageExports",
     "PushLive",
     "SendWebhooks",
     "TellOthers",
+    "WriteExports",
 }
 
 
@@ -58,14 +60,18 @@ def test_only_declare_topology_reaches_the_brokers_management_api(template_stack
     ]
 
 
-def test_s3_takes_only_answers_to_cloudformation_in_this_region(template_stack: TemplateStack) -> None:
+def test_s3_takes_only_answers_to_cloudformation_and_deletions_of_exports(template_stack: TemplateStack) -> None:
     """Data could leave the VPC to any other bucket that the policy allows."""
-    (statement,) = template_stack.resources["S3Endpoint"]["Properties"]["PolicyDocument"]["Statement"]
+    statement, *others = template_stack.resources["S3Endpoint"]["Properties"]["PolicyDocument"]["Statement"]
     pattern, values = statement["Resource"]["Fn::Sub"]
 
     assert statement["Action"] == "s3:PutObject"
     assert pattern == "arn:${AWS::Partition}:s3:::cloudformation-custom-resource-response-${Region}/*"
     assert values == {"Region": {"Fn::Join": ["", {"Fn::Split": ["-", {"Ref": "AWS::Region"}]}]}}
+    assert [(one["Action"], one["Resource"]) for one in others] == [
+        ("s3:DeleteObject", {"Fn::Sub": "${ExportsBucket.Arn}/exports/*"}),
+        ("s3:ListBucket", {"Fn::GetAtt": ["ExportsBucket", "Arn"]}),
+    ]
 
 
 def test_zones_are_named_in_a_list_or_chosen_by_position(template_stack: TemplateStack) -> None:

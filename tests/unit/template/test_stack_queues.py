@@ -68,7 +68,7 @@ def test_the_retry_mapping_delivers_one_record_and_returns_failed_ones(template_
 def test_a_function_may_run_in_a_loop_only_if_it_sends_to_the_queue_that_invokes_it(
     template_stack: TemplateStack,
 ) -> None:
-    """P6: Lambda stops other loops after 16 rounds. Throttled records go around for a day, erasures until they end."""
+    """P6: Lambda stops other loops after 16 rounds. Throttled records go around for a day, other tasks to their end."""
     invokes = {
         (one["FunctionName"]["Ref"], one["EventSourceArn"]["Fn::GetAtt"][0])
         for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values()
@@ -85,7 +85,7 @@ def test_a_function_may_run_in_a_loop_only_if_it_sends_to_the_queue_that_invokes
         if one.get("RecursiveLoop") == "Allow"
     }
 
-    assert loops == allowed == {"PersistEvents", "EraseUsers"}
+    assert loops == allowed == {"PersistEvents", "EraseUsers", "WriteExports"}
 
 
 def test_only_sqs_itself_moves_records_to_the_dead_letter_queue(template_stack: TemplateStack) -> None:

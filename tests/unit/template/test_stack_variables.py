@@ -28,6 +28,8 @@ SHARED = {
     "TRUSTED_EVENT_RATE",
 }
 ERASURES = {"ERASURES_TABLE", "ERASURE_QUEUE_URL", "ERASURE_SECRET_ARN"}
+EXPORTS = {"ERASURES_TABLE", "ERASURE_SECRET_ARN", "EXPORTS_BUCKET", "EXPORT_QUEUE_URL"}
+EXPORTS |= {"MEMBERSHIPS_TABLE", "ROOMS_TABLE"}
 # The other variables of each function.
 VARIABLES = {
     "AuthorizeConnection": {"JWT_AUDIENCE", "JWT_ISSUER"},
@@ -80,12 +82,15 @@ VARIABLES = {
         "CHAT_MESSAGES_TABLE",
         "CONNECTIONS_TABLE",
         "DEAD_LETTER_QUEUE_URL",
+        "EXPORTS_BUCKET",
         "LIFT_RIDES_TABLE",
         "MEMBERSHIPS_TABLE",
         "RESORTS_TABLE",
         "RETRY_QUEUE_URL",
         "ROOMS_TABLE",
     },
+    "ManageExports": EXPORTS,
+    "WriteExports": EXPORTS | {"AD_CLICKS_TABLE", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "LIFT_RIDES_TABLE"},
     "ReadChat": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
     "ReadAnalytics": {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE"},
     "ManageInvitations": RIGHTS | {"CACHE_ENDPOINT", "CURSOR_SECRET_ARN"},
@@ -120,6 +125,9 @@ def test_endpoints_are_declared_empty_so_that_a_stage_can_fill_them_in(template_
         if function == "TellOthers":
             assert declared["AWS_ENDPOINT_URL_EVENTBRIDGE"] == ""
             own.add("AWS_ENDPOINT_URL_EVENTBRIDGE")
+        if "EXPORTS_BUCKET" in declared:
+            assert declared["AWS_ENDPOINT_URL_S3"] == ""
+            own.add("AWS_ENDPOINT_URL_S3")
         assert {name: declared[name] for name in declared.keys() - own if name.startswith("AWS_")} == {
             "AWS_ENDPOINT_URL_DYNAMODB": "",
             "AWS_ENDPOINT_URL_SQS": "",

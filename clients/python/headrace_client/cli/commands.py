@@ -13,6 +13,7 @@ from .. import Rooms, Token, __version__, types
 from . import profiles
 from .checks import doctor, trace
 from .erasure import erase, erasure
+from .export import export
 from .letters import COMMANDS
 from .login import login, logout
 from .questions import add_newest, ads, ski, with_times
@@ -46,7 +47,7 @@ def cli(context: click.Context, /, profile: str | None, as_json: bool, **given: 
     context.obj = Stage(given["http_url"], given["ws_url"], given["token"], as_json, found)
 
 
-for command in (*COMMANDS, erase, erasure, doctor, trace, login, logout, ski, ads):
+for command in (*COMMANDS, erase, erasure, export, doctor, trace, login, logout, ski, ads):
     cli.add_command(command)
 
 

@@ -15,16 +15,21 @@ from headrace.erasure.rides import RideEraser
 from headrace.erasure.rooms import RoomsEraser
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.sqs import SqsTaskQueue
+from headrace.exports.dynamodb import DynamoExports
+from headrace.exports.s3 import S3Files
+from headrace.exports.withdrawal import ExportEraser
 from headrace.queues.sqs import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
     ConnectionSettings,
     DeadLaneSettings,
     ErasureTaskSettings,
+    ExportSettings,
     ResortSettings,
     RoomSettings,
     table_settings,
 )
+from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.messages.redis import RedisRoomLog
@@ -46,8 +51,16 @@ def eraser() -> Eraser:
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
     erasures = DynamoErasures(dynamodb(), settings.erasures_table)
     screen = ErasureScreen(erasures, person_hashes(), clock())
+    exports = ExportEraser(
+        DynamoTable(dynamodb(), messages, "messages"),
+        DynamoTable(dynamodb(), rooms.memberships_table, "memberships"),
+        DynamoExports(dynamodb(), settings.erasures_table),
+        S3Files(ExportSettings.read().exports_bucket, client("s3")),
+        person_hashes(),
+    )
     return Eraser(
         [
+            exports.exports,
             chat.messages,
             chat.changes,
             places.connections,

@@ -6,7 +6,7 @@ instead of the user.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from headrace.analytics.generations import LateEvents
@@ -14,10 +14,11 @@ from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.times import Clock, iso
+from headrace.erasure.finders import changes_of, messages_of, notices_of, rows_of
 from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import DynamoTable, to_wire
+from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.change import (
     CHANGE_KEY,
     ERASED,
@@ -36,7 +37,6 @@ from headrace.streams.chat.messages.positions import STORED_AT, new_tag
 from headrace.streams.chat.messages.room_log import Batch, RoomLog
 from headrace.streams.chat.stream import CHAT, TEXT
 
-_USER_INDEX = "UserIndex"
 _AS_DELETED = (
     f", deletedAt = if_not_exists(deletedAt, :at), deletedBy = :by, {CHANGE_KEY} = :erased "
     f"REMOVE {FIRST_TEXT}, editedAt, {', '.join(SHOWN_REACTIONS)}"
@@ -59,7 +59,7 @@ class ChatEraser:
 
     def messages(self, target: Target) -> Progress:
         """Take the texts out of the user's messages, and the user out of these and of notices."""
-        found = self._table.query_all("userId", target.user_id, IndexName=_USER_INDEX)
+        found = rows_of(messages_of(self._table, target.user_id))
         for rows in parts(found, PART):
             # Before the rows change: afterwards, they are not found again.
             if any(self._late.after_store(CHAT, rows)):
@@ -86,7 +86,7 @@ class ChatEraser:
 
     def changes(self, target: Target) -> Progress:
         """Delete the user's edits and reactions. What the user deleted as an owner stays deleted, by a pseudonym."""
-        found = self._table.query_all("userId", changes_by(target.user_id), IndexName=_USER_INDEX)
+        found = rows_of(changes_of(self._table, target.user_id))
         for rows in parts(found, PART):
             reactions = [row for row in rows if is_reaction(row)]
             others = [row for row in rows if not is_reaction(row)]
@@ -127,24 +127,14 @@ class ChatEraser:
             {**values, ":changes": changes_by(target.pseudonym)},
         )
 
-    def notices(self, target: Target, room_id: str, events: Sequence[str]) -> int:
-        """Take the user out of the notices of these joins and leaves, which others may have sent; returns how many."""
+    def notices(self, target: Target, membership: Item) -> int:
+        """Take the user out of the notices of a membership, which others may have sent; returns how many."""
         renamed = 0
-        for event in events:
-            values: Item = {":user": target.user_id, ":name": target.pseudonym, ":stored": iso(self._clock.now())}
-            for row in self._notices_of(room_id, event):
-                expression = f"SET memberId = :name, memberName = :name, {STORED_AT} = :stored"
-                renamed += self._table.update_if("memberId = :user", _key(row), expression, values)
+        values: Item = {":user": target.user_id, ":name": target.pseudonym, ":stored": iso(self._clock.now())}
+        for row in notices_of(self._table, membership):
+            expression = f"SET memberId = :name, memberName = :name, {STORED_AT} = :stored"
+            renamed += self._table.update_if("memberId = :user", _key(row), expression, values)
         return renamed
-
-    def _notices_of(self, room_id: str, event: str) -> Iterator[Item]:
-        return self._table.query_all(
-            "roomId",
-            room_id,
-            KeyConditionExpression="roomId = :room AND begins_with(timestampSk, :event)",
-            ExpressionAttributeValues=to_wire({":room": room_id, ":event": f"{event}#"}),
-            ConsistentRead=True,
-        )
 
     def _restart_logs(self, room_ids: Collection[str]) -> None:
         """Let the logs of rooms begin again. Without the cache, nothing is erased: a log may keep texts for long."""

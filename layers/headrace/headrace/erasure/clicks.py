@@ -8,11 +8,12 @@ from headrace.analytics.generations import LateEvents
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
+from headrace.erasure.finders import clicks_of, rows_of
 from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.ads.stream import ADS, USER_INDEX
+from headrace.streams.ads.stream import ADS
 
 
 class ClickEraser:
@@ -25,7 +26,7 @@ class ClickEraser:
 
     def clicks(self, target: Target) -> Progress:
         """Put a pseudonym in place of the user, and remove the hashed address."""
-        for rows in parts(self._table.query_all("userId", target.user_id, IndexName=USER_INDEX.name), PART):
+        for rows in parts(rows_of(clicks_of(self._table, target.user_id)), PART):
             # Before the rows change: afterwards, they are not found again.
             if any(self._late.after_store(ADS, rows)):
                 raise StoreUnavailable("analytics cannot be marked as changed right now")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace.core.collections import parts
 from headrace.core.items import Item
 from headrace.core.times import Clock
+from headrace.erasure.finders import rides_of, rows_of
 from headrace.erasure.tasks import Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable
@@ -25,7 +26,7 @@ class RideEraser:
         """Move the rides of the skier to a pseudonym. Until each has moved, it counts for both."""
         if target.skier_id is None:
             return
-        for rows in parts(self._table.query_all("skierID", target.skier_id, ConsistentRead=True), WRITE_LIMIT):
+        for rows in parts(rows_of(rides_of(self._table, target.skier_id)), WRITE_LIMIT):
             # Before the rows change, since they are not found again; and afterwards, for what was counted meanwhile.
             self._invalidate(rows)
             self._table.put_many([{**row, "skierID": target.skier_pseudonym} for row in rows])

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from headrace.core.collections import parts
 from headrace.core.items import Item
+from headrace.erasure.finders import (
+    connections_of,
+    invitations_of,
+    inviters_of,
+    memberships_of,
+    named_by_others,
+    rooms_naming,
+    rows_of,
+)
 from headrace.erasure.tasks import Progress, Target
 from headrace.runtime.aws import AwsClient
-from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, to_wire
-from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
+from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable
 
-_INVITED_OTHERS = "roomId = :one AND begins_with(userId, :inviters) AND attribute_not_exists(blockedAt)"
-_NAMES_USER = f"addedBy = :user OR invitedBy = :user OR ({_INVITED_OTHERS})"
-Notices = Callable[[Target, str, Sequence[str]], int]
-"""Takes the user out of the notices of joins and leaves in a room; returns how many."""
+Notices = Callable[[Target, Item], int]
+"""Takes the user out of the notices of a membership; returns how many."""
 
 
 class RoomsEraser:
@@ -28,7 +34,7 @@ class RoomsEraser:
 
     def connections(self, target: Target) -> Progress:
         """Delete the rows of the user's connections and subscriptions. Open connections get no more messages."""
-        found = self._connections.query_all("userId", target.user_id, IndexName="ByUser")
+        found = rows_of(connections_of(self._connections, target.user_id))
         for rows in parts(found, WRITE_LIMIT):
             self._connections.delete_many([{name: row[name] for name in ("roomId", "connectionId")} for row in rows])
             yield "connections", len(rows)
@@ -39,29 +45,22 @@ class RoomsEraser:
         The events of a membership lead to its notices. One may still be on its way to the table, so the memberships go
         in the last round.
         """
-        for row in self._memberships.query_all("userId", target.user_id, ConsistentRead=True):
-            events = [*row.get("joins", ()), *row.get("leaves", ())]
-            yield "messages", self._notices(target, row["roomId"], events)
+        for row in rows_of(memberships_of(self._memberships, target.user_id)):
+            yield "messages", self._notices(target, row)
             if target.is_last:
                 self._memberships.delete_many([_key(row)])
                 yield "memberships", 1
-        for partition in (INVITED + target.user_id, INVITERS + target.user_id):
-            for rows in parts(self._memberships.query_all("userId", partition, ConsistentRead=True), WRITE_LIMIT):
+        for find in (invitations_of, inviters_of):
+            for rows in parts(rows_of(find(self._memberships, target.user_id)), WRITE_LIMIT):
                 self._memberships.delete_many(list(map(_key, rows)))
                 yield "memberships", len(rows)
 
     def named_by_others(self, target: Target) -> Progress:
-        """Take the user out of the memberships and invitations of others. No index leads there: the table is read.
+        """Take the user out of the memberships and invitations of others.
 
         Who blocks the user goes on to do so: it protects them if the user comes back.
         """
-        pages = self._memberships.scan_pages(
-            FilterExpression=_NAMES_USER,
-            ExpressionAttributeValues=to_wire(
-                {":user": target.user_id, ":one": f"#{target.user_id}", ":inviters": INVITERS}
-            ),
-        )
-        for rows in pages:
+        for rows, _ in named_by_others(self._memberships, target.user_id):
             yield "memberships", sum(self._unname(target, row) for row in rows)
 
     def _unname(self, target: Target, row: Item) -> bool:
@@ -74,12 +73,8 @@ class RoomsEraser:
         return self._memberships.delete_if("attribute_not_exists(blockedAt)", _key(row))
 
     def rooms(self, target: Target) -> Progress:
-        """Put a pseudonym in place of the user who made a room, or has a seat in a direct one. The table is read."""
-        pages = self._rooms.scan_pages(
-            FilterExpression="createdBy = :user OR contains(seats, :user)",
-            ExpressionAttributeValues=to_wire({":user": target.user_id}),
-        )
-        for rows in pages:
+        """Put a pseudonym in place of the user who made a room, or has a seat in a direct one."""
+        for rows, _ in rooms_naming(self._rooms, target.user_id):
             yield "rooms", sum(self._leave_room(target, row) for row in rows)
 
     def _leave_room(self, target: Target, row: Item) -> bool:

@@ -239,6 +239,15 @@ class ErasureTaskSettings(ErasureSettings):
     """Queue of erasures."""
 
 
+class ExportSettings(ErasureSettings):
+    """Where exports are: their rows beside the erasures, and their files."""
+
+    exports_bucket: str = Field(min_length=3, description="the name of the ExportsBucket")
+    """Bucket for files of exports."""
+    export_queue_url: str = Field(default="", description="the URL of the ExportQueue")
+    """Queue of exports. Erasures send none."""
+
+
 class AddressSettings(Settings):
     """For receive_http: the key for hashes of clients' addresses."""
 

@@ -63,6 +63,10 @@ class DynamoClient:
             raise StoreUnavailable(self._unavailable) from error
 
 
+Pages = Iterator[tuple[list[Item], Item | None]]
+"""Rows, and the place behind them: the key to go on from, or ``None`` at the end."""
+
+
 class DynamoTable(DynamoClient):
     """Calls to one table; its keys, rows and values are plain Python values.
 
@@ -164,18 +168,20 @@ class DynamoTable(DynamoClient):
 
     def query_all(self, attribute: str, value: str, **parameters: Any) -> Iterator[Item]:
         """All rows whose partition key ``attribute`` is ``value``, read page by page."""
-        return self._all(self.client.query, self._query(attribute, value) | parameters)
+        return _flat(self.query_pages(attribute, value, **parameters))
+
+    def query_pages(self, attribute: str, value: str, start: Item | None = None, **parameters: Any) -> Pages:
+        """The pages of the rows whose partition key ``attribute`` is ``value``, from the place ``start`` on."""
+        return self._pages(self.client.query, self._query(attribute, value) | parameters, start)
 
     def scan_all(self) -> Iterator[Item]:
         """All rows, read page by page."""
-        return self._all(self.client.scan, self._scan())
+        return _flat(self.scan_pages())
 
-    def scan_pages(self, **parameters: Any) -> Iterator[list[Item]]:
+    def scan_pages(self, start: Item | None = None, **parameters: Any) -> Pages:
         """The pages of all rows: 1 MB each, of which a ``FilterExpression`` may leave out any number of rows."""
-        return self._pages(self.client.scan, self._scan() | parameters)
-
-    def _scan(self) -> dict[str, Any]:
-        return {"TableName": self._name, "ConsistentRead": True}
+        scan = {"TableName": self._name, "ConsistentRead": True}
+        return self._pages(self.client.scan, scan | parameters, start)
 
     def _query(self, attribute: str, value: str) -> dict[str, Any]:
         return {
@@ -184,17 +190,20 @@ class DynamoTable(DynamoClient):
             "ExpressionAttributeValues": {":v": {"S": value}},
         }
 
-    def _all(self, operation: Callable[..., dict[str, Any]], parameters: dict[str, Any]) -> Iterator[Item]:
-        for page in self._pages(operation, parameters):
-            yield from page
-
-    def _pages(self, operation: Callable[..., dict[str, Any]], parameters: dict[str, Any]) -> Iterator[list[Item]]:
+    def _pages(self, operation: Callable[..., dict[str, Any]], parameters: dict[str, Any], start: Item | None) -> Pages:
+        if start is not None:
+            parameters = parameters | {"ExclusiveStartKey": to_wire(start)}
         while True:
             response = self.call(operation, **parameters)
-            yield list(map(from_wire, response["Items"]))
-            if "LastEvaluatedKey" not in response:
+            last = response.get("LastEvaluatedKey")
+            yield list(map(from_wire, response["Items"])), None if last is None else from_wire(last)
+            if last is None:
                 return
-            parameters = parameters | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+            parameters = parameters | {"ExclusiveStartKey": last}
+
+
+def _flat(pages: Pages) -> Iterator[Item]:
+    return (row for rows, _ in pages for row in rows)
 
 
 def to_wire(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,70 @@
+"""Builds exports: what their routes use, and what runs them."""
+
+from __future__ import annotations
+
+import functools
+
+from headrace.bootstrap.shared import clock, dynamodb, person_hashes
+from headrace.erasure.dynamodb import DynamoErasures
+from headrace.erasure.sqs import SqsTaskQueue
+from headrace.exports.dynamodb import DynamoExports
+from headrace.exports.exporter import Exporter
+from headrace.exports.room import RoomSources
+from headrace.exports.routes import ExportServices
+from headrace.exports.s3 import S3Files
+from headrace.exports.user import UserSources
+from headrace.runtime.aws import client
+from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings, table_settings
+from headrace.storage.dynamodb.client import DynamoTable
+from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.ski.stream import SKI
+
+FILE_SECONDS = 20.0
+"""Timeout of a file of up to 8 MB."""
+
+
+@functools.cache
+def exports() -> ExportServices:
+    """The exports of users and rooms."""
+    settings, rooms = ExportSettings.read(), RoomSettings.read()
+    return ExportServices(
+        DynamoExports(dynamodb(), settings.erasures_table),
+        DynamoErasures(dynamodb(), settings.erasures_table),
+        S3Files(settings.exports_bucket, client("s3")),
+        SqsTaskQueue(settings.export_queue_url, client("sqs"), "exports"),
+        person_hashes(),
+        DynamoRooms(dynamodb(), rooms.rooms_table),
+        DynamoMemberships(dynamodb(), rooms.memberships_table),
+    )
+
+
+@functools.cache
+def exporter() -> Exporter:
+    """Runs the slices of exports."""
+    settings, rooms = ExportSettings.read(), RoomSettings.read()
+    messages = table_settings(CHAT).table
+    user = UserSources(
+        dynamodb(),
+        messages,
+        rooms.rooms_table,
+        rooms.memberships_table,
+        ConnectionSettings.read().connections_table,
+        table_settings(ADS).table,
+        table_settings(SKI).table,
+    )
+    room = RoomSources(
+        DynamoRooms(dynamodb(), rooms.rooms_table),
+        DynamoMemberships(dynamodb(), rooms.memberships_table),
+        DynamoTable(dynamodb(), messages, "messages"),
+        clock(),
+    )
+    return Exporter(
+        {"user": user.of, "room": room.of},
+        DynamoExports(dynamodb(), settings.erasures_table),
+        S3Files(settings.exports_bucket, client("s3", timeout=FILE_SECONDS)),
+        SqsTaskQueue(settings.export_queue_url, client("sqs"), "exports"),
+        person_hashes(),
+        clock(),
+    )

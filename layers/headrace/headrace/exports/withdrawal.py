@@ -1,0 +1,48 @@
+"""Takes back the exports that a person is in, when the person is erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace.erasure.finders import memberships_of, messages_of, rows_of
+from headrace.erasure.people import USER, PersonHashes
+from headrace.erasure.tasks import Progress, Target
+from headrace.exports.exporter import key_of
+from headrace.exports.tasks import ROOM, Exports, Files, folder_of
+from headrace.storage.dynamodb.client import DynamoTable
+
+
+class ExportEraser:
+    """The step for exports: those of the user, and those of rooms that the user was or wrote in.
+
+    It comes before the steps that change memberships and messages, which lead to the rooms. An export is found again in
+    the last round: a file that was being written in the first one is deleted then.
+    """
+
+    def __init__(
+        self, messages: DynamoTable, memberships: DynamoTable, exports: Exports, files: Files, hashes: PersonHashes
+    ) -> None:
+        self._messages = messages
+        self._memberships = memberships
+        self._exports = exports
+        self._files = files
+        self._hashes = hashes
+
+    def exports(self, target: Target) -> Progress:
+        """Delete the files of exports that the user can be in. What was deleted before is not counted again."""
+        if deleted := self._withdraw(USER, target.user_id):
+            yield "exports", deleted
+        seen = set[str]()
+        for room_id in self._rooms(target.user_id):
+            if room_id not in seen and (deleted := self._withdraw(ROOM, room_id)):
+                yield "exports", deleted
+            seen.add(room_id)
+
+    def _rooms(self, user_id: str) -> Iterator[str]:
+        for find, table in ((memberships_of, self._memberships), (messages_of, self._messages)):
+            for row in rows_of(find(table, user_id)):
+                yield row["roomId"]
+
+    def _withdraw(self, kind: str, id: str) -> int:
+        key = key_of(self._hashes, kind, id)
+        return self._files.delete_all(folder_of(key)) if self._exports.withdraw(key) else 0
