@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from headrace.core.errors import ConfigurationError
+from headrace.core.errors import ConfigurationError, SecretsUnavailable
 from headrace.core.times import SystemClock
 from headrace.delivery.webhook_posts import Answer, Posts, Webhook, is_public, key_of, signature
 
@@ -20,12 +20,42 @@ def test_a_signature_is_that_of_the_published_example() -> None:
     assert made == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_a_secret_may_have_its_prefix_or_not_but_must_be_base64() -> None:
+def test_a_secret_may_have_its_prefix_or_not() -> None:
     assert key_of(KEY) == key_of(KEY.removeprefix("whsec_") + "\n")
     assert len(key_of("a" * 64)) == 48, "what Secrets Manager generates"
 
-    with pytest.raises(ConfigurationError, match="whsec_"):
-        key_of("whsec_not base64")
+
+UNUSABLE = ["", "whsec_", "whsec_not base64", "пароль", "whsec_c2hvcnQ=", "a" * 31, "a" * 28]
+
+
+@pytest.mark.parametrize("secret", UNUSABLE)
+def test_a_secret_must_be_base64_of_24_bytes_and_is_in_no_message(secret: str) -> None:
+    with pytest.raises(ConfigurationError, match="must be whsec_ and base64 of at least 24 bytes") as raised:
+        key_of(secret)
+    assert secret in ("", "whsec_") or secret not in str(raised.value)
+
+
+@pytest.mark.parametrize("secret", [None, *UNUSABLE])
+def test_without_a_usable_secret_nothing_is_posted_and_the_next_batch_looks_again(secret: str | None) -> None:
+    asked: list[str] = []
+
+    def secrets() -> list[str]:
+        if secret is None:
+            raise SecretsUnavailable("the secret could not be read: AccessDeniedException")
+        return [secret, KEY]
+
+    def resolve(host: str, _port: int) -> list[tuple[object, ...]]:
+        asked.append(host)
+        return []
+
+    known = [secrets]
+    posts = Posts("https://receiver.example/", (), lambda: known[0](), SystemClock(), resolve)
+
+    assert posts.post([Webhook("e1", b"{}"), Webhook("e2", b"{}")]) == [Answer(0, "no secret")] * 2
+    assert asked == []
+    known[0] = lambda: [KEY, secret or ""]  # after a rotation, the wrong one is the one before
+    assert posts.post([Webhook("e1", b"{}")]) == [Answer(0, "address inside")]
+    assert asked == ["receiver.example"]
 
 
 @pytest.mark.parametrize("address", ["1.1.1.1", "52.94.236.248", "192.88.98.1", "2606:4700:4700::1111", "2a00::1"])

@@ -7,21 +7,23 @@ addresses, so a name that gives another address a moment later gains nothing.
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import re
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from headrace.core.errors import ConfigurationError
+from headrace.core.errors import ConfigurationError, SecretsUnavailable
 from headrace.core.times import MINUTE, SECOND, Clock
 from headrace.live.push.connection_pool import ConnectionPool, Resolve, resolve
 
 PREFIX = "whsec_"
+KEY_BYTES = 24
+"""The fewest that Standard Webhooks allows."""
 SECRET_MINUTES = 5
 """How long a secret is used after it was read."""
 AT_ONCE = 10
@@ -57,9 +59,21 @@ def key_of(secret: str) -> bytes:
         ConfigurationError: it is something else.
     """
     try:
-        return base64.b64decode(secret.strip().removeprefix(PREFIX), validate=True)
-    except binascii.Error:
-        raise ConfigurationError(f"the secret of webhooks must be {PREFIX} and base64") from None
+        key = base64.b64decode(secret.strip().removeprefix(PREFIX), validate=True)
+    except ValueError:
+        key = b""
+    if len(key) < KEY_BYTES:
+        raise ConfigurationError(f"the secret of webhooks must be {PREFIX} and base64 of at least {KEY_BYTES} bytes")
+    return key
+
+
+def _keys_of(secrets: Sequence[str]) -> list[bytes]:
+    """The keys, without former ones that are no key: a secret that was wrong can be replaced."""
+    keys = [key_of(secrets[0])]
+    for secret in secrets[1:]:
+        with suppress(ConfigurationError):
+            keys.append(key_of(secret))
+    return keys
 
 
 def signature(key: bytes, id_: str, second: int, body: bytes) -> str:
@@ -107,12 +121,14 @@ class Posts:
     def post(self, webhooks: Sequence[Webhook]) -> list[Answer]:
         """Post all at once; of each, in order, the answer. Never raises for what the receiver or the network does.
 
-        Raises:
-            SecretsUnavailable: the secrets cannot be read; ConfigurationError: they have no key. Nothing is posted.
+        A secret that cannot be read, or is no key, is a failure too, so that an alarm says so.
         """
-        if self._clock.now() - self._keys_read >= SECRET_MINUTES * MINUTE:
-            self._keys = [key_of(secret) for secret in self._secrets()]
-            self._keys_read = self._clock.now()
+        try:
+            if self._clock.now() - self._keys_read >= SECRET_MINUTES * MINUTE:
+                self._keys = _keys_of(self._secrets())
+                self._keys_read = self._clock.now()
+        except (SecretsUnavailable, ConfigurationError):
+            return [Answer(0, "no secret")] * len(webhooks)
         try:
             self._found = self._checked()
         except (OSError, ValueError):  # also of a name or a port that cannot be one
