@@ -19,6 +19,8 @@ HOURS = 3600
         ("https://hooks.example.com", True),
         ("https://hooks.example.com:8443/a/b?c=d&e=%20f", True),
         ("http://127.0.0.1:9000/hook", True),  # only the local stage lets the function call it
+        ("https://hooks.example.com/" + "x" * 1000, True),
+        ("https://hooks.example.com/" + "x" * 2000, False),  # a key of a table has 2,048 bytes at most
         ("http://hooks.example.com/", False),
         ("http://127.0.0.1.example.com/", False),
         ("https://user:password@hooks.example.com/", False),
