@@ -17,7 +17,7 @@ from headrace.delivery.webhooks import OffRule, SwitchState, Webhooks
 from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from tests.contract.emulators import sdk
-from tests.contract.http_server import OK, HttpServer, status
+from tests.contract.http_server import OK, HttpServer
 from tests.contract.tables import described, made
 from tests.fakes.clock import FixedClock
 from tests.fakes.webhooks import MemorySwitch
@@ -59,7 +59,8 @@ def test_a_receiver_that_is_off_stays_so_until_its_row_is_deleted(switch: Dynamo
 def test_what_fails_is_hidden_in_its_queue_and_what_has_ended_is_a_dead_letter(ministack: str) -> None:
     sqs, own, receiver = sdk("sqs"), client("sqs", timeout=30), HttpServer()
     urls = [sqs.create_queue(QueueName=name)["QueueUrl"] for name in ("Webhooks", "DeadWebhooks")]
-    receiver.answer = lambda request: OK if request.headers["webhook-id"] == "good" else status(500)
+    later = b"HTTP/1.1 503 Later\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n"
+    receiver.answer = lambda request: OK if request.headers["webhook-id"] == "good" else later
     posts = Posts(
         f"http://127.0.0.1:{receiver.port}", [ip_network("127.0.0.0/8")], lambda: ["a" * 64], clock := FixedClock(NOW)
     )
@@ -68,7 +69,7 @@ def test_what_fails_is_hidden_in_its_queue_and_what_has_ended_is_a_dead_letter(m
     for id_ in ("good", "bad", "old"):
         sqs.send_message(QueueUrl=urls[0], MessageBody=json.dumps({"id": id_, "type": "t", "time": "now", "data": {}}))
 
-    records = [record(each) for each in received(sqs, urls[0], hidden=1)]
+    records = [record(each) for each in received(sqs, urls[0], hidden=3)]
     failures = webhooks.send({"Records": records}, "i-1")["batchItemFailures"]
     for each in records:
         if {"itemIdentifier": each["messageId"]} not in failures:
@@ -76,8 +77,8 @@ def test_what_fails_is_hidden_in_its_queue_and_what_has_ended_is_a_dead_letter(m
 
     (letter,) = received(sqs, urls[1])
     assert json.loads(letter["Body"])["id"] == "old"
-    assert letter["MessageAttributes"]["reason"]["StringValue"] == "HTTP 500"
-    time.sleep(2)
+    assert letter["MessageAttributes"]["reason"]["StringValue"] == "HTTP 503"
+    time.sleep(4)  # longer than they were hidden at first
     assert received(sqs, urls[0]) == []
     (again,) = received(sqs, urls[0], wait=15)
     assert json.loads(again["Body"])["id"] == "bad"
