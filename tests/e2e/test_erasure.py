@@ -6,6 +6,8 @@ import json
 import os
 import random
 import time
+import urllib.error
+import urllib.request
 from typing import Any
 
 import pytest
@@ -57,6 +59,22 @@ def erasure_of(operator: Client, person: str) -> Any:
     return operator.http("GET", f"/users/{person}/erasure")[1]
 
 
+def links(client: Client, target: str) -> list[str]:
+    """The links to the files of an export, when it is done."""
+    until(lambda: client.http("GET", target)[1], lambda answer: answer.get("state") == "done")
+    return [file["link"] for file in client.http("GET", target)[1]["files"]]
+
+
+def is_there(link: str) -> bool:
+    """Whether a link opens a file."""
+    try:
+        with urllib.request.urlopen(link, timeout=10):
+            return True
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code != 404
+
+
 @pytest.mark.timeout(600)
 def test_an_erased_user_is_in_no_table_and_does_not_come_back(platform: RunningStage, bob: Client) -> None:
     person, skier = unique("erased-soon"), random.randrange(10**11, 10**12)
@@ -77,6 +95,10 @@ def test_an_erased_user_is_in_no_table_and_does_not_come_back(platform: RunningS
     until(lambda: [tables.holding(text) for text in (f"my other {secret}", str(skier))], all)
     until(lambda: bob.room(room), lambda items: any(item.get("reactions") for item in items))
 
+    exports = [(bob, "/export"), (me, "/export"), (me, f"/rooms/{room}/export")]
+    assert {client.http("POST", target)[0] for client, target in exports} == {202}
+    kept, *gone = [links(client, target) for client, target in exports]
+
     status_code, begun, _ = operator.http("POST", f"/users/{person}/erasure", {"skierID": skier})
     assert (status_code, begun["state"]) == (202, "running")
     before = micros_of(begun["erasedAt"])
@@ -90,6 +112,9 @@ def test_an_erased_user_is_in_no_table_and_does_not_come_back(platform: RunningS
     assert len(tables.holding(late)) == 1
     assert tables.holding(person) == tables.holding(str(skier)) == []
     assert tables.holding(secret) == []
+    assert [is_there(link) for link in kept] == [True]
+    assert [is_there(link) for each in gone for link in each] == [False, False]
+    assert me.http("GET", "/export")[0] == 404
     assert done["counts"]["messages"] >= 2
     assert {"clicks", "memberships", "reactions", "rides", "rooms"} <= done["counts"].keys()
     items = {item["key"]: item for item in bob.room(room)}
