@@ -72,10 +72,14 @@ const Own = ({ client, user }) => html`
   </section>
 `;
 
+/** A number as one; any other text as it is, so that it is refused and not left out. */
+const numberOf = (text) => /^[0-9]+$/.test(text) ? Number(text) : text;
+
 function Others({ client, userId }) {
   const [skier, setSkier] = useState("");
+  useEffect(() => setSkier(""), [userId]); // it is of one user
   const ask = () => client.request("GET /users/{userId}/erasure", { userId });
-  const begin = () => client.request("POST /users/{userId}/erasure", { userId, skierID: skier === "" ? undefined : Number(skier) });
+  const begin = () => client.request("POST /users/{userId}/erasure", { userId, skierID: skier === "" ? undefined : numberOf(skier) });
   const show = (event) => {
     event.preventDefault();
     location.hash = `#/people/${encodeURIComponent(new FormData(event.currentTarget).get("user").trim())}`;

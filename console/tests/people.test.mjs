@@ -48,7 +48,7 @@ test("an operator erases a user with a skier, and hears why it was refused", asy
   const others = region(page, "Any user");
   const [skier, typed] = [others.getByLabel(/^Number of the skier/), others.getByLabel(`Type ${user} to confirm`)];
   const erase = others.getByRole("button", { name: "Erase for good" });
-  await skier.fill("99999999999999999999");
+  await skier.fill("4711a");
   await typed.fill(user);
   await erase.click();
   await others.getByRole("alert").getByText(/skierID/).waitFor();
@@ -56,6 +56,10 @@ test("an operator erases a user with a skier, and hears why it was refused", asy
   await erase.click();
   await others.getByText(/^running/).waitFor();
   await others.getByText(/\bmessages: 1\b/).waitFor();
+  await others.getByRole("textbox", { name: "Id of the user" }).fill("nobody");
+  await page.keyboard.press("Enter");
+  await others.getByLabel("Type nobody to confirm").waitFor();
+  assert.equal(await skier.inputValue(), "", "the skier of another user is not erased");
   assert.equal(errors.length, 0, errors.join());
   await close();
 });
