@@ -85,8 +85,11 @@ async def _whole(receive: Receive) -> tuple[bytes, Receive]:
 async def app(scope: Message, receive: Receive, send: Callable[[Message], Awaitable[None]]) -> None:
     """The ASGI application that the stage serves."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
-    reason = refusal(headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site"))
-    token = headers.get("x-amz-security-token") or _token_of_link(scope)
+    linked = _token_of_link(scope)
+    # A page, such as the console, may show a link, and whoever has it may open it.
+    site = None if _TOKEN and hmac.compare_digest(linked.encode(), _TOKEN.encode()) else headers.get("sec-fetch-site")
+    reason = refusal(headers.get("host"), headers.get("origin"), site)
+    token = headers.get("x-amz-security-token") or linked
     if _TOKEN and not hmac.compare_digest(token.encode(), _TOKEN.encode()):
         reason = reason or "X-Amz-Security-Token: not the session token of this stage"
     _trace.set(unquote(headers.get("x-amzn-trace-id", "")))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from botocore.config import Config
@@ -50,10 +50,10 @@ def link(s3: Any, key: str = "exports/a/1.gz", seconds: int = 900) -> str:
     return str(s3.generate_presigned_url("get_object", {"Bucket": BUCKET, "Key": key}, seconds))
 
 
-def opened(url: str) -> tuple[int, bytes]:
+def opened(url: str, **headers: str) -> tuple[int, bytes]:
     """What a program without credentials gets at a link."""
     try:
-        with urlopen(url, timeout=10) as answer:
+        with urlopen(Request(url, headers=headers), timeout=10) as answer:
             return answer.status, answer.read()
     except HTTPError as error:
         with error:
@@ -74,6 +74,26 @@ def test_a_signed_link_opens_its_object_alone_and_only_for_a_while(stage: Emulat
     assert opened(link(client(stage.sqs_url, "another")))[0] == 403
     time.sleep(2)
     assert opened(short)[0] == 403
+
+
+def test_a_signed_link_opens_from_a_page_in_a_browser_and_nothing_else_does(stage: Emulators) -> None:
+    """The console is on another port than S3, which is another page to a browser."""
+    page = {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "navigate"}
+    s3 = client(stage.sqs_url)
+    s3.create_bucket(Bucket=BUCKET)
+    s3.put_object(Bucket=BUCKET, Key="exports/c/1.gz", Body=b"lines")
+    signed = link(s3, "exports/c/1.gz")
+
+    assert opened(signed, **page) == (200, b"lines")
+    for refused in (
+        signed.replace(TOKEN, "another-token"),
+        signed.replace("X-Amz-Signature=", "X-Amz-Signature=0"),
+        signed.replace("X-Amz-Signature", "signature"),
+        f"{stage.sqs_url}/?Action=ListQueues",
+    ):
+        assert opened(refused, **page)[0] == 403
+    assert opened(signed, **page, Host="rebinding.example")[0] == 403
+    assert opened(signed, **page, Origin="http://127.0.0.1:1")[0] == 403
 
 
 def test_an_object_outlives_its_emulator(tmp_path: Path) -> None:
