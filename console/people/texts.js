@@ -1,27 +1,38 @@
 // All texts of the view #/people.
+import { count } from "../texts.js";
 
 export const texts = {
   own: (user) => `Yourself: ${user}`,
   others: "Any user",
-  othersHelp: "Close the account with the issuer of tokens first: with a valid token, a user can go on.",
+  othersHelp: "Before you erase somebody, close the account with the issuer of tokens: with a valid token, a user can go on.",
   userId: "Id of the user",
   show: "Show",
   skier: "Number of the skier who this user is, if any",
 
-  erasure: "Erase",
-  help:
-    "Texts, names, memberships and reactions go for good. Messages stay as deleted ones; clicks and rides count as before.",
-  never: "No erasure was requested.",
-  state: { running: "running, for about three minutes", done: "done" },
-  asked: "Requested",
-  done: "Done",
-  backups: "In backups until",
-  counts: "Erased",
+  state: { running: "running", done: "done" },
+  times: {
+    asOf: "Everything until", erasedAt: "Requested", doneAt: "Done", filesUntil: "Files until", backupsUntil: "In backups until",
+  },
+  counts: "Counts",
+  nothing: "nothing yet",
   kinds: {
     changes: "edits and deletions", deadLetters: "events of the dead lane",
     unreadableDeadLetters: "dead letters that cannot be read, and are kept",
   },
-  nothing: "nothing yet",
+
+  export: "Export",
+  exportHelp: "Everything that is held about this user, as compressed JSON lines. A link is good for 15 minutes.",
+  noExport: "No export is there.",
+  exportNow: "Export now",
+  newLinks: "New links",
+  files: "Files",
+  file: (lines, bytes) => `${count(lines)} lines, ${count(bytes)} bytes`,
+
+  erasure: "Erase",
+  help:
+    "Texts, names, memberships and reactions go for good. Messages stay as deleted ones; clicks and rides count as before. " +
+    "It takes about three minutes.",
+  never: "No erasure was requested.",
   type: (user) => `Type ${user} to confirm`,
   erase: "Erase for good",
 };

@@ -1,4 +1,4 @@
-// Personal data: a user erases themselves, and an operator any user.
+// Personal data: users export and erase themselves, and operators any user.
 import { html, useEffect, useState } from "../htm.js";
 import { at, count } from "../texts.js";
 import { Failure, Loaded, State, useLoad, useRun } from "../ui.js";
@@ -21,17 +21,47 @@ function useTask(ask) {
   return found;
 }
 
-const Time = ({ name, value }) => value && html`<dt>${name}</dt><dd><time dateTime=${value}>${at(value)}</time></dd>`;
-
-const Erased = ({ of: { state, erasedAt, doneAt, backupsUntil, counts } }) => html`
-  <p role="status"><${State} tone=${doneAt ? "good" : "busy"}>${texts.state[state]}<//></p>
+/** How far a task is; `times` are the names of its times. */
+const Facts = ({ of, times, children }) => html`
+  <p role="status"><${State} tone=${of.state === "done" ? "good" : "busy"}>${texts.state[of.state]}<//></p>
   <dl>
-    <${Time} name=${texts.asked} value=${erasedAt} /><${Time} name=${texts.done} value=${doneAt} />
-    <${Time} name=${texts.backups} value=${backupsUntil} />
+    ${times.map((name) => of[name] && html`<dt>${texts.times[name]}</dt><dd><time dateTime=${of[name]}>${at(of[name])}</time></dd>`)}
     <dt>${texts.counts}</dt>
-    <dd>${Object.entries(counts).map(([kind, n]) => `${texts.kinds[kind] ?? kind}: ${count(n)}`).join(", ") || texts.nothing}</dd>
+    <dd>${Object.entries(of.counts).map(([kind, n]) => `${texts.kinds[kind] ?? kind}: ${count(n)}`).join(", ") || texts.nothing}</dd>
+    ${children}
   </dl>
 `;
+
+/** The export of a user: `ask()` reads how far it is, and `begin()` begins it. */
+function Export({ ask, begin }) {
+  const found = useTask(ask);
+  const [busy, error, run] = useRun();
+  const start = () => run(async () => {
+    await begin();
+    found.again();
+  });
+  return html`
+    <fieldset class="move">
+      <legend>${texts.export}</legend>
+      <p class="note">${texts.exportHelp}</p>
+      <${Loaded} of=${found} isEmpty=${(value) => value === null} empty=${html`<p>${texts.noExport}</p>`}>
+        ${(value) => html`
+          <${Facts} of=${value} times=${["asOf", "doneAt", "filesUntil"]}>
+            ${value.files.length > 0 && html`
+              <dt>${texts.files}</dt>
+              <dd>${value.files.map(({ link, lines, bytes }) => html`<p><a href=${link}>${texts.file(lines, bytes)}</a></p>`)}</dd>
+            `}
+          <//>
+        `}
+      <//>
+      <div class="row">
+        ${found.value?.state !== "running" && html`<button type="button" disabled=${busy} onClick=${start}>${texts.exportNow}</button>`}
+        ${found.value?.files.length > 0 && html`<button type="button" disabled=${found.loading} onClick=${found.again}>${texts.newLinks}</button>`}
+      </div>
+      ${error !== undefined && html`<${Failure} error=${error} />`}
+    </fieldset>
+  `;
+}
 
 /** The erasure of `user`: `ask()` reads how far it is, and `begin()` begins it. */
 function Erasure({ user, ask, begin }) {
@@ -51,7 +81,7 @@ function Erasure({ user, ask, begin }) {
       <legend>${texts.erasure}</legend>
       <p class="note">${texts.help}</p>
       <${Loaded} of=${found} isEmpty=${(value) => value === null} empty=${html`<p>${texts.never}</p>`}>
-        ${(value) => html`<${Erased} of=${value} />`}
+        ${(value) => html`<${Facts} of=${value} times=${["erasedAt", "doneAt", "backupsUntil"]} />`}
       <//>
       ${found.value !== undefined && found.value?.state !== "running" && html`
         <form class="row" onSubmit=${erase}>
@@ -65,27 +95,35 @@ function Erasure({ user, ask, begin }) {
   `;
 }
 
+/** Export and erasure of `user` by the operations below `path`; `given` goes into requests that begin one. */
+function Data({ client, user, path, given = {}, confirm }) {
+  const { userId } = given;
+  const ask = (what) => () => client.request(`GET ${path}${what}`, { userId });
+  const begin = (what, more) => () => client.request(`POST ${path}${what}`, { ...given, ...more });
+  return html`
+    <${Export} ask=${ask("export")} begin=${begin("export")} />
+    <${Erasure} user=${user} ask=${ask("erasure")} begin=${begin("erasure", confirm)} />
+  `;
+}
+
 const Own = ({ client, user }) => html`
-  <section aria-labelledby="own-title">
+  <section class="data" aria-labelledby="own-title">
     <h2 id="own-title">${texts.own(user)}</h2>
-    <${Erasure} user=${user} ask=${() => client.request("GET /erasure", {})} begin=${() => client.request("POST /erasure", { confirm: user })} />
+    <${Data} client=${client} user=${user} path="/" confirm=${{ confirm: user }} />
   </section>
 `;
 
 /** A number as one; any other text as it is, so that it is refused and not left out. */
-const numberOf = (text) => /^[0-9]+$/.test(text) ? Number(text) : text;
+const numberOf = (text) => (/^[0-9]+$/.test(text) ? Number(text) : text || undefined);
 
 function Others({ client, userId }) {
   const [skier, setSkier] = useState("");
-  useEffect(() => setSkier(""), [userId]); // it is of one user
-  const ask = () => client.request("GET /users/{userId}/erasure", { userId });
-  const begin = () => client.request("POST /users/{userId}/erasure", { userId, skierID: skier === "" ? undefined : numberOf(skier) });
   const show = (event) => {
     event.preventDefault();
     location.hash = `#/people/${encodeURIComponent(new FormData(event.currentTarget).get("user").trim())}`;
   };
   return html`
-    <section aria-labelledby="others-title">
+    <section class="data" aria-labelledby="others-title">
       <h2 id="others-title">${texts.others}</h2>
       <p class="note">${texts.othersHelp}</p>
       <form class="filter" onSubmit=${show}>
@@ -94,7 +132,8 @@ function Others({ client, userId }) {
       </form>
       ${userId && html`
         <label><span>${texts.skier}</span><input inputmode="numeric" pattern="[0-9]*" value=${skier} onInput=${(event) => setSkier(event.currentTarget.value)} /></label>
-        <${Erasure} key=${userId} user=${userId} ask=${ask} begin=${begin} />
+        <${Data} client=${client} user=${userId} path="/users/{userId}/"
+          given=${{ userId, skierID: numberOf(skier) }} />
       `}
     </section>
   `;
@@ -103,7 +142,7 @@ function Others({ client, userId }) {
 /** `path`: the user whom an operator looks at, such as ["dora"]. */
 export default function People({ session, path: [userId] }) {
   return html`
-    ${session.can("chat:write") && html`<${Own} client=${session.client("chat:read", "chat:write")} user=${session.user} />`}
-    ${session.can("ops") && html`<${Others} client=${session.client("ops")} userId=${userId} />`}
+    ${session.can("chat:write") && html`<${Own} key=${session.user} client=${session.client("chat:read", "chat:write")} user=${session.user} />`}
+    ${session.can("ops") && html`<${Others} key=${userId} client=${session.client("ops")} userId=${userId} />`}
   `;
 }

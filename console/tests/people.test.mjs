@@ -1,6 +1,8 @@
-// A user erases themselves, and an operator looks at it and erases another one. STAGE names the stage's stage.json.
+// Users export and erase themselves, and an operator looks at it and erases another one. STAGE: the stage's stage.json.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
 
 import { clientOf, mark, open, sleep } from "./rooms.mjs";
 
@@ -18,7 +20,34 @@ async function writer() {
   return user;
 }
 
+/** The lines of the compressed JSON lines that a link leads to. */
+async function linesOf(page, link) {
+  const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+  return gunzipSync(readFileSync(await download.path())).toString().trim().split("\n").map((line) => JSON.parse(line));
+}
+
 const region = (page, name) => page.getByRole("region", { name });
+
+test("a user exports what is held about them, and an operator finds the same file", async () => {
+  const user = await writer();
+  const { page, errors, draw, close } = await open(user, `#/people/${user}`);
+  const part = (name) => region(page, name).getByRole("group", { name: "Export" });
+  await part("Any user").getByText("No export is there.").waitFor();
+  const own = part(`Yourself: ${user}`);
+  await own.getByRole("button", { name: "Export now" }).click();
+  const link = own.getByRole("link");
+  assert.ok(JSON.stringify(await linesOf(page, link)).includes("Do not remember me"));
+  await own.getByRole("button", { name: "New links" }).click();
+  await link.waitFor();
+  await draw("people-export");
+
+  await page.reload();
+  const same = part("Any user").getByRole("link");
+  assert.equal(await same.innerText(), await link.innerText());
+  assert.ok((await linesOf(page, same)).length > 0);
+  assert.deepEqual(errors, []);
+  await close();
+});
 
 test("a user erases themselves after typing their own id, and an operator sees how far it is", async () => {
   const user = await writer();
@@ -60,6 +89,6 @@ test("an operator erases a user with a skier, and hears why it was refused", asy
   await page.keyboard.press("Enter");
   await others.getByLabel("Type nobody to confirm").waitFor();
   assert.equal(await skier.inputValue(), "", "the skier of another user is not erased");
-  assert.equal(errors.length, 0, errors.join());
+  assert.deepEqual(errors, []);
   await close();
 });

@@ -63,7 +63,7 @@ def test_messages_are_changed_answered_and_reacted_to_in_the_console(
 
 
 @pytest.mark.timeout(300)
-def test_people_are_erased_in_the_console(platform: RunningStage, typescript_client: Path) -> None:
+def test_people_are_exported_and_erased_in_the_console(platform: RunningStage, typescript_client: Path) -> None:
     tried(platform, typescript_client, "people.test.mjs")
 
 
