@@ -29,7 +29,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS DELAY RECONNECTS ERASED
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS DELAY RECONNECTS ERASED FROM UNTIL BUCKET
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start setup duration rehearsal-of-dev
@@ -178,6 +178,9 @@ doctor: setup ## check a stage from outside, by default the local one   [HTTP_UR
 
 cost: setup ## print what a stage costs on AWS, by position   [RATE=100] [EVENT_BYTES=250] [BATCH=25] [LISTENERS=20] [STAGE_ENV=dev] [PICTURE=….svg] [ARGS=--http]
 	@PYTHONPATH=layers/headrace $(PY) -m tools.cost $(if $(RATE),--rate '$(RATE)') $(if $(EVENT_BYTES),--event-bytes '$(EVENT_BYTES)') $(if $(BATCH),--batch '$(BATCH)') $(if $(LISTENERS),--listeners '$(LISTENERS)') $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(if $(PICTURE),--picture "$$PICTURE") $(ARGS)
+
+replay: setup ## bring rows back from an archive that a stage does not have   [FROM=2026-11-01] [UNTIL=2026-11-27] [STREAM=chat] [STACK=headrace-prod] [BUCKET=…]
+	@$(OPS) replay
 
 ##@ Deploy and document
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 
 import click
 
@@ -16,6 +17,9 @@ from localstage.client.make import Commands
 from localstage.client.terminal import visible
 from ops.messages import errors_as_messages
 from ops.target import Operator, find_stage
+
+DAY = click.DateTime(["%Y-%m-%d"])
+STREAMS = ("chat", "ski", "ads")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -143,6 +147,32 @@ def copy_rows(source: str, table: str, stack: str) -> None:
     with errors_as_messages():
         copied, had, left_out = copy(source, table, Erased.of(Stack(stack)))
     click.echo(f"{copied} rows copied, {had} were there, {left_out} of erased people were left out")
+
+
+@cli.command()
+@click.option("--from", "since", envvar="FROM", type=DAY, required=True, help="The first day, such as 2026-11-01.")
+@click.option("--until", envvar="UNTIL", type=DAY, required=True, help="The last day.")
+@click.option("--stream", envvar="STREAM", type=click.Choice(STREAMS), help="Only rows of one stream.")
+@click.option("--stack", envvar="STACK", help="Name of a stack; by default the running local stage.")
+@click.option("--bucket", envvar="BUCKET", help="The archive of another stage; by default its own.")
+def replay(since: datetime, until: datetime, stream: str | None, stack: str | None, bucket: str | None) -> None:
+    """Bring rows that a stage does not have back from an archive. Rows that it has stay as they are.
+
+    Rows of people who were erased, and those that have expired, are left out.
+    """
+    from ops.replay import replay as bring_back
+    from ops.replay import variables_of
+
+    if until < since:
+        raise click.BadParameter("is before FROM", param_hint="UNTIL")
+    with errors_as_messages():
+        streams = STREAMS if stream is None else (stream,)
+        days = (f"{day:%Y-%m-%d}" for day in (since, until))
+        counts = bring_back(variables_of(stack or None), bucket or None, streams, *days)
+    click.echo(
+        f"{counts['read']} rows read: {counts['written']} written, {counts['there']} were there, "
+        f"{counts['erased']} of erased people and {counts['expired']} expired ones were left out"
+    )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def copy_rows(source: str, target: str, erased: Erased) -> tuple[int, int, int]:
             rows = erased.without(page["Items"])
             left_out += len(page["Items"]) - len(rows)
             for row in rows:
-                if _put_if_absent(client, target, row, key):
+                if put_if_absent(client, target, row, key):
                     copied += 1
                 else:
                     had += 1
@@ -52,7 +52,8 @@ def _common_key(client: Any, source: str, target: str) -> str:
     return str(keys["KeySchema"][0]["AttributeName"])
 
 
-def _put_if_absent(client: Any, target: str, row: dict[str, Any], key: str) -> bool:
+def put_if_absent(client: Any, target: str, row: dict[str, Any], key: str) -> bool:
+    """Write a row, unless the table ``target``, with the partition key ``key``, has it; whether it was written."""
     try:
         client.put_item(
             TableName=target,

@@ -12,6 +12,7 @@ from headrace.core.items import Item
 from headrace.core.keys import TIME_LENGTH
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
+from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.change import OWNER, changes_by
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
@@ -22,6 +23,8 @@ OWNERS = {"userId": USER, "skierID": SKIER}
 """The attributes that say whose a row is."""
 NAMED = ("memberId", "createdBy", "addedBy", "invitedBy", "deletedBy", "changedBy")
 """Attributes of rows that are of others too, with a user's id. A pseudonym takes its place."""
+SECONDS = 10.0
+"""For an answer of AWS, far from there."""
 SEATS = "seats"
 BESIDE = "roomId"
 """The attribute of those who invited a user. Who was blocked stays so."""
@@ -44,10 +47,15 @@ class Erased:
         tables, secrets = stack.ids("AWS::DynamoDB::Table"), stack.ids("AWS::SecretsManager::Secret")
         if "ErasuresTable" not in tables or "ErasureSecret" not in secrets:
             raise StageError(f"STACK: {stack.name} has no table of erasures")
+        return cls.by(tables["ErasuresTable"], secrets["ErasureSecret"])
+
+    @classmethod
+    def by(cls, table: str, secret: str) -> Erased:
+        """The people whose erasure is in ``table``, as hashes with the key in ``secret``."""
         session: Any = boto3
-        answer = session.client("secretsmanager").get_secret_value(SecretId=secrets["ErasureSecret"])
+        answer = session.client("secretsmanager").get_secret_value(SecretId=secret)
         hashes = PersonHashes(lambda: str(answer["SecretString"]))
-        return cls(DynamoErasures(session.client("dynamodb"), tables["ErasuresTable"]), hashes)
+        return cls(DynamoErasures(client("dynamodb", timeout=SECONDS), table), hashes)
 
     def without(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """``rows`` in wire form, without those of erased people, and with pseudonyms where others' rows name them."""
@@ -59,7 +67,9 @@ class Erased:
         return [to_wire(item) for item in kept if item is not None]
 
     def _without(self, item: Item, erased: Mapping[Person, str]) -> Item | None:
-        newest = max((str(time)[:TIME_LENGTH] for name in TIMES for time in _each(item.get(name, ()))), default="")
+        # The sort key of a reaction begins with its user.
+        times_of = (str(time)[:TIME_LENGTH] for name in TIMES for time in _each(item.get(name, ())))
+        newest = max(filter(times.is_canonical, times_of), default="")
         for name, person in _people(item):
             if person not in erased or newest > times.iso(times.micros_of(erased[person]) + LATEST):
                 continue  # what people do after their erasure is theirs

@@ -37,7 +37,13 @@ _FIRST = (
     "persist_events.rabbitmq_changes",
 )
 _LAST = ("read_frame.expiring", "push_live", "manage_rooms.leave", "track_connections.close")
-_AT_THE_END = ("erase_users.alice", "erase_users.erin", "erase_users.rides")
+_AT_THE_END = (
+    "erase_users.alice",
+    "erase_users.erin",
+    "erase_users.rides",
+    "archive_events.late",
+    "erase_users.archive",
+)
 _SOON_SECONDS = 120
 _WITHOUT = ".without_"
 _NEEDS_OTHERS = ("read_chat.list",)
@@ -93,8 +99,8 @@ def cases(*names: str) -> list[Case]:
 
     Rooms, connections and seasons are made before they are used, and deleted last: a push finds that the connection
     is closed. Changes are stored before dead letters are read, so that one is of a deleted message. A user is erased
-    when nothing else needs the user. The others have the order of their names, in which events are stored before they
-    are read: ``persist`` comes before ``read``.
+    when nothing else needs the user, from the archive too. The others have the order of their names, in which events
+    are stored before they are read: ``persist`` comes before ``read``.
     """
     found = []
     for path in sorted(EVENTS.glob("*.json"), key=lambda path: _order(path.stem)):

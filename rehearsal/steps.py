@@ -277,7 +277,7 @@ async def rehearse_all(say: Say) -> None:
 async def _dev_and_prod(stage: Rehearsal) -> None:
     await stage.send_events("dev")
     target = await asyncio.to_thread(stage.account.make_queue, TOLD)
-    await _together(stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER, TellTarget=target))
+    await _together(stage.change_a_parameter(), stage.deploy("prod", **OWN_ISSUER, TellTarget=target, Archive="on"))
     await _together(stage.notice_a_wrong_right(), stage.send_events("prod"))
     await stage.hear("msg-0002")
     await _together(stage.delete("dev"), stage.delete("prod"))

@@ -83,7 +83,9 @@ class Resolver:
                 return not self._truth(inner)
             case {"Fn::And": list(parts)}:
                 return all(map(self._truth, parts))
-        raise TemplateError(f"{node} is not a condition; one of Condition, Fn::And, Fn::Equals, Fn::Not")
+            case {"Fn::Or": list(parts)}:
+                return any(map(self._truth, parts))
+        raise TemplateError(f"{node} is not a condition; one of Condition, Fn::And, Fn::Equals, Fn::Not, Fn::Or")
 
     def _secret(self, match: re.Match[str]) -> str:
         if match[1] not in self.secrets:

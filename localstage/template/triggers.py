@@ -73,10 +73,9 @@ def _mapping(stack: Stack, id: str, mapping: Properties) -> Mapping | None:
 def _stream_mapping(stack: Stack, id: str, mapping: Properties, table_id: str) -> StreamMapping:
     if "StreamSpecification" not in stack.properties(table_id):
         raise TemplateError(f"{id}: {table_id} has no StreamSpecification")
-    # What the stage does for every stream: a change of it would be another behaviour.
+    # What the stage does for every stream: a change of it would be another behaviour. It waits for no window.
     wanted = {
         "StartingPosition": "TRIM_HORIZON",
-        _WINDOW: 0,
         "BisectBatchOnFunctionError": False,
         "MaximumRetryAttempts": -1,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,7 +23,7 @@ from headrace.erasure.rides import RideEraser
 from headrace.erasure.rooms import RoomsEraser
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.sqs import read_task
-from headrace.erasure.tasks import Task
+from headrace.erasure.tasks import Step, Task
 from headrace.exports.dynamodb import DynamoExports
 from headrace.exports.exporter import Exporter
 from headrace.exports.room import RoomSources
@@ -101,7 +102,7 @@ class MemoryFiles:
 class World:
     """Tables with rows of ann and bob, and what erases."""
 
-    def __init__(self, dynamodb: Any) -> None:
+    def __init__(self, dynamodb: Any, after_storing: Sequence[Step] = ()) -> None:
         self.sdk = dynamodb
         self.dynamodb = client("dynamodb")
         self.clock = FixedClock(NOW)
@@ -132,7 +133,7 @@ class World:
             places.named_by_others,
             places.rooms,
         ]
-        self.eraser = Eraser(steps, self.erasures, self.tasks, self.hashes, self.clock)
+        self.eraser = Eraser(steps, self.erasures, self.tasks, self.hashes, self.clock, after_storing=after_storing)
         self.memberships = DynamoMemberships(self.dynamodb, "EMemberships")
         self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
         self.rooms = DynamoRooms(self.dynamodb, "ERooms")

@@ -190,3 +190,40 @@ class MemoryCache:
     def _get(self, key: str) -> bytes | None:
         value, expires = self._entries.get(key, (None, 0))
         return value if expires > self._clock.now() else None
+
+
+class MemoryObjects:
+    """Objects of a bucket. After so many more calls as ``calls_left``, it does not answer."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.calls_left = 10**9
+
+    def names(self, prefix: str) -> Iterator[str]:
+        self._count()
+        return iter(sorted(name for name in self.objects if name.startswith(prefix)))
+
+    def read(self, name: str) -> bytes:
+        self._count()
+        if name not in self.objects:
+            raise StoreUnavailable("there is no such object")
+        return self.objects[name]
+
+    def write(self, name: str, body: bytes) -> None:
+        self._count()
+        self.objects[name] = body
+
+    def delete(self, name: str) -> None:
+        self._count()
+        self.objects.pop(name, None)
+
+    def lock(self, name: str, seconds: int) -> bool:
+        if name in self.objects:
+            return False
+        self.write(name, str(seconds).encode())
+        return True
+
+    def _count(self) -> None:
+        if not self.calls_left:
+            raise StoreUnavailable("the bucket does not answer")
+        self.calls_left -= 1

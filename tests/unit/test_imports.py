@@ -42,14 +42,14 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 26_575,
-    "localstage": 12_240,
+    "layers": 27_041,
+    "localstage": 12_241,
     "loadtest": 7_636,
     "bench": 4_072,
-    "tools": 3_637,
+    "tools": 3_640,
     "faults": 3_410,
-    "rehearsal": 2_087,
-    "ops": 1_350,
+    "rehearsal": 2_095,
+    "ops": 1_540,
     "clients": 3_900,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise

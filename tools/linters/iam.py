@@ -17,6 +17,7 @@ EXCEPTIONS = {
     # EC2 takes no narrower resource for the network interfaces of a mapping.
     ("MappingPolicy", "RESOURCE_STAR"),
     # SAM's own policy for reading a stream (DynamoDBStreamReadPolicy) names the stream for this action too.
+    ("ArchiveEventsRole", "RESOURCE_MISMATCH"),
     ("TellOthersRole", "RESOURCE_MISMATCH"),
     # The endpoints of a mapping must allow every resource: https://docs.aws.amazon.com/lambda/latest/dg/with-mq.html
     ("LambdaEndpoint", "RESOURCE_STAR"),

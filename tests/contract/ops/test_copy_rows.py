@@ -8,7 +8,9 @@ from typing import Any
 import boto3
 import pytest
 
+from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
+from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire, to_wire
 from ops.copy_rows import CopyError, copy_rows
 from ops.erased import Erased
@@ -83,6 +85,7 @@ BEFORE, AFTER = "2026-11-22T09:59:59.999999Z", "2026-11-22T10:10:00.000001Z"
         ({"userId": "ann", "timestamp": AFTER, "message": "back again"}, {}),
         ({"userId": "bob", "timestamp": BEFORE, "message": "hello"}, {}),
         ({"userId": "#changes#ann", "changedBy": "ann", "timestamp": BEFORE}, None),
+        ({"userId": "#changes#ann", "changedBy": "ann", "timestamp": BEFORE, "timestampSk": f"ann#{BEFORE}#t"}, None),
         ({"userId": "#invited#ann", "invitedBy": "bob"}, None),
         ({"userId": "#invited#bob", "invitedBy": "ann"}, {"invitedBy"}),
         ({"userId": "#inviters#bob", "roomId": "#ann", "invited": {"x"}}, None),
@@ -110,6 +113,21 @@ def test_what_is_of_an_erased_person_does_not_come_back(row: dict[str, Any], lef
         pseudonym = HASHES.pseudonym(ANN, ERASED_AT)
         expected = {name: {pseudonym, "bob"} if name == "seats" else pseudonym for name in left}
         assert found == [{**row, **expected}]
+
+
+def test_who_was_erased_is_looked_up_with_the_key_of_the_stack(dynamodb: Any) -> None:
+    name = f"erasures-{uuid.uuid4().hex[:8]}"
+    key = {"AttributeName": "person", "AttributeType": "S"}
+    schema = [{"AttributeName": "person", "KeyType": "HASH"}]
+    dynamodb.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[key], KeySchema=schema)
+    secret = boto3.client("secretsmanager").create_secret(Name=name, SecretString="a secret")["ARN"]
+    found = Erased.by(name, secret)
+    row = to_wire({"userId": "ann", "timestamp": BEFORE, "message": "hello"})
+    assert found.without([row]) == [row]
+
+    DynamoErasures(client("dynamodb"), name).bury(HASHES.key(ANN), ERASED_AT)
+
+    assert found.without([row]) == []
 
 
 def test_what_an_erased_owner_deleted_stays_deleted() -> None:

@@ -19,6 +19,7 @@ OUTSIDE_THE_VPC = {
     "SendWebhooks",
     "TellOthers",
     "WriteExports",
+    "ArchiveEvents",
 }
 
 
@@ -60,7 +61,9 @@ def test_only_declare_topology_reaches_the_brokers_management_api(template_stack
     ]
 
 
-def test_s3_takes_only_answers_to_cloudformation_and_deletions_of_exports(template_stack: TemplateStack) -> None:
+def test_s3_takes_only_answers_to_cloudformation_deletions_of_exports_and_the_archive(
+    template_stack: TemplateStack,
+) -> None:
     """Data could leave the VPC to any other bucket that the policy allows."""
     statement, *others = template_stack.resources["S3Endpoint"]["Properties"]["PolicyDocument"]["Statement"]
     pattern, values = statement["Resource"]["Fn::Sub"]
@@ -71,6 +74,8 @@ def test_s3_takes_only_answers_to_cloudformation_and_deletions_of_exports(templa
     assert [(one["Action"], one["Resource"]) for one in others] == [
         ("s3:DeleteObject", {"Fn::Sub": "${ExportsBucket.Arn}/exports/*"}),
         ("s3:ListBucket", {"Fn::GetAtt": ["ExportsBucket", "Arn"]}),
+        (["s3:DeleteObject", "s3:GetObject", "s3:PutObject"], {"Fn::Sub": "${ArchiveBucket.Arn}/*"}),
+        ("s3:ListBucket", {"Fn::GetAtt": ["ArchiveBucket", "Arn"]}),
     ]
 
 

@@ -72,12 +72,14 @@ VARIABLES = {
         "WEBHOOK_SECRET_ARN",
         "WEBHOOK_URL",
     },
+    "ArchiveEvents": {"ARCHIVE_BUCKET"},
     "TellOthers": {"TELL_TARGET", "TELL_TYPES", "UNTOLD_QUEUE_URL"},
     "ManageConnections": {"CONNECTIONS_TABLE"},
     "ManageErasures": ERASURES,
     "EraseUsers": ERASURES
     | {
         "AD_CLICKS_TABLE",
+        "ARCHIVE_BUCKET",
         "CACHE_ENDPOINT",
         "CHAT_MESSAGES_TABLE",
         "CONNECTIONS_TABLE",
@@ -125,7 +127,7 @@ def test_endpoints_are_declared_empty_so_that_a_stage_can_fill_them_in(template_
         if function == "TellOthers":
             assert declared["AWS_ENDPOINT_URL_EVENTBRIDGE"] == ""
             own.add("AWS_ENDPOINT_URL_EVENTBRIDGE")
-        if "EXPORTS_BUCKET" in declared:
+        if declared.keys() & {"ARCHIVE_BUCKET", "EXPORTS_BUCKET"}:
             assert declared["AWS_ENDPOINT_URL_S3"] == ""
             own.add("AWS_ENDPOINT_URL_S3")
         assert {name: declared[name] for name in declared.keys() - own if name.startswith("AWS_")} == {

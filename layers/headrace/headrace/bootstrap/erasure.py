@@ -6,6 +6,7 @@ import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.shared import cache, clock, dynamodb, person_hashes, retry_lane
+from headrace.bootstrap.teller import tidier
 from headrace.erasure.chat import ChatEraser
 from headrace.erasure.clicks import ClickEraser
 from headrace.erasure.dead_letters import LetterEraser
@@ -21,6 +22,7 @@ from headrace.exports.withdrawal import ExportEraser
 from headrace.queues.sqs import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import (
+    ArchiveSettings,
     ConnectionSettings,
     DeadLaneSettings,
     ErasureTaskSettings,
@@ -50,6 +52,7 @@ def eraser() -> Eraser:
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
     erasures = DynamoErasures(dynamodb(), settings.erasures_table)
+    archive = [tidier().tidy] if ArchiveSettings.read().archive_bucket else []
     screen = ErasureScreen(erasures, person_hashes(), clock())
     exports = ExportEraser(
         DynamoTable(dynamodb(), messages, "messages"),
@@ -76,4 +79,5 @@ def eraser() -> Eraser:
         SqsTaskQueue(settings.erasure_queue_url, sqs),
         person_hashes(),
         clock(),
+        after_storing=archive,
     )

@@ -1,15 +1,20 @@
-"""Builds what tells others."""
+"""Builds what reads the streams of tables: what tells others, and the archive."""
 
 from __future__ import annotations
 
 import functools
 
 from headrace.core.stream import Tell
+from headrace.delivery.archive import ArchivedTable
+from headrace.delivery.archive_tidier import Tidier
+from headrace.delivery.archiver import Archiver
 from headrace.delivery.teller import Teller, ToldStream
 from headrace.queues.sqs import SqsRetryLane
 from headrace.queues.targets import TIMEOUT, target_of
 from headrace.runtime.aws import client
-from headrace.runtime.settings import ObserveSettings, TellSettings
+from headrace.runtime.settings import ArchiveSettings, ObserveSettings, TellSettings
+from headrace.storage.s3 import S3Objects
+from headrace.streams.ads import dynamodb as clicks
 from headrace.streams.ads import stream as ads
 from headrace.streams.chat import told as messages
 from headrace.streams.registry import STREAMS
@@ -21,6 +26,17 @@ TOLD: dict[str, tuple[Tell, tuple[str, ...]]] = {
     "ads": (ads.tell, (ads.STORED_TYPE, ads.TAKEN_BACK_TYPE)),
 }
 """By stream: what is told of a change, and its types."""
+ARCHIVED: dict[frozenset[str], ArchivedTable] = {
+    frozenset(("roomId", "timestampSk")): ArchivedTable("chat", "messages", messages.hour),
+    frozenset(("roomId",)): ArchivedTable("chat", "rooms"),
+    frozenset(("userId", "roomId")): ArchivedTable("chat", "memberships"),
+    frozenset(("skierID", "rideSk")): ArchivedTable("ski", "rides", ski.hour),
+    frozenset(("resortID",)): ArchivedTable("ski", "resorts"),
+    frozenset(("clickId", "sender")): ArchivedTable("ads", "clicks", clicks.hour),
+}
+"""The tables that are archived, by the names of their keys."""
+OBJECT_SECONDS = 10.0
+"""For an answer of S3 with some megabytes."""
 
 
 @functools.cache
@@ -34,3 +50,20 @@ def teller() -> Teller:
     target = target_of(settings.tell_target, lambda service: client(service, timeout=TIMEOUT))
     untold = SqsRetryLane(settings.untold_queue_url, client("sqs"))
     return Teller(target, streams, settings.tell_types, ObserveSettings.read().powertools_service_name, untold)
+
+
+@functools.cache
+def objects() -> S3Objects:
+    return S3Objects(client("s3", timeout=OBJECT_SECONDS), ArchiveSettings.read().archive_bucket)
+
+
+@functools.cache
+def archiver() -> Archiver:
+    """Archives what was stored."""
+    return Archiver(objects(), ARCHIVED)
+
+
+@functools.cache
+def tidier() -> Tidier:
+    """Tidies the archive."""
+    return Tidier(objects())

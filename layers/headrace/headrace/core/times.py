@@ -18,6 +18,8 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+HOUR_LENGTH = 13
+"""Characters of an hour, such as 2026-11-27T10, with which each canonical time in it begins."""
 ACCEPTED_FORM = "ISO-8601 with a zone, such as 2025-11-21T10:00:58.722861Z, or epoch milliseconds; years 1970 to 9999"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from headrace.core import times
@@ -18,13 +18,15 @@ WRITE_SECONDS = 60
 SETTLE_SECONDS = OLD // times.SECOND + WRITE_SECONDS + 30
 """Seconds between the two rounds: until every event that was not looked up is stored, and 30 s for clocks that differ.
 """
+ARCHIVE_SECONDS = 180
+"""Seconds between the second round and the third: until the archive has every change. Its mappings wait for 60 s."""
 MARGIN = 30.0
 """Seconds that an invocation keeps for its last part and for sending the next slice."""
 SAVE_SECONDS = 1.0
 
 
 class Eraser:
-    """Runs the ``steps`` of erasures."""
+    """Runs the ``steps`` of erasures, and those ``after_storing`` when the archive has what they changed."""
 
     def __init__(
         self,
@@ -34,8 +36,9 @@ class Eraser:
         hashes: PersonHashes,
         clock: Clock,
         monotonic: Callable[[], float] = time.monotonic,
+        after_storing: Sequence[Step] = (),
     ) -> None:
-        self._steps = steps
+        self._rounds: Mapping[int, Sequence[Step]] = {1: steps, 2: steps, 3: after_storing}
         self._erasures = erasures
         self._queue = queue
         self._hashes = hashes
@@ -55,12 +58,15 @@ class Eraser:
         if skier is not None:
             self._erasures.bury(skier, task.erased_at)
         target = self._target(task)
-        for number in range(task.step, len(self._steps)):
-            if not self._run_step(self._steps[number], target, remaining):
+        steps = self._rounds[task.round]
+        for number in range(task.step, len(steps)):
+            if not self._run_step(steps[number], target, remaining):
                 self._queue.send(replace(task, step=number))
                 return
         if task.round == 1:
             self._queue.send(replace(task, round=2, step=0), SETTLE_SECONDS)
+        elif task.round == 2 and self._rounds[3]:
+            self._queue.send(replace(task, round=3, step=0), ARCHIVE_SECONDS)
         else:
             self._erasures.finish(self._key(task.user_id), task.erased_at, times.iso(self._clock.now()))
 

@@ -36,13 +36,13 @@ class Task:
     """One slice of an erasure: the ``step`` of a ``round`` at which it begins.
 
     The first round erases what there is. The second one follows when every event that was accepted before the erasure
-    is either stored or will be refused.
+    is either stored or will be refused. With an archive, a third one tidies it.
     """
 
     user_id: str
     skier_id: str | None
     erased_at: str
-    round: Literal[1, 2] = 1
+    round: Literal[1, 2, 3] = 1
     step: int = 0
 
 

@@ -248,6 +248,13 @@ class ExportSettings(ErasureSettings):
     """Queue of exports. Erasures send none."""
 
 
+class ArchiveSettings(Settings):
+    """Where the archive is."""
+
+    archive_bucket: str = Field(default="", pattern=r"^[a-z0-9.-]{3,63}$", description="the name of a bucket")
+    """Bucket of the archive; empty for none."""
+
+
 class AddressSettings(Settings):
     """For receive_http: the key for hashes of clients' addresses."""
 

@@ -1,1 +1,1 @@
-"""Tables and the cache: ports with breakers, and the adapters for DynamoDB and Redis."""
+"""Tables, the cache and buckets: ports with breakers, and the adapters for DynamoDB, Redis and S3."""

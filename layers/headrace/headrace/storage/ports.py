@@ -1,8 +1,8 @@
-"""Ports of the tables (whole batches, ranges of a partition, columns of many rows) and of the cache; table breakers."""
+"""Ports of the tables (whole batches, ranges, columns of many rows), of the cache and of buckets; table breakers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Protocol
@@ -164,6 +164,25 @@ class ColumnReader(Protocol):
 
     def read(self, query: Query) -> Columns:
         """The next page, as many rows as the table gives at once. Raises StoreUnavailable."""
+
+
+class Objects(Protocol):
+    """Objects by name. Every method may raise StoreUnavailable."""
+
+    def names(self, prefix: str) -> Iterator[str]:
+        """All names that begin with ``prefix``, in their order."""
+
+    def read(self, name: str) -> bytes:
+        """An object that exists."""
+
+    def write(self, name: str, body: bytes) -> None:
+        """Write an object, also over another one."""
+
+    def delete(self, name: str) -> None:
+        """Delete an object, if it exists."""
+
+    def lock(self, name: str, seconds: int) -> bool:
+        """Make an object that is not there, or is older than ``seconds``. Of concurrent callers one succeeds."""
 
 
 Command = tuple[Any, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.core.items import Item
+from headrace.core.times import HOUR_LENGTH
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.streams.ads.stream import TAKEN_BACK
@@ -10,6 +11,12 @@ from headrace.streams.ads.take_back import SINCE, Stub
 
 PLACE = "takenFrom"
 _OF_CLICKS = "timestampSk, adId, userId, adType, adShardId, bucketId, addressHash"
+
+
+def hour(row: Item) -> str:
+    """The hour of a click, also of one that was taken back; empty if it was taken back before it was stored."""
+    place: str = row.get("timestampSk") or row.get(PLACE, "")
+    return place[:HOUR_LENGTH]
 
 
 class DynamoStubs:

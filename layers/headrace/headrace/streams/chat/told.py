@@ -6,14 +6,21 @@ A change has a row of its own, of which nothing is told: what it does to the row
 from __future__ import annotations
 
 from headrace.core.items import Item
-from headrace.core.keys import SEPARATOR
+from headrace.core.keys import SEPARATOR, TIME_LENGTH
 from headrace.core.stream import Told
-from headrace.streams.chat.change import CHANGE_KEY, REACTIONS_AT
+from headrace.core.times import HOUR_LENGTH, is_canonical
+from headrace.streams.chat.change import CHANGE_KEY, REACTIONS_AT, is_change, message_of
 from headrace.streams.chat.stream import item_of
 
 STORED, EDITED, DELETED = "message.stored", "message.edited", "message.deleted"
 REACTIONS = "message.reactions"
 TYPES = (STORED, EDITED, DELETED, REACTIONS)
+
+
+def hour(row: Item) -> str:
+    """The hour of a message, also for the rows of its changes; empty for a row that is about a whole room."""
+    key: str = message_of(row)[1] if is_change(row) else row["timestampSk"]
+    return key[:HOUR_LENGTH] if is_canonical(key[:TIME_LENGTH]) else ""
 
 
 def tell(before: Item | None, after: Item) -> Told | None:

@@ -8,6 +8,7 @@ they were stored.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Any, NamedTuple
 
@@ -232,6 +233,13 @@ def tell(before: Item | None, after: Item) -> Told | None:
         ID_FIELD: ride.ride_id,
     }
     return Told(STORED_TYPE if sk == after["rideSk"] else TAKEN_BACK_TYPE, event_id(after["skierID"], sk), data)
+
+
+def hour(row: Item) -> str:
+    """The hour of a ride. Day 45 of a season is 14 February of its year."""
+    ride = parse_ride_sk(row["rideSk"].removesuffix(TAKEN_BACK))
+    day = datetime(ride.season, 1, 1, tzinfo=UTC) + timedelta(ride.day - 1, minutes=ride.time)
+    return day.isoformat()[: times.HOUR_LENGTH]
 
 
 SKI = Stream(

@@ -1,0 +1,75 @@
+"""Objects in a bucket of S3."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headrace.core.errors import StoreUnavailable
+from headrace.core.times import iso
+from headrace.runtime.aws import AwsClient, AwsError, call
+
+_TAKEN = ("PreconditionFailed", "ConditionalRequestConflict")
+
+
+class S3Objects:
+    """The :class:`~headrace.storage.ports.Objects` of one bucket."""
+
+    def __init__(self, client: AwsClient, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    def names(self, prefix: str) -> Iterator[str]:
+        start: dict[str, str] = {}
+        while True:
+            page = self._call(self._client.list_objects_v2, Prefix=prefix, **start)
+            yield from (each["Key"] for each in page.get("Contents", ()))
+            if not page["IsTruncated"]:
+                return
+            start = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def read(self, name: str) -> bytes:
+        def get_object(**parameters: Any) -> dict[str, Any]:
+            answer = self._client.get_object(**parameters)
+            return {**answer, "Body": answer["Body"].read()}
+
+        body: bytes = self._call(get_object, Key=name)["Body"]
+        return body
+
+    def write(self, name: str, body: bytes) -> None:
+        self._call(self._client.put_object, Key=name, Body=body)
+
+    def delete(self, name: str) -> None:
+        self._call(self._client.delete_object, Key=name)
+
+    def lock(self, name: str, seconds: int) -> bool:
+        body = iso(time.time_ns() // 1000).encode()
+        if self._put_if(name, body, IfNoneMatch="*"):
+            return True
+        try:
+            head = self._call(self._client.head_object, Key=name)
+        except StoreUnavailable:
+            return False  # just unlocked
+        if time.time() - head["LastModified"].timestamp() < seconds:
+            return False
+        return self._put_if(name, body, IfMatch=head["ETag"])
+
+    def _put_if(self, name: str, body: bytes, **condition: str) -> bool:
+        try:
+            call(self._client.put_object, expected=_TAKEN, Bucket=self._bucket, Key=name, Body=body, **condition)
+        except AwsError as error:
+            if error.code in _TAKEN:
+                return False
+            raise _unavailable() from error
+        return True
+
+    def _call(self, operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
+        try:
+            return call(operation, Bucket=self._bucket, **parameters)
+        except AwsError as error:
+            raise _unavailable() from error
+
+
+def _unavailable() -> StoreUnavailable:
+    return StoreUnavailable("the bucket cannot be reached right now")

@@ -1,0 +1,225 @@
+"""P16: a whole stage archives what it stores, and a replay brings it back, but nothing of an erased user."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from headrace.delivery.archive import Newest, unpack
+from headrace.storage.dynamodb.client import from_wire
+from headrace.storage.s3 import S3Objects
+from loadtest.client.stage_template import write_template
+from localstage.statefile import StateFile
+from tests.e2e.clients import Client, now, unique, until
+from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
+from tests.e2e.test_changes import path, posted, shown
+from tests.e2e.test_erasure import PATIENCE as UNTIL_ERASED
+from tests.e2e.test_erasure import erasure_of
+from tests.e2e.test_operating import ops
+from tests.e2e.test_rooms import MEMBERS, bring, ok
+from tests.worlds.ski_world import ride
+
+TABLES = ("ChatMessages", "Rooms", "Memberships", "LiftRides", "Resorts", "AdClicks")
+OPAQUE = {"next", "previous", "position", "time", "missing"}
+"""When it was answered, and positions, which only the cache knows."""
+EVER = ("--from", "1900-01-01", "--until", "2199-12-31")
+PATIENCE = 120.0
+QUIET = 22.0
+"""Seconds: longer than the first pause of the retry lane."""
+PROBE = '"#probe#'
+NUMBERS = re.compile(r"(\d+) (rows read|written|were there|of erased people|expired ones)")
+
+
+class Archived:
+    """The tables and the archive of a stage."""
+
+    def __init__(self, stage: RunningStage) -> None:
+        self._stage = stage
+        self._dynamodb = stage.aws("dynamodb")
+        self.variables = StateFile(stage.state_dir).variables()["EraseUsers"]
+        self.s3 = stage.aws("s3")
+        self.bucket = self.variables["ARCHIVE_BUCKET"]
+
+    def rows(self) -> list[str]:
+        """Every row of the tables that are archived, but for the probes that the stage sends each minute."""
+        pages = (
+            page
+            for table in TABLES
+            for page in self._dynamodb.get_paginator("scan").paginate(TableName=f"headrace-local-{table}Table")
+        )
+        return sorted(row for page in pages for row in map(shape, page["Items"]) if PROBE not in row)
+
+    def objects(self) -> dict[str, bytes]:
+        objects = S3Objects(self.s3, self.bucket)
+        return {name: objects.read(name) for name in objects.names("") if name.endswith(".gz")}
+
+    def archived(self) -> list[str]:
+        """The newest line of every row."""
+        newest, lines = Newest(), [line for body in self.objects().values() for line in unpack(body)]
+        newest.add(lines)
+        return sorted({row for line in newest.rows(lines) if PROBE not in (row := shape(line["NewImage"]))})
+
+    def wait(self) -> list[str]:
+        """The rows, once nothing changes any more and the archive has them all: reactions are counted again later."""
+
+        def seen() -> tuple[list[str], list[str]]:
+            before = self.rows()
+            time.sleep(QUIET)
+            return before, self.rows()
+
+        rows: list[str] = until(seen, lambda both: both[0] == both[1] == self.archived(), PATIENCE)[1]
+        return rows
+
+    def replay(self, *options: str) -> dict[str, int]:
+        """The numbers that the command prints."""
+        done = ops(self._stage, "replay", *EVER, *options)
+        assert done.returncode == 0, done.stderr
+        return {name: int(number) for number, name in NUMBERS.findall(done.stdout)}
+
+    def copied(self) -> str:
+        """Another bucket with the same objects."""
+        bucket = unique("copy")
+        self.s3.create_bucket(Bucket=bucket)
+        for name, body in self.objects().items():
+            self.s3.put_object(Bucket=bucket, Key=name, Body=body)
+        return bucket
+
+    def lose(self) -> None:
+        """Delete every row, and all that is cached."""
+        for table in TABLES:
+            name = f"headrace-local-{table}Table"
+            schema = self._dynamodb.describe_table(TableName=name)["Table"]["KeySchema"]
+            for page in self._dynamodb.get_paginator("scan").paginate(TableName=name):
+                for row in page["Items"]:
+                    self._dynamodb.delete_item(
+                        TableName=name, Key={one["AttributeName"]: row[one["AttributeName"]] for one in schema}
+                    )
+        with redis.Redis.from_url(f"redis://{self.variables['CACHE_ENDPOINT']}") as cache:
+            cache.flushall()
+
+
+def shape(row: Any) -> str:
+    return json.dumps(from_wire(row), default=sorted, sort_keys=True)
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[RunningStage]:
+    stage = fresh_stage("archive", write_template(ROOT / ".local" / "e2e" / "archive-template", (), {"Archive": "on"}))
+    try:
+        yield stage.wait_ready()
+    finally:
+        stage.stop()
+
+
+def fill(stage: RunningStage) -> tuple[Client, Callable[[], Any]]:
+    """Store something of each kind. Returns a user, and what asks for answers about all of it."""
+    alice, bob = Client(stage, unique("alice")), Client(stage, unique("bob"))
+    importer, analyst = Client(stage, None, "events:write"), Client(stage, None, "analytics:read", "chat:read")
+    room, ad = unique("room"), unique("ad")
+    ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
+    bring(alice, room, bob)
+    begin, end = now(seconds=-60), now(seconds=60)
+    first, second = (posted(alice, room, text) for text in ("helo", "a secret"))
+    assert alice.http("PATCH", path(first), {"message": "hello"})[0] == 202
+    assert alice.http("DELETE", path(second))[0] == 202
+    assert bob.http("PUT", path(first, "/reaction"), {"value": "👍"})[0] == 202
+    posted(bob, room, "a reply", replyTo=first["key"])
+    resort = 7
+    assert importer.http("POST", f"/resorts/{resort}/seasons", {"year": "2025"})[0] == 201
+    rides = [ride(rideID=unique("r"), resortID=resort), ride(rideID=unique("r"), resortID=resort)]
+    clicks = [
+        {"adId": ad, "userId": alice.user, "adType": "banner", "clickedAt": now(), "clickId": unique("c")}
+        for _ in range(3)
+    ]
+    for what, events in (("lift-rides", rides), ("clicks", clicks)):
+        assert importer.http("POST", f"/{what}/batch", {"events": events})[0] == 202
+        assert importer.http("POST", f"/{what}/take-back", {"events": events[:1]})[0] == 202
+    shown(alice, second, "deletedAt")
+    until(lambda: shown(alice, first, "editedAt"), lambda item: "reactions" in item)
+
+    def stored(rows: list[str]) -> bool:
+        """Whether all of it is stored: a ride that is taken back has two rows, and a click another one."""
+        of_rides = [row for row in rows if rides[0]["rideID"] in row or rides[1]["rideID"] in row]
+        of_clicks = [row for row in rows if any(each["clickId"] in row for each in clicks)]
+        return len(of_rides) == len(of_clicks) == 3 and any("takenBackAt" in row for row in of_clicks)
+
+    def answers() -> Any:
+        window = {"from": begin, "to": end}
+        skier, day = rides[1]["skierID"], f"/resorts/{resort}/seasons/2025/day/{rides[1]['dayID']}/skiers"
+        found = [
+            alice.http("GET", f"/rooms/{room}")[:2],
+            alice.http("GET", f"/rooms/{room}/messages")[:2],
+            alice.http("GET", f"/users/{alice.user}/rooms")[:2],
+            bob.http("GET", f"/users/{bob.user}/messages")[:2],
+            alice.http("GET", path(first, "/replies"))[:2],
+            alice.http("GET", path(first, "/versions"))[:2],
+            bob.http("GET", f"/rooms/{room}/members")[:2],
+            analyst.http("GET", f"/skiers/{skier}/vertical", None, resort=str(resort))[:2],
+            analyst.http("GET", day)[:2],
+            analyst.http("GET", f"/ads/{ad}/clicks")[:2],
+            analyst.http("GET", "/analytics/window", None, **window)[:2],
+        ]
+        return [(status, {name: answer[name] for name in answer.keys() - OPAQUE}) for status, answer in found]
+
+    until(Archived(stage).rows, stored, PATIENCE)
+    return alice, answers
+
+
+@pytest.mark.timeout(400)
+def test_a_replay_changes_nothing_and_into_emptied_tables_it_gives_the_same_answers(stage: RunningStage) -> None:
+    _, answers = fill(stage)
+    archived = Archived(stage)
+    rows = archived.wait()
+    before = answers()
+    assert [status for status, _ in before] == [200] * len(before)
+
+    counts = archived.replay()
+    assert (counts["written"], counts["of erased people"], counts["expired ones"]) == (0, 0, 0)
+    assert counts["were there"] >= len(rows)
+    assert archived.rows() == rows
+
+    copy = archived.copied()
+    archived.lose()
+    assert archived.rows() == []
+    assert archived.replay("--bucket", copy)["written"] >= len(rows)
+    assert archived.rows() == rows
+    assert answers() == before
+    assert archived.replay("--bucket", copy)["written"] == 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_an_erased_user_is_in_no_object_and_does_not_come_back(stage: RunningStage) -> None:
+    alice, _ = fill(stage)
+    archived, operator = Archived(stage), Client(stage, None, "ops")
+    archived.wait()
+    copy = archived.copied()
+    assert any(alice.user in row for row in archived.archived())
+
+    assert operator.http("POST", f"/users/{alice.user}/erasure", {})[0] == 202
+    until(lambda: erasure_of(operator, alice.user), lambda found: found["state"] == "done", 2 * UNTIL_ERASED)
+
+    bodies = [b"".join(json.dumps(line).encode() for line in unpack(body)) for body in archived.objects().values()]
+    assert [body for body in bodies if alice.user.encode() in body or b"a secret" in body] == []
+    archived.replay()
+    assert archived.replay("--bucket", copy)["of erased people"] > 0
+    assert [row for row in archived.rows() if alice.user in row] == []
+
+
+def test_wrong_days_and_a_bucket_that_is_not_there_are_refused(stage: RunningStage) -> None:
+    assert (
+        "Error: Invalid value for UNTIL: is before FROM"
+        in ops(stage, "replay", "--from", "2026-11-02", "--until", "2026-11-01").stderr
+    )
+    assert "'yesterday' does not match the format '%Y-%m-%d'" in ops(stage, "replay", "--from", "yesterday").stderr
+    refused = ops(stage, "replay", *EVER, "--bucket", "not-there")
+    assert (refused.returncode, refused.stderr.strip()) == (
+        1,
+        "headrace: 0 rows were written, then: the bucket cannot be reached right now; run it again",
+    )
