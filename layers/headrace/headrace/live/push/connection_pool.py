@@ -263,12 +263,14 @@ class HttpConnection:
         return None
 
     def _status(self) -> int | None:
-        end = self._in.find(b"\r\n\r\n") + 4
+        begin, end = 0, self._in.find(b"\r\n\r\n") + 4
+        while end >= 4 and self._in.startswith(b"HTTP/1.1 1", begin):  # another response follows
+            begin, end = end, self._in.find(b"\r\n\r\n", end) + 4
         if end < 4:
             if len(self._in) > HEAD_LIMIT:
                 raise ConnectionAbortedError("the head of a response is too long")
             return None
-        self.head = head = bytes(self._in[:end])
+        self.head = head = bytes(self._in[begin:end])
         status, length = _STATUS.match(head), _LENGTH.search(head)
         if status is None:
             raise ConnectionAbortedError("not an HTTP response")
