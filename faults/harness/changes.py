@@ -53,6 +53,9 @@ class Changers:
         while len(items) < sum(self._authors.values()) and time.monotonic() < deadline:
             time.sleep(0.2)
             items = list(self._items())
+        if len(items) < sum(self._authors.values()):
+            self.problems.append(f"{self._room}: its messages are not stored within {STORED_WITHIN:.0f} s")
+            return
         for item in items:
             self._keys[item["userId"]].append(item["key"])
         for user in self._authors:
