@@ -105,7 +105,8 @@ class Replay:
 
     def folders(self, streams: Sequence[str], since: str, until: str) -> list[str]:
         """The folders of ``streams``: those of days from ``since`` to ``until``, and those without a day."""
-        names = (name for stream in streams for start in ("", NEW) for name in self._objects.names(f"{start}{stream}/"))
+        # An object that is tidied between the two listings is in the second one.
+        names = (name for stream in streams for start in (NEW, "") for name in self._objects.names(f"{start}{stream}/"))
         found = sorted(set(map(folder_of, names)))
         return [each for each in found if each.count("/") < _DATED or since <= each.split("/")[1] <= until]
 
@@ -132,7 +133,7 @@ class Replay:
         """
         for left in reversed(range(TRIES)):
             newest = Newest()
-            names = [*self._objects.names(folder), *self._objects.names(NEW + folder)]
+            names = [*self._objects.names(NEW + folder), *self._objects.names(folder)]
             try:
                 for name in names:
                     newest.add(unpack(self._objects.read(name)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from collections import Counter
@@ -139,6 +140,26 @@ def test_a_replay_is_of_some_days_and_streams_and_of_what_has_no_day(world: Arch
         "memberships"
     ] + len([row for row in world.rows("EMessages") if row["timestampSk"] == "#"])
     assert world.rows("EClicks-empty") == []
+
+
+@pytest.mark.parametrize("listing", [1, 3])
+def test_what_is_tidied_between_two_listings_is_replayed_too(
+    world: Archived, monkeypatch: pytest.MonkeyPatch, listing: int
+) -> None:
+    world.archive()
+    names, count = world.objects.names, itertools.count(1)
+
+    def then_tidied(prefix: str) -> Iterator[str]:
+        found = list(names(prefix))
+        if next(count) == listing:
+            world.tidier.run(lambda: 100.0)
+        return iter(found)
+
+    monkeypatch.setattr(world.objects, "names", then_tidied)
+
+    written = world.replay(EVER, ("ski",), "-empty")[WRITTEN]
+
+    assert written == len(world.rows("ERides")) + len(world.rows("EResorts"))
 
 
 def test_a_text_that_is_deleted_or_replaced_leaves_the_archive_when_it_is_tidied(world: Archived) -> None:

@@ -224,3 +224,19 @@ def test_a_tidier_that_has_no_more_time_lets_the_next_one_go_on(stage: Stage) ->
     assert sorted(stage.objects.objects)[0].startswith(NEW)
     assert LOCK not in stage.objects.objects
     assert sum(name.startswith(NEW) for name in stage.objects.objects) == 2
+
+
+def test_a_folder_that_always_has_new_objects_keeps_no_other_one_waiting(stage: Stage) -> None:
+    for hour in HOURS[:2]:
+        stage.put(hour, "first", hour)
+    stage.archive()
+    left = iter([*[100.0] * 5, 0.0])
+
+    def remaining() -> float:
+        stage.put("busy", "again")
+        stage.archive()
+        return next(left)
+
+    stage.tidier.run(remaining)
+
+    assert {folder_of(name) for name in stage.objects.objects if name.startswith(NEW)} == {"notes/2026-11-27/10/"}

@@ -9,8 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from itertools import groupby
 from uuid import uuid4
 
+from headrace.core.collections import slices
 from headrace.core.json import encode_ascii
 from headrace.delivery.archive import NEW, SUFFIX, Line, Newest, folder_of, mark_of, pack, unpack
 from headrace.erasure.tasks import Progress, Target
@@ -50,25 +52,20 @@ class Tidier:
                     break
 
     def tidy(self, _target: Target | None = None) -> Progress:
-        """Tidy folder by folder, also as the step of an erasure. It waits while another tidier works."""
+        """Tidy folder by folder, also as the step of an erasure. It waits while another tidier works.
+
+        New objects that come meanwhile are left to the next run: a busy folder would keep the others waiting.
+        """
         while not self._objects.lock(LOCK, LOCK_SECONDS):
             self._sleep(PAUSE)
             yield "archive", 0
         try:
-            while names := self._next():
-                self._tidy(folder_of(names[0]), names)
-                yield "archive", 0
+            for folder, names in groupby(list(self._objects.names(NEW)), folder_of):
+                for oldest in slices(list(names), AT_ONCE):
+                    self._tidy(folder, oldest)
+                    yield "archive", 0
         finally:
             self._objects.delete(LOCK)
-
-    def _next(self) -> list[str]:
-        """The oldest new objects of the first folder that has some."""
-        found: list[str] = []
-        for name in self._objects.names(NEW):
-            if len(found) == AT_ONCE or (found and folder_of(name) != folder_of(found[0])):
-                break
-            found.append(name)
-        return found
 
     def _tidy(self, folder: str, names: Sequence[str]) -> None:
         """Tidy one folder, of which the objects ``names`` are new. They become one object, with all that are small.
