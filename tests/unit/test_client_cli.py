@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import time
+from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
 
@@ -423,6 +424,41 @@ def test_a_file_that_came_incomplete_is_not_saved(monkeypatch: pytest.MonkeyPatc
 
     assert result.exit_code == 1
     assert "incomplete" in result.output
+    assert not list(tmp_path.glob("dora*"))
+
+
+GZIP = gzip.compress(b"lines", mtime=0)
+
+
+@pytest.mark.parametrize("whole", [b"lines", GZIP[:-9], GZIP[:10] + b"\xff" * 20], ids=["no gzip", "cut off", "broken"])
+def test_a_file_that_is_broken_is_not_saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: bytes) -> None:
+    file, output = tmp_path / "1.gz", tmp_path / "dora.jsonl"
+    file.write_bytes(whole)
+    output.write_text("an earlier export")
+    exports_that_end_with(monkeypatch, file)
+
+    result = headrace("export", "--output", str(output))
+
+    assert "could not be saved" in result.output
+    assert [(each.name, each.read_text()) for each in tmp_path.glob("dora*")] == [(output.name, "an earlier export")]
+
+
+def test_a_download_that_is_cut_off_is_an_error_and_leaves_no_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "1.gz"
+    file.write_bytes(gzip.compress(b"lines"))
+    exports_that_end_with(monkeypatch, file)
+
+    def cut_off(*_: Any, **__: Any) -> Any:
+        raise IncompleteRead(b"half", 96)
+
+    monkeypatch.setattr("urllib.request.urlopen", cut_off)
+
+    result = headrace("export", "--output", str(tmp_path / "dora.jsonl"))
+
+    assert result.exit_code == 1
+    assert "could not be saved" in result.output
     assert not list(tmp_path.glob("dora*"))
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import shutil
 import sys
 import time
 import urllib.request
+import zlib
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +44,7 @@ def export(
 ) -> None:
     """Export all that is held about you, a user or a room, as JSON lines.
 
-    A FILE that ends with .gz stays compressed. The exit code is 1 while the export runs.
+    A FILE that ends with .gz stays compressed. With --last, the exit code is 1 while the export runs.
     """
     if (user_id and room) or (skier and not user_id):
         raise click.UsageError("give --room, or --user with or without --skier, or none of them")
@@ -78,13 +81,12 @@ def _save(files: list[Any], output: Path) -> None:
                     whole = source.read()
                 if len(whole) != file["bytes"]:
                     raise click.ClickException("a file of the export came incomplete; try again with --last")
-                target.write(whole)
-        if output.suffix == ".gz":
-            part.replace(output)
-        else:
-            with gzip.open(part) as lines, output.open("wb") as target:
-                shutil.copyfileobj(lines, target)
-    except OSError as error:
+                if output.suffix == ".gz":
+                    target.write(whole)
+                else:
+                    shutil.copyfileobj(gzip.GzipFile(fileobj=io.BytesIO(whole)), target)
+        part.replace(output)
+    except (OSError, HTTPException, EOFError, zlib.error) as error:
         raise click.ClickException(f"the export could not be saved: {visible(str(error))}") from None
     finally:
         part.unlink(missing_ok=True)
