@@ -83,6 +83,26 @@ def test_throttling_that_lasts_sets_an_alarm_although_no_record_grows_old(templa
     assert alarm["Period"] * alarm["EvaluationPeriods"] == aged["Threshold"]
 
 
+@pytest.mark.parametrize(
+    ("name", "function", "mapping"),
+    [
+        ("ErasureFailingAlarm", "EraseUsers", "EraseUsersTasks"),
+        ("ExportFailingAlarm", "WriteExports", "WriteExportsTasks"),
+    ],
+)
+def test_a_slice_that_fails_again_and_again_sets_an_alarm(
+    template_stack: TemplateStack, name: str, function: str, mapping: str
+) -> None:
+    """SQS leaves it out of ApproximateAgeOfOldestMessage after three tries, so its age never reaches an hour."""
+    alarm = template_stack.alarms[name]
+    queue, _ = template_stack.resources[mapping]["Properties"]["EventSourceArn"]["Fn::GetAtt"]
+    tries = alarm["Period"] // template_stack.resources[queue]["Properties"]["VisibilityTimeout"]
+
+    assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == ("AWS/Lambda", "Errors", "Sum")
+    assert [each["Value"] for each in alarm["Dimensions"]] == [{"Ref": function}]
+    assert 0 < alarm["Threshold"] < tries
+
+
 def test_the_first_call_that_aws_refuses_sets_an_alarm(
     template_stack: TemplateStack, capsys: pytest.CaptureFixture[str]
 ) -> None:
