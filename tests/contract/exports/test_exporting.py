@@ -13,7 +13,7 @@ import pytest
 
 from headrace.core.times import iso
 from headrace.erasure.tasks import Task as Erasure
-from headrace.exports.exporter import key_of
+from headrace.exports.exporter import beside_of, key_of
 from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, Task, folder_of
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.change import fold
@@ -22,6 +22,7 @@ from headrace.streams.chat.stream import CHANGES, CHAT
 from tests.contract.erasure_world import ANN, NAMES, SKIER_ID, TABLES, World, fill
 from tests.contract.tables import made
 
+NOW = "2025-11-21T10:00:58.722861Z"
 KEYS = {each["TableName"]: [key["AttributeName"] for key in each["KeySchema"]] for each in TABLES}
 
 
@@ -243,6 +244,29 @@ def test_who_owns_the_room_no_more_gets_no_export_of_it(world: World) -> None:
 
     assert found(world, task).state == WITHDRAWN
     assert world.files.files == {}
+
+
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [
+        (Task(ROOM, "kitchen", ANN, NOW), Task(ROOM, "kitchen", "bob", NOW)),
+        (Task("user", ANN, "4", NOW), Task("user", ANN, None, NOW)),
+    ],
+    ids=["owner", "skier"],
+)
+def test_a_task_for_another_owner_or_skier_than_was_asked_for_writes_nothing(
+    world: World, asked: Task, other: Task
+) -> None:
+    fill(world)
+    beside = beside_of(world.hashes, asked.kind, asked.beside)
+    begun = world.exports.begin(key_of(world.hashes, asked.kind, asked.id), NOW, beside)
+
+    world.export(other)
+
+    assert found(world, asked) == begun
+    assert world.files.files == {}
+    world.export(asked)
+    assert found(world, asked).state == DONE
 
 
 def test_an_owner_who_left_exports_what_came_until_then_and_no_members(world: World) -> None:

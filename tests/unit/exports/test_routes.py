@@ -162,6 +162,22 @@ def test_a_task_that_was_lost_is_sent_again_after_an_hour() -> None:
     assert world.stored.sent == [Task("user", "ann", None, NOW)] * 2
 
 
+def test_a_task_is_not_sent_again_for_another_owner_or_without_its_skier() -> None:
+    """Another owner may read other messages, and the skier is known by a hash only."""
+    world = World()
+    world.room("kitchen", ann=OWNER, bob=OWNER)
+    world.call(EXPORT_ROOM, scope=WRITE, caller="ann")
+    world.call(EXPORT, {"skierID": 42})
+    asked = list(world.stored.sent)
+    world.clock.advance(HOUR / 1_000_000 + 1)
+
+    assert world.call(EXPORT_ROOM, scope=WRITE, caller="bob")[0] == 409
+    assert world.call(EXPORT_OWN, scope=WRITE, caller="ann")[0] == 202
+    assert world.stored.sent == asked
+    assert world.call(EXPORT, {"skierID": 42})[0] == 202
+    assert world.stored.sent == [*asked, asked[1]]
+
+
 def test_a_done_export_has_a_new_link_to_each_file_for_a_quarter_of_an_hour() -> None:
     world = World()
     world.done("user", "ann")

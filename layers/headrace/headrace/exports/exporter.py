@@ -44,9 +44,10 @@ class Exporter:
             Unavailable: a dependency does not answer. The slice can be run again.
         """
         key = key_of(self.hashes, task.kind, task.id)
-        export = self.exports.begin(key, task.started_at, beside_of(self.hashes, task.kind, task.beside))
-        if export.state != RUNNING or export.started_at != task.started_at:
-            return  # delivered twice, requested twice at once, or withdrawn
+        beside = beside_of(self.hashes, task.kind, task.beside)
+        export = self.exports.begin(key, task.started_at, beside)
+        if export.state != RUNNING or (export.started_at, export.beside) != (task.started_at, beside):
+            return  # delivered twice, requested twice at once, for another owner, or withdrawn
         found = self.sources[task.kind](task)
         if found is None:
             self.exports.withdraw(key)

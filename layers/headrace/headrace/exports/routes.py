@@ -160,7 +160,7 @@ def _export(services: ExportServices, now: int, kind: Kind, id: str, beside_id: 
         # First the task, which also begins the export: if the request ends in between, it is not forgotten.
         services.queue.send(Task(kind, id, beside_id, at))
         export = services.exports.begin(key, at, beside)
-    elif export.started_at < times.iso(now - LOST_AFTER):
+    elif export.beside == beside and export.started_at < times.iso(now - LOST_AFTER):
         services.queue.send(Task(kind, id, beside_id, export.started_at))
     if export.state == RUNNING and export.beside != beside and not (kind == USER and beside is None):
         what = "skierID" if kind == USER else "roomId"
