@@ -18,6 +18,8 @@ INTERFACE_MINUTES = 20
 """How long the network interfaces of disabled mappings, and then of deleted ones, are waited for."""
 STACK_MINUTES = 90
 BUCKET = "AWS::S3::Bucket"
+KEPT = ("ArchiveBucket",)
+"""Buckets that the template retains: they outlive their stack, with their files."""
 BROKER_LOGS = "/aws/amazonmq/"
 
 Say = Callable[[str], None]
@@ -40,7 +42,7 @@ def loses(name: str) -> Iterator[str]:
         yield from (f"  {what} {logical} ({physical})" for logical, physical in sorted(stack.ids(kind).items()))
     queues = depths(stack) if stack.ids("AWS::SQS::Queue") else {}
     yield from (f"  queue {logical}, {depth} messages" for logical, depth in sorted(queues.items()))
-    yield from (f"  bucket {logical} with its files" for logical in sorted(stack.ids(BUCKET)))
+    yield from (f"  bucket {logical} with its files" for logical in sorted(_buckets(stack)))
     yield "  broker and cache, secrets, functions, and all logs"
     yield "To keep data, back up its tables first: docs/how-to/restore-a-table.md"
 
@@ -58,7 +60,7 @@ def destroy(name: str, say: Say) -> None:
     if found.get("EnableTerminationProtection"):
         call("cloudformation", "update_termination_protection", StackName=name, EnableTerminationProtection=False)
     _remove_protection(stack)
-    for bucket in stack.ids(BUCKET).values():
+    for bucket in _buckets(stack).values():
         _empty(bucket)  # CloudFormation deletes no bucket with files
     say("deleting the stack; a broker takes about 10 minutes")
     _delete(str(found["StackId"]))
@@ -125,9 +127,16 @@ def _remove_protection(stack: Stack) -> None:
             call("cognito-idp", "update_user_pool", UserPoolId=pool, DeletionProtection="INACTIVE")
 
 
+def _buckets(stack: Stack) -> dict[str, str]:
+    """The buckets that are deleted with the stack, by logical id."""
+    return {logical: bucket for logical, bucket in stack.ids(BUCKET).items() if logical not in KEPT}
+
+
 def _empty(bucket: str) -> None:
-    for file in call("s3", "list_objects_v2", Bucket=bucket).get("Contents", ()):
-        call("s3", "delete_object", Bucket=bucket, Key=file["Key"])
+    # A listing has 1,000 files at most.
+    while files := call("s3", "list_objects_v2", Bucket=bucket).get("Contents"):
+        for file in files:
+            call("s3", "delete_object", Bucket=bucket, Key=file["Key"])
 
 
 def _delete(stack_id: str) -> None:

@@ -49,7 +49,7 @@ LINES = {
     "tools": 3_640,
     "faults": 3_412,
     "rehearsal": 2_095,
-    "ops": 1_540,
+    "ops": 1_550,
     "clients": 3_900,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise

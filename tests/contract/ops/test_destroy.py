@@ -25,8 +25,11 @@ STACK = {
         "RoomsTable": {"Type": "AWS::DynamoDB::Table", "Properties": ROOM},
         "RetryQueue": {"Type": "AWS::SQS::Queue"},
         "ExportsBucket": {"Type": "AWS::S3::Bucket"},
+        "ArchiveBucket": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain"},
     }
 }
+
+CALL: Any = destroy.call
 
 
 @pytest.fixture
@@ -56,15 +59,25 @@ def stacks() -> set[str]:
     return {one["StackName"] for one in found if one["StackStatus"] != "DELETE_COMPLETE"}
 
 
-def test_a_stack_is_deleted_with_its_protected_data_after_its_name_was_typed(name: str, pools: dict[str, str]) -> None:
+def test_a_stack_is_deleted_with_its_protected_data_after_its_name_was_typed(
+    name: str, pools: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     logs, cognito = boto3.client("logs"), boto3.client("cognito-idp")
     for broker in ("b-1", "b-2"):
         logs.create_log_group(logGroupName=f"/aws/amazonmq/broker/{broker}/general")
 
     s3 = boto3.client("s3")
-    (bucket,) = [each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(name)]
-    s3.put_object(Bucket=bucket, Key="exports/a/1", Body=b"lines")
+    ids = destroy.Stack(name).ids("AWS::S3::Bucket")
+    bucket, archive = ids["ExportsBucket"], ids["ArchiveBucket"]
+    for key in ("exports/a/1", "exports/a/2"):
+        s3.put_object(Bucket=bucket, Key=key, Body=b"lines")
+    s3.put_object(Bucket=archive, Key="chat/rooms/1.jsonl.gz", Body=b"lines")
 
+    def call(service: str, operation: str, **parameters: Any) -> Any:
+        short = {"MaxKeys": 1} if operation == "list_objects_v2" else {}  # not all files are in a listing
+        return CALL(service, operation, **parameters, **short)
+
+    monkeypatch.setattr(destroy, "call", call)
     result = CliRunner().invoke(cli, ["destroy", "--stack", name], input=f"{name}\n")
 
     assert (result.exit_code, result.exception) == (0, None)
@@ -72,6 +85,8 @@ def test_a_stack_is_deleted_with_its_protected_data_after_its_name_was_typed(nam
     assert "queue RetryQueue, 0 messages" in result.output
     assert "bucket ExportsBucket with its files" in result.output
     assert bucket not in [each["Name"] for each in s3.list_buckets()["Buckets"]]
+    assert "ArchiveBucket" not in result.output
+    assert [each["Key"] for each in s3.list_objects_v2(Bucket=archive)["Contents"]] == ["chat/rooms/1.jsonl.gz"]
     assert name not in stacks()
     assert [table for table in boto3.client("dynamodb").list_tables()["TableNames"] if table.startswith(name)] == []
     for pool in pools.values():
