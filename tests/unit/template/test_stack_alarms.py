@@ -103,6 +103,17 @@ def test_a_slice_that_fails_again_and_again_sets_an_alarm(
     assert 0 < alarm["Threshold"] < tries
 
 
+def test_a_tidying_that_does_not_end_sets_an_alarm_within_an_hour(template_stack: TemplateStack) -> None:
+    """Lambda tries an asynchronous invocation three times: after one and two minutes again."""
+    alarm = template_stack.alarms["ArchiveFailingAlarm"]
+    function = template_stack.resources["ArchiveEvents"]["Properties"]
+
+    assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == ("AWS/Lambda", "Errors", "Sum")
+    assert [each["Value"] for each in alarm["Dimensions"]] == [{"Ref": "ArchiveEvents"}]
+    assert "EventInvokeConfig" not in function, "it has the usual two more tries"
+    assert (1 + alarm["Threshold"]) * function["Timeout"] < alarm["Period"]
+
+
 def test_the_first_call_that_aws_refuses_sets_an_alarm(
     template_stack: TemplateStack, capsys: pytest.CaptureFixture[str]
 ) -> None:
