@@ -38,8 +38,9 @@ PATIENCE = 150.0
 """Seconds that a scenario may take to drain. The retry lane pauses for 2 + 8 + 32 + 128 s before the fifth attempt."""
 PUSHED_WITHIN = 5.0
 """Seconds in which the last live copies may come. What a watcher lacks then was lost, in a room that is quiet now."""
-NOTICED_WITHIN = 15.0
-"""Seconds in which the watchers must have everything after the next frame of each room."""
+NOTICED_WITHIN = 120.0
+"""Seconds in which the watchers must have everything after the next frame of each room: a busy machine fetches slowly.
+Nothing else than this frame tells them of it so early: rooms are checked after nine minutes."""
 CHAT = "chat"
 WATCHERS = 10
 """Clients that follow the rooms of a scenario live, where one has watchers."""

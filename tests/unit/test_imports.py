@@ -47,7 +47,7 @@ LINES = {
     "loadtest": 7_636,
     "bench": 4_072,
     "tools": 3_640,
-    "faults": 3_412,
+    "faults": 3_413,
     "rehearsal": 2_095,
     "ops": 1_550,
     "clients": 3_900,
