@@ -5,15 +5,46 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
+from unittest.mock import patch
 
-from headrace_client import Rooms, Unavailable
+from headrace_client import Rooms, Unavailable, rooms
+from headrace_client.room import Room
 from loadtest.client.target import Target
 
 SENDERS = 5
+
+
+class CountedRoom(Room):
+    """A followed room that counts the items that were pushed, fetched for gaps, and delivered."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.pushed = self.fetched = self.delivered = 0
+        self._pass_on, self._deliver = self._deliver, self._counted
+
+    @property
+    def repeated(self) -> int:
+        """The items that were dropped, because they had come before."""
+        return self.pushed + self.fetched - self.delivered
+
+    def _counted(self, message: dict[str, Any]) -> None:
+        self.delivered += 1
+        self._pass_on(message)
+
+    def receive(self, frame: dict[str, Any]) -> bool:
+        self.pushed += len(frame["items"])
+        return super().receive(frame)
+
+    async def take(self, found: Mapping[str, Any] | None) -> bool:
+        known = len(self._found)
+        again = await super().take(found)
+        self.fetched += len(self._found) - known
+        return again
 
 
 @dataclass
@@ -45,7 +76,8 @@ class Run:
         async with AsyncExitStack() as stack:
             for each in self.subscribers:
                 await stack.enter_async_context(each.rooms)
-            await asyncio.gather(*(each.rooms.follow(self.room) for each in self.subscribers))
+            with patch.object(rooms, "Room", CountedRoom):
+                await asyncio.gather(*(each.rooms.follow(self.room) for each in self.subscribers))
             tasks = [asyncio.create_task(each.listen()) for each in self.subscribers]
             yield
             for task in tasks:

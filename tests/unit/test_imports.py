@@ -45,7 +45,7 @@ LINES = {
     "layers": 27_041,
     "localstage": 12_241,
     "loadtest": 7_636,
-    "bench": 4_072,
+    "bench": 4_597,
     "tools": 3_640,
     "faults": 3_413,
     "rehearsal": 2_095,
