@@ -100,7 +100,7 @@ rehearsal-of-dev: setup # takes one core for four minutes, and validate the othe
 	@$(PY) -m pytest -q $(CHOSEN) tests/rehearsal
 
 duration:
-	@echo "headrace: the tests take about 25 minutes on two cores" >&2
+	@echo "headrace: the tests take about 30 minutes on two cores" >&2
 
 lint: setup ## run ruff, mypy, and zizmor on the workflows
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/zizmor --offline --quiet .github

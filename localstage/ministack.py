@@ -86,7 +86,7 @@ async def app(scope: Message, receive: Receive, send: Callable[[Message], Awaita
     """The ASGI application that the stage serves."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
     linked = _token_of_link(scope)
-    # A page, such as the console, may show a link, and whoever has it may open it.
+    # A page, such as the console, may show a link, and everybody who has it may open it.
     site = None if _TOKEN and hmac.compare_digest(linked.encode(), _TOKEN.encode()) else headers.get("sec-fetch-site")
     reason = refusal(headers.get("host"), headers.get("origin"), site)
     token = headers.get("x-amz-security-token") or linked

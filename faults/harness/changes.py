@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -25,7 +26,7 @@ GIVE_UP = 150.0
 """Seconds after which a change that is refused counts as a problem."""
 
 
-class Changers:
+class Changers(ABC):
     """The users of ``authors``, each in a thread from start to stop.
 
     Each writes as many messages as ``authors`` says; those who write none change the messages of others.
@@ -76,13 +77,13 @@ class Changers:
             self.problems.append(f"{self._room} has {len(items)} messages")
         return self._compare(items)
 
+    @abstractmethod
     def _compare(self, items: list[dict[str, Any]]) -> str:
         """Add to ``problems`` what is wrong about ``items``, and say in one line what was found."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _change(self, user: str, api: HttpApi, drawn: random.Random) -> None:
         """Change one message."""
-        raise NotImplementedError
 
     def _items(self) -> Iterator[dict[str, Any]]:
         with closing(self._target.reader()) as api:

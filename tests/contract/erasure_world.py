@@ -49,7 +49,7 @@ from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.fakes.ski import MemoryResorts
-from tests.fakes.storage import MemoryCache
+from tests.fakes.storage import MemoryCache, MemoryObjects
 from tests.worlds.senders import caller
 
 NOW = 1_763_719_258_000_000
@@ -80,25 +80,6 @@ class Tasks:
         self.sent.append((task, delay))
 
 
-class MemoryFiles:
-    """Files of exports in memory."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def put(self, name: str, body: bytes) -> None:
-        self.files[name] = body
-
-    def link(self, name: str, shown: str, seconds: int) -> str:
-        return f"https://files.test/{name}?as={shown}&for={seconds}"
-
-    def delete_all(self, folder: str) -> int:
-        gone = [name for name in self.files if name.startswith(folder)]
-        for name in gone:
-            del self.files[name]
-        return len(gone)
-
-
 class World:
     """Tables with rows of ann and bob, and what erases."""
 
@@ -119,7 +100,7 @@ class World:
         chat = ChatEraser(self.dynamodb, "EMessages", self.changes, self.log, late, self.clock)
         places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock)
-        self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryFiles()
+        self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryObjects()
         messages, memberships = (DynamoTable(self.dynamodb, name, "rows") for name in ("EMessages", "EMemberships"))
         steps = [
             ExportEraser(messages, memberships, self.exports, self.files, self.hashes).exports,

@@ -217,6 +217,9 @@ class MemoryObjects:
         self._count()
         self.objects.pop(name, None)
 
+    def link(self, name: str, shown: str, seconds: int) -> str:
+        return f"https://files.test/{name}?as={shown}&for={seconds}"
+
     def lock(self, name: str, seconds: int) -> bool:
         if name in self.objects:
             return False

@@ -137,7 +137,7 @@ def test_the_body_of_an_answer_is_neither_waited_for_if_it_is_long_nor_logged(
 def test_a_receiver_that_answers_byte_by_byte_has_no_more_time_than_a_silent_one(
     monkeypatch: pytest.MonkeyPatch, posts_to: MakePosts
 ) -> None:
-    """Each byte comes in time for a limit that begins anew with it."""
+    """Each byte comes in time for a limit that begins again with it."""
     monkeypatch.setattr(webhook_posts, "ANSWER_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         posts = posts_to(f"http://127.0.0.1:{server.getsockname()[1]}/")

@@ -48,9 +48,9 @@ def lines_of(world: World, task: Task) -> list[dict[str, Any]]:
     """The lines of a done export, which is one file of gzip when its files are put together."""
     export = found(world, task)
     assert export.state == DONE
-    lines = gzip.decompress(b"".join(world.files.files[file.name] for file in export.files)).splitlines()
+    lines = gzip.decompress(b"".join(world.files.objects[file.name] for file in export.files)).splitlines()
     assert sum(file.lines for file in export.files) == len(lines)
-    assert [file.bytes for file in export.files] == [len(world.files.files[file.name]) for file in export.files]
+    assert [file.bytes for file in export.files] == [len(world.files.objects[file.name]) for file in export.files]
     return [json.loads(line) for line in lines]
 
 
@@ -171,17 +171,17 @@ def test_an_interrupted_slice_is_repeated_and_a_task_delivered_twice_changes_not
 ) -> None:
     fill(world)
     task = of_ann(world)
-    put, interruptions = world.files.put, 0
+    put, interruptions = world.files.write, 0
 
     def stopping(name: str, body: bytes) -> None:
         """Store every file, but tell so only of every other one."""
         nonlocal interruptions
         put(name, body)
-        if len(world.files.files) % 2:
+        if len(world.files.objects) % 2:
             interruptions += 1
             raise InterruptedError
 
-    monkeypatch.setattr(world.files, "put", stopping)
+    monkeypatch.setattr(world.files, "write", stopping)
     tasks = [task]
     while tasks:
         left = iter([100.0] * 3 + [0.0] * 100)
@@ -206,7 +206,7 @@ def test_the_rows_of_exports_name_nobody(world: World) -> None:
 
     assert not [row for row in world.rows("Erasures") if ANN in json.dumps(row, default=str)]
     assert not [row for row in world.rows("Erasures") if "kitchen" in json.dumps(row, default=str)]
-    assert not [name for name in world.files.files if ANN in name]
+    assert not [name for name in world.files.objects if ANN in name]
 
 
 def test_the_export_of_a_room_is_what_its_owner_reads(world: World) -> None:
@@ -243,7 +243,7 @@ def test_who_owns_the_room_no_more_gets_no_export_of_it(world: World) -> None:
     world.export(task)
 
     assert found(world, task).state == WITHDRAWN
-    assert world.files.files == {}
+    assert world.files.objects == {}
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_task_for_another_owner_or_skier_than_was_asked_for_writes_nothing(
     world.export(other)
 
     assert found(world, asked) == begun
-    assert world.files.files == {}
+    assert world.files.objects == {}
     world.export(asked)
     assert found(world, asked).state == DONE
 
@@ -295,8 +295,8 @@ def test_an_erasure_deletes_the_exports_that_the_user_is_in_and_no_others(world:
 
     assert {found(world, task).state for task in (mine, rooms)} == {WITHDRAWN}
     folder = folder_of(key_of(world.hashes, "user", "bob"))
-    assert world.files.files.keys() == {file.name for file in found(world, bobs).files}
-    assert all(name.startswith(folder) for name in world.files.files)
+    assert world.files.objects.keys() == {file.name for file in found(world, bobs).files}
+    assert all(name.startswith(folder) for name in world.files.objects)
     assert ANN not in json.dumps(world.rows("Erasures"), default=str)
 
 
@@ -308,16 +308,16 @@ def test_an_export_that_runs_while_its_user_is_erased_ends_without_files(world: 
     world.exporter.run(task, lambda: next(left))
     ((following, _),) = world.export_tasks.sent
     assert found(world, task).state == RUNNING
-    assert world.files.files
+    assert world.files.objects
 
     world.eraser.run(Erasure(ANN, None, iso(world.clock.now())), lambda: 100.0)
-    assert world.files.files == {}
-    world.files.put(f"{folder_of(key_of(world.hashes, task.kind, task.id))}late", b"on its way")
+    assert world.files.objects == {}
+    world.files.write(f"{folder_of(key_of(world.hashes, task.kind, task.id))}late", b"on its way")
     world.exporter.run(following, lambda: 100.0)
     ((second, _),) = world.tasks.sent
     world.eraser.run(second, lambda: 100.0)
 
-    assert world.files.files == {}
+    assert world.files.objects == {}
     assert found(world, task).state == WITHDRAWN
 
 

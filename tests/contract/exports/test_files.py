@@ -8,8 +8,8 @@ from urllib.request import urlopen
 import pytest
 
 from headrace.core.errors import StoreUnavailable
-from headrace.exports.s3 import S3Files
 from headrace.runtime.aws import client
+from headrace.storage.s3 import S3Objects
 from tests.contract.emulators import sdk
 from tests.worlds.ports import free_port
 
@@ -17,42 +17,50 @@ BUCKET = "headrace-exports"
 
 
 @pytest.fixture
-def files(ministack: str) -> S3Files:
+def files(ministack: str) -> S3Objects:
     sdk("s3").create_bucket(Bucket=BUCKET)
-    return S3Files(BUCKET, client("s3"))
+    return S3Objects(client("s3"), BUCKET)
 
 
 def names() -> list[str]:
     return [each["Key"] for each in sdk("s3").list_objects_v2(Bucket=BUCKET).get("Contents", ())]
 
 
-def test_a_link_opens_a_file_under_its_shown_name_until_the_file_is_deleted(files: S3Files) -> None:
-    files.put("exports/a/1", b"lines")
+def delete_all(files: S3Objects, folder: str) -> int:
+    names = list(files.names(folder))
+    for name in names:
+        files.delete(name)
+    return len(names)
+
+
+def test_a_link_opens_a_file_under_its_shown_name_until_the_file_is_deleted(files: S3Objects) -> None:
+    files.write("exports/a/1", b"lines")
     link = files.link("exports/a/1", "export-00001.jsonl.gz", 900)
 
     with urlopen(link, timeout=10) as opened:
         assert opened.read() == b"lines"
+        assert opened.headers["content-type"] == "application/gzip"
         assert opened.headers["content-disposition"] == 'attachment; filename="export-00001.jsonl.gz"'
-    assert files.delete_all("exports/a/") == 1
+    assert delete_all(files, "exports/a/") == 1
     with pytest.raises(HTTPError, match="404"):
         urlopen(link, timeout=10)
 
 
-def test_all_files_of_a_folder_are_deleted_and_no_others(files: S3Files) -> None:
+def test_all_files_of_a_folder_are_deleted_and_no_others(files: S3Objects) -> None:
     for number in range(1003):
-        files.put(f"exports/a/{number:05}", b"")
-    files.put("exports/ab/1", b"of another user")
+        files.write(f"exports/a/{number:05}", b"")
+    files.write("exports/ab/1", b"of another user")
 
-    assert files.delete_all("exports/a/") == 1003
+    assert delete_all(files, "exports/a/") == 1003
     assert names() == ["exports/ab/1"]
-    assert files.delete_all("exports/a/") == 0
+    assert delete_all(files, "exports/a/") == 0
 
 
 def test_a_bucket_that_cannot_be_reached_is_named_without_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    away = S3Files(BUCKET, client("s3", timeout=0.2, attempts=1))
+    away = S3Objects(client("s3", timeout=0.2, attempts=1), BUCKET)
 
-    for call in (lambda: away.put("exports/dora/1", b"secret"), lambda: away.delete_all("exports/dora/")):
+    for call in (lambda: away.write("exports/dora/1", b"secret"), lambda: delete_all(away, "exports/dora/")):
         with pytest.raises(StoreUnavailable) as error:
             call()
         assert "dora" not in str(error.value)

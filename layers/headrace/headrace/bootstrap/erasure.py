@@ -17,7 +17,6 @@ from headrace.erasure.rooms import RoomsEraser
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.sqs import SqsTaskQueue
 from headrace.exports.dynamodb import DynamoExports
-from headrace.exports.s3 import S3Files
 from headrace.exports.withdrawal import ExportEraser
 from headrace.queues.sqs import TIMEOUT, SqsDeadLane
 from headrace.runtime.aws import client
@@ -32,6 +31,7 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.s3 import S3Objects
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.messages.redis import RedisRoomLog
@@ -58,7 +58,7 @@ def eraser() -> Eraser:
         DynamoTable(dynamodb(), messages, "messages"),
         DynamoTable(dynamodb(), rooms.memberships_table, "memberships"),
         DynamoExports(dynamodb(), settings.erasures_table),
-        S3Files(ExportSettings.read().exports_bucket, client("s3")),
+        S3Objects(client("s3"), ExportSettings.read().exports_bucket),
         person_hashes(),
     )
     return Eraser(

@@ -11,11 +11,11 @@ from headrace.exports.dynamodb import DynamoExports
 from headrace.exports.exporter import Exporter
 from headrace.exports.room import RoomSources
 from headrace.exports.routes import ExportServices
-from headrace.exports.s3 import S3Files
 from headrace.exports.user import UserSources
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings, table_settings
 from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.s3 import S3Objects
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.stream import CHAT
@@ -32,7 +32,7 @@ def exports() -> ExportServices:
     return ExportServices(
         DynamoExports(dynamodb(), settings.erasures_table),
         DynamoErasures(dynamodb(), settings.erasures_table),
-        S3Files(settings.exports_bucket, client("s3")),
+        S3Objects(client("s3"), settings.exports_bucket),
         SqsTaskQueue(settings.export_queue_url, client("sqs"), "exports"),
         person_hashes(),
         DynamoRooms(dynamodb(), rooms.rooms_table),
@@ -63,7 +63,7 @@ def exporter() -> Exporter:
     return Exporter(
         {"user": user.of, "room": room.of},
         DynamoExports(dynamodb(), settings.erasures_table),
-        S3Files(settings.exports_bucket, client("s3", timeout=FILE_SECONDS)),
+        S3Objects(client("s3", timeout=FILE_SECONDS), settings.exports_bucket),
         SqsTaskQueue(settings.export_queue_url, client("sqs"), "exports"),
         person_hashes(),
         clock(),

@@ -27,18 +27,8 @@ class DynamoErasures:
 
     def begin(self, key: str, at: str, skier: str | None = None) -> Erasure:
         # A new row: the counts of an earlier erasure are gone.
-        row: Item = {**_key(key), "erasedAt": at, "state": RUNNING, **({} if skier is None else {"skier": skier})}
-        try:
-            self._table.put(
-                row,
-                ConditionExpression="attribute_not_exists(person) OR (#state <> :running AND erasedAt < :at)",
-                ExpressionAttributeValues=to_wire({":running": RUNNING, ":at": at}),
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **_STATE,
-            )
-        except ConditionFailed as error:
-            row = error.row
-        return _erasure(row)
+        row: Item = {**_key(key), **({} if skier is None else {"skier": skier})}
+        return _erasure(begun(self._table, row, "erasedAt", at))
 
     def bury(self, key: str, at: str) -> None:
         condition = "attribute_not_exists(erasedAt) OR erasedAt < :at"
@@ -60,6 +50,25 @@ class DynamoErasures:
     def finish(self, key: str, erased_at: str, at: str) -> None:
         values = {":erasedAt": erased_at, ":done": DONE, ":at": at}
         self._table.update_if(_SAME, _key(key), "SET #state = :done, doneAt = :at", values, **_STATE)
+
+
+def begun(table: DynamoTable, row: Item, time: str, at: str) -> Item:
+    """Put the row of a task that begins at ``at``, unless one is running, or was begun then or later.
+
+    ``time`` is the attribute with the time. Returns the row that is there then.
+    """
+    row = {**row, time: at, "state": RUNNING}
+    try:
+        table.put(
+            row,
+            ConditionExpression=f"attribute_not_exists(person) OR (#state <> :running AND {time} < :at)",
+            ExpressionAttributeValues=to_wire({":running": RUNNING, ":at": at}),
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            **_STATE,
+        )
+    except ConditionFailed as error:
+        return error.row
+    return row
 
 
 def _key(key: str) -> Item:

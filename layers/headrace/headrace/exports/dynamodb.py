@@ -7,9 +7,10 @@ from dataclasses import asdict
 
 from headrace.core import times
 from headrace.core.items import Item
+from headrace.erasure.dynamodb import begun
 from headrace.exports.tasks import DONE, KEPT_DAYS, RUNNING, WITHDRAWN, Export, File
 from headrace.runtime.aws import AwsClient
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
+from headrace.storage.dynamodb.client import DynamoTable
 
 _RUNS = "startedAt = :startedAt AND #state = :running"
 _STATE = {"ExpressionAttributeNames": {"#state": "state"}}
@@ -22,20 +23,10 @@ class DynamoExports:
         self._table = DynamoTable(client, table, "exports")
 
     def begin(self, key: str, at: str, beside: str | None) -> Export:
-        row: Item = {**_key(key), "startedAt": at, "state": RUNNING, **({} if beside is None else {"beside": beside})}
+        row: Item = {**_key(key), **({} if beside is None else {"beside": beside})}
         # A day longer than its files, so that a late task of it begins nothing.
         row["expiresAt"] = (times.micros_of(at) + (KEPT_DAYS + 1) * times.DAY) // times.SECOND
-        try:
-            self._table.put(
-                row,
-                ConditionExpression="attribute_not_exists(person) OR (#state <> :running AND startedAt < :at)",
-                ExpressionAttributeValues=to_wire({":running": RUNNING, ":at": at}),
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **_STATE,
-            )
-        except ConditionFailed as error:
-            row = error.row
-        return _export(row)
+        return _export(begun(self._table, row, "startedAt", at))
 
     def get(self, key: str) -> Export | None:
         row = self._table.get(_key(key))

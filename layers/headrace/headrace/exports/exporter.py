@@ -13,7 +13,8 @@ from headrace.core.items import Item
 from headrace.core.times import Clock
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
 from headrace.exports.lines import MANIFEST, Omitted, Part, Source
-from headrace.exports.tasks import ROOM, RUNNING, ExportQueue, Exports, File, Files, Task, folder_of
+from headrace.exports.tasks import ROOM, RUNNING, ExportQueue, Exports, File, Task, folder_of
+from headrace.storage.ports import Objects
 
 MARGIN = 30.0
 """Seconds that an invocation keeps for its last file and for sending the next slice."""
@@ -31,7 +32,7 @@ class Exporter:
 
     sources: Mapping[str, Sources]
     exports: Exports
-    files: Files
+    files: Objects
     queue: ExportQueue
     hashes: PersonHashes
     clock: Clock
@@ -88,9 +89,9 @@ class Exporter:
 
     def _write(self, folder: str, part: Part, number: int) -> File:
         body = part.end()
-        # A name of its own: a slice that is delivered twice never changes a file of another one.
+        # Each file has another name: a slice that is delivered twice never changes a file of another one.
         file = File(f"{folder}{number:05}-{secrets.token_hex(8)}.jsonl.gz", part.counts.total(), len(body))
-        self.files.put(file.name, body)
+        self.files.write(file.name, body)
         return file
 
     def _manifest(self, task: Task, counts: Mapping[str, int], omitted: Sequence[Omitted]) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from headrace.erasure.tasks import RUNNING as ERASING
 from headrace.erasure.tasks import Erasures
 from headrace.exports.exporter import as_of, beside_of, key_of
 from headrace.exports.room import owns
-from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, ExportQueue, Exports, Files, Kind, Task
+from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, ExportQueue, Exports, Kind, Task
 from headrace.runtime.observability import audit
+from headrace.storage.ports import Objects
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import MEMBERS, Rooms, existing, not_in_room
@@ -38,7 +39,7 @@ class ExportServices:
 
     exports: Exports
     erasures: Erasures
-    files: Files
+    files: Objects
     queue: ExportQueue
     hashes: PersonHashes
     rooms: Rooms

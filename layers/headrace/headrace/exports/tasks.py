@@ -13,12 +13,12 @@ State = Literal["running", "done", "withdrawn"]
 RUNNING: State = "running"
 DONE: State = "done"
 WITHDRAWN: State = "withdrawn"
-"""Its files are deleted: somebody in it was erased, or who asked for it may not read it any more."""
+"""Nobody gets links to its files any more: somebody in it was erased, or who asked for it may not read it now."""
 Kind = Literal["user", "room"]
 ROOM: Kind = "room"
 """The kind of a room among those of people: an export of either is stored by a hash."""
 KEPT_DAYS = 7
-"""From so many days after the request on, S3 deletes the files (``ExportsBucket``)."""
+"""Until so many days after the request, there are links. S3 deletes a file at the midnight after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Task:
     """One slice of an export, which goes on in the ``source`` behind the row ``start``.
 
     ``beside`` is the id of the skier or of the owner. ``files`` and ``counts`` are what the slices before have written:
-    a slice that is repeated writes its own files anew, and those of the interrupted one belong to no export.
+    a slice that is repeated writes its own files again, and those of the interrupted one belong to no export.
     """
 
     kind: Kind
@@ -85,19 +85,6 @@ class Exports(Protocol):
 
     def withdraw(self, key: str) -> bool:
         """Let an export end without files, or have none any more. Returns whether there was one."""
-
-
-class Files(Protocol):
-    """Stores files. Every method may raise StoreUnavailable."""
-
-    def put(self, name: str, body: bytes) -> None:
-        """Store a file."""
-
-    def link(self, name: str, shown: str, seconds: int) -> str:
-        """A link that anybody can open for so many seconds; programs save the file as ``shown``."""
-
-    def delete_all(self, folder: str) -> int:
-        """Delete the files whose names begin with ``folder``; returns how many."""
 
 
 class ExportQueue(Protocol):

@@ -8,8 +8,9 @@ from headrace.erasure.finders import memberships_of, messages_of, rows_of
 from headrace.erasure.people import USER, PersonHashes
 from headrace.erasure.tasks import Progress, Target
 from headrace.exports.exporter import key_of
-from headrace.exports.tasks import ROOM, Exports, Files, folder_of
+from headrace.exports.tasks import ROOM, Exports, folder_of
 from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.ports import Objects
 
 
 class ExportEraser:
@@ -20,7 +21,7 @@ class ExportEraser:
     """
 
     def __init__(
-        self, messages: DynamoTable, memberships: DynamoTable, exports: Exports, files: Files, hashes: PersonHashes
+        self, messages: DynamoTable, memberships: DynamoTable, exports: Exports, files: Objects, hashes: PersonHashes
     ) -> None:
         self._messages = messages
         self._memberships = memberships
@@ -45,4 +46,7 @@ class ExportEraser:
 
     def _withdraw(self, kind: str, id: str) -> int:
         key = key_of(self._hashes, kind, id)
-        return self._files.delete_all(folder_of(key)) if self._exports.withdraw(key) else 0
+        names = list(self._files.names(folder_of(key))) if self._exports.withdraw(key) else []
+        for name in names:
+            self._files.delete(name)
+        return len(names)

@@ -181,6 +181,9 @@ class Objects(Protocol):
     def delete(self, name: str) -> None:
         """Delete an object, if it exists."""
 
+    def link(self, name: str, shown: str, seconds: int) -> str:
+        """A link that anybody can open for so many seconds; programs save the object as ``shown``."""
+
     def lock(self, name: str, seconds: int) -> bool:
         """Make an object that is not there, or is older than ``seconds``. Of concurrent callers one succeeds."""
 

@@ -1,4 +1,4 @@
-"""Objects in a bucket of S3."""
+"""Objects in a bucket of S3: files of gzip."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TAKEN = ("PreconditionFailed", "ConditionalRequestConflict")
 
 
 class S3Objects:
-    """The :class:`~headrace.storage.ports.Objects` of one bucket."""
+    """The :class:`~headrace.storage.ports.Objects` of one bucket. A link has the rights of ``client``."""
 
     def __init__(self, client: AwsClient, bucket: str) -> None:
         self._client = client
@@ -38,10 +38,15 @@ class S3Objects:
         return body
 
     def write(self, name: str, body: bytes) -> None:
-        self._call(self._client.put_object, Key=name, Body=body)
+        self._call(self._client.put_object, Key=name, Body=body, ContentType="application/gzip")
 
     def delete(self, name: str) -> None:
         self._call(self._client.delete_object, Key=name)
+
+    def link(self, name: str, shown: str, seconds: int) -> str:
+        disposition = f'attachment; filename="{shown}"'
+        parameters = {"Bucket": self._bucket, "Key": name, "ResponseContentDisposition": disposition}
+        return str(self._client.generate_presigned_url("get_object", parameters, seconds))
 
     def lock(self, name: str, seconds: int) -> bool:
         body = iso(time.time_ns() // 1000).encode()
