@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.bootstrap.live import connections, subscriber_hints
-from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader, rate_limiter, separate_cache
+from headrace.bootstrap.shared import (
+    attachments,
+    cache,
+    clock,
+    cursors,
+    dynamodb,
+    range_reader,
+    rate_limiter,
+    separate_cache,
+)
 from headrace.live.presence import LastChecks
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
@@ -66,7 +75,8 @@ def history() -> History:
 
     newest = NewestPageCache(cache(), clock())
     log = RedisRoomLog(cache())
-    return History(range_reader(), cursors(), table_settings(CHAT).table, clock(), access(), newest, log)
+    table = table_settings(CHAT).table
+    return History(range_reader(), cursors(), table, clock(), access(), newest, log, attachments=attachments())
 
 
 @functools.cache
@@ -106,9 +116,11 @@ def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor, publisher
     from headrace.streams.chat.live.channels import UserChannels
+    from headrace.streams.chat.messages.gate import RoomGate
     from headrace.streams.chat.messages.redis import RedisRoomLog
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
+    from headrace.streams.chat.rooms.uploads import Uploading
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     log, hints = RedisRoomLog(cache()), subscriber_hints()
@@ -126,5 +138,6 @@ def room_services() -> RoomServices:
         channels,
         cursors,
         checks,
+        Uploading(RoomGate(rooms(), memberships()), attachments()),
         most_days,
     )
