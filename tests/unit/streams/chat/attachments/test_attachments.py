@@ -256,7 +256,7 @@ def test_a_link_shows_checked_images_and_saves_all_other_files() -> None:
 
     image, paper = NO_FILES.linked(row)
 
-    assert image["url"].endswith("as=cat.png&for=600&inline=image/png")
+    assert image["url"].endswith("as=cat.png&for=600&inline")
     assert paper["url"].endswith("as=a b.pdf&for=600")
 
 
