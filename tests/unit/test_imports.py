@@ -50,7 +50,7 @@ LINES = {
     "faults": 3_414,
     "rehearsal": 2_095,
     "ops": 1_550,
-    "clients": 3_900,
+    "clients": 4_170,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""
