@@ -17,6 +17,6 @@ const TYPES =
 
 /** The type of a file, such as "text/plain;charset=utf-8", as the platform takes it. */
 export function typeOf(given: string): string {
-  const type = given.replace(/;.*/, "").trim().toLowerCase();
+  const type = given.replace(/;.*/, "").toLowerCase();
   return TYPES.test(type) ? type : ANY;
 }

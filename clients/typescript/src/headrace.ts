@@ -113,9 +113,7 @@ export class Headrace {
     options: { id?: string; timestamp?: string; replyTo?: string; attachments?: Attachment[] } = {},
   ): Promise<Accepted> {
     const { id = this.newId(), ...rest } = options;
-    const given = Object.entries(rest).filter(([, value]) => value !== undefined);
-    const event: Event = { roomId, message: text, messageId: id, ...Object.fromEntries(given) };
-    return this.#sender.send(event);
+    return this.#sender.send({ roomId, message: text, messageId: id, ...rest } as Event); // JSON drops what is undefined
   }
 
   /**

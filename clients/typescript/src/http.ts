@@ -15,9 +15,6 @@ const GATEWAY_CODES: Record<number, string> = {
 /** Of an upload: a large file on a slow line takes minutes. */
 const UPLOAD_TIMEOUT = 600_000;
 
-/** Statuses of storage after which the same upload may succeed. */
-const CONFLICTS = [408, 409];
-
 /** An HTTP answer whose body was read. */
 export interface HttpAnswer {
   status: number;
@@ -70,7 +67,7 @@ export class Http {
       const signal = AbortSignal.timeout(UPLOAD_TIMEOUT);
       const answer = await this.#answer(url, { method: "PUT", headers, body, signal, credentials: "omit" });
       if (answer.status >= 300 && answer.status !== 412) {
-        throw refusal(CONFLICTS.includes(answer.status) ? { ...answer, status: 503 } : answer);
+        throw refusal(answer.status === 409 ? { ...answer, status: 503 } : answer); // of two attempts at once
       }
     });
   }
