@@ -4,12 +4,9 @@ import { texts } from "./texts.js";
 
 const MOST = 10; // files of a message
 const LARGEST = 10_000_000; // bytes of a file
-const LONGEST = 128; // characters of a name
 const SHOWN = /^image\/(png|jpeg|gif|webp)$/;
 /** The files that are not sent yet, by user and room. */
 const drafts = new Map();
-
-const nameOf = ({ name }) => [...name.replace(/[\p{Cc}/]/gu, "_")].slice(-LONGEST).join("");
 
 /** The files of a draft: `{ files, refusal, add, keep }`. Each is as its message shows it until it is stored. */
 export function useFiles(draft) {
@@ -22,11 +19,11 @@ export function useFiles(draft) {
     const kept = [...files];
     let reason;
     for (const file of more) {
-      const { type, size: bytes } = file;
+      const { name, type, size: bytes } = file;
       if (bytes > 0 && bytes <= LARGEST && kept.length < MOST) {
-        kept.push({ name: nameOf(file), type, bytes, file });
+        kept.push({ name, type, bytes, file });
       } else {
-        reason = texts.notAttached(file.name);
+        reason = texts.notAttached(name);
       }
     }
     keep(kept, reason);
@@ -34,33 +31,29 @@ export function useFiles(draft) {
   return { files, refusal, add, keep };
 }
 
-/** The button that chooses files. */
-export function Picker({ add }) {
+const Line = ({ name, bytes }) => html`<bdi>${name}</bdi> <span class="note">${texts.size(bytes)}</span>`;
+
+/** The chosen files, why others were not taken, and the button that chooses some. */
+export function Files({ files, refusal, add, keep }) {
   const input = useRef(null);
   const chosen = () => {
     add(input.current.files);
     input.current.value = "";
   };
   return html`
+    ${files.length > 0 && html`
+      <ul class="files" aria-label=${texts.toSend}>
+        ${files.map((file) => html`
+          <li><${Line} ...${file} />
+            <button type="button" class="quiet" aria-label=${texts.takeAway(file.name)} onClick=${() => keep(files.filter((each) => each !== file))}>✕</button></li>
+        `)}
+      </ul>
+    `}
+    ${refusal && html`<p class="failure" role="alert">${refusal}</p>`}
     <input type="file" multiple hidden ref=${input} onChange=${chosen} />
     <button type="button" class="quiet" aria-label=${texts.attach} title=${texts.attach} onClick=${() => input.current.click()}>+</button>
   `;
 }
-
-const Line = ({ name, bytes }) => html`<bdi>${name}</bdi> <span class="note">${texts.size(bytes)}</span>`;
-
-/** The chosen files, and why others were not taken. */
-export const Picked = ({ files, refusal, keep }) => html`
-  ${files.length > 0 && html`
-    <ul class="files" aria-label=${texts.toSend}>
-      ${files.map((file) => html`
-        <li><${Line} ...${file} />
-          <button type="button" class="quiet" aria-label=${texts.takeAway(file.name)} onClick=${() => keep(files.filter((each) => each !== file))}>✕</button></li>
-      `)}
-    </ul>
-  `}
-  ${refusal && html`<p class="failure" role="alert">${refusal}</p>`}
-`;
 
 /** The files of a message. A live message has no addresses, and each address is good for ten minutes. */
 export function Attachments({ item, room }) {

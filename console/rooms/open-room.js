@@ -1,7 +1,7 @@
 // The open room: its head, its messages, and the field for a new one.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../htm.js";
 import { Empty, Failure, Loading, State } from "../ui.js";
-import { Picked, Picker, useFiles } from "./attachments.js";
+import { Files, useFiles } from "./attachments.js";
 import { dayAndTime } from "./format.js";
 import { Sign } from "./list.js";
 import { Members } from "./members.js";
@@ -59,7 +59,8 @@ function Composer({ room, title }) {
   const draft = `${room.user} ${room.roomId}`;
   const [text, setText] = useState(drafts.get(draft) ?? "");
   const field = useRef(null);
-  const { files, refusal, add, keep } = useFiles(draft);
+  const chosen = useFiles(draft);
+  const { files } = chosen;
   const said = text.trim() || files.map(({ name }) => name).join(", ").slice(0, NAMES);
   const bytes = bytesOf(text);
   const { acts } = room;
@@ -89,7 +90,7 @@ function Composer({ room, title }) {
     if (said !== "" && bytes <= LARGEST) {
       room.send(said, files);
       write("");
-      keep([]);
+      chosen.keep([]);
     }
     field.current.focus();
   };
@@ -109,7 +110,7 @@ function Composer({ room, title }) {
     if (types.includes("Files") && !types.includes("text/plain")) {
       event.preventDefault();
       if (event.type !== "dragover") {
-        add(given);
+        chosen.add(given);
       }
     }
   };
@@ -121,8 +122,7 @@ function Composer({ room, title }) {
         <p class="answered"><span aria-hidden="true">↩</span> <span dir="auto">${brief(answered.item)}</span>
           <button type="button" class="quiet" aria-label=${texts.noReply} onClick=${() => { acts.answer(); field.current.focus(); }}>✕</button></p>
       `}
-      <${Picked} files=${files} refusal=${refusal} keep=${keep} />
-      <${Picker} add=${add} />
+      <${Files} ...${chosen} />
       <textarea ref=${field} rows="1" value=${text} dir="auto" aria-label=${label} placeholder=${label}
         onInput=${(event) => write(event.currentTarget.value)} onKeyDown=${pressed}></textarea>
       <button class="primary" disabled=${said === "" || bytes > LARGEST}>${texts.send}</button>

@@ -61,7 +61,7 @@ export class Sending {
   async #upload({ id, item: { message, replyTo, attachments = [] } }) {
     const waiting = attachments.filter(({ file }) => file !== undefined);
     for (const each of waiting) {
-      Object.assign(each, await this.client.upload(this.roomId, each.file, each), { file: undefined });
+      Object.assign(each, await this.client.upload(this.roomId, each.file), { file: undefined });
     }
     if (waiting.length > 0) {
       keep(this.user, { roomId: this.roomId, id, text: message, replyTo, attachments });

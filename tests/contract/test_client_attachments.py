@@ -83,6 +83,13 @@ async def test_a_file_is_read_from_its_path_and_has_its_name_or_another(stage: S
     assert [data for _, _, data in stage.put] == [b"meow"] * 2
 
 
+async def test_a_path_gives_a_name_that_names_can_be(stage: Stage, tmp_path: Path) -> None:
+    path = tmp_path / "C#\x07.txt"
+    path.write_bytes(b"x")
+    async with AsyncHeadrace(stage.url, "t") as client:
+        assert (await client.upload("lobby", path))["name"] == "C__.txt"
+
+
 @pytest.mark.parametrize("statuses", [[503, 409, 200], [500, 412], [412]])
 async def test_an_upload_is_repeated_at_one_address_and_done_once_it_arrived(stage: Stage, statuses: list[int]) -> None:
     stage.statuses, count = [*statuses], len(statuses)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -21,6 +22,7 @@ TYPES = frozenset(
 )
 """The types that the platform takes."""
 
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/#]")
 _guessed = mimetypes.MimeTypes()  # without the files of the system, so that a name has one type everywhere
 for _ending, _type in {".webp": "image/webp", ".ogg": "audio/ogg", ".oga": "audio/ogg", ".m4a": "audio/mp4"}.items():
     _guessed.add_type(_type, _ending)
@@ -62,7 +64,7 @@ def file_of(data: bytes | os.PathLike[str], name: str | None = None, type_: str 
         ValueError: it has no name or too long a one, is empty, or is too large.
         OSError: it cannot be read.
     """
-    name = name or ("" if isinstance(data, bytes) else Path(data).name)
+    name = name or ("" if isinstance(data, bytes) else _NOT_IN_NAMES.sub("_", Path(data).name))
     if not 1 <= len(name) <= LONGEST_NAME:
         raise ValueError(f"the name of an attachment has 1 to {LONGEST_NAME} characters, not {len(name)}: {name!r}")
     size = len(data) if isinstance(data, bytes) else Path(data).stat().st_size  # a large one is not read

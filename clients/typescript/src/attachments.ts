@@ -11,9 +11,15 @@ export interface AttachmentItem extends Attachment {
   url: string;
 }
 
+const LONGEST = 128; // characters of a name
 const ANY = "application/octet-stream";
 const TYPES =
   /^(image\/(png|jpeg|gif|webp)|application\/(pdf|zip)|text\/plain|audio\/(mpeg|ogg|mp4)|video\/(mp4|webm))$/;
+
+/** The name of a `File`, as the platform takes it. */
+export function nameOf(blob: Blob): string {
+  return [...((blob as File).name ?? "").replace(/[\p{Cc}/#]/gu, "_")].slice(-LONGEST).join("");
+}
 
 /** The type of a file, such as "text/plain;charset=utf-8", as the platform takes it. */
 export function typeOf(given: string): string {

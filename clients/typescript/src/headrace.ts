@@ -1,4 +1,4 @@
-import { type Attachment, type AttachmentItem, typeOf } from "./attachments.js";
+import { type Attachment, type AttachmentItem, nameOf, typeOf } from "./attachments.js";
 import { Connection, type Frame, type State, type WebSocketConstructor } from "./connection.js";
 import { HeadraceError } from "./errors.js";
 import type { Following } from "./following.js";
@@ -119,12 +119,12 @@ export class Headrace {
   /**
    * Upload a file for a message to a room; resolves with what the message names in `attachments`.
    *
-   * Its name and type are those of a `File`, unless others are given. A type that the platform does not take becomes
-   * "application/octet-stream". A file that no message names is removed after a day.
+   * Its name and type are those of a `File`, unless others are given: without characters that names cannot have, and as
+   * "application/octet-stream" if the platform does not take its type. A file that no message names is removed after a day.
    */
   async upload(roomId: string, data: Blob | BufferSource, options: { name?: string; type?: string } = {}): Promise<Attachment> {
     const blob = data instanceof Blob ? data : new Blob([data]);
-    const name = options.name ?? (blob as File).name ?? "";
+    const name = options.name ?? nameOf(blob);
     const asked = { type: typeOf(options.type ?? blob.type), bytes: blob.size };
     const operation = "POST /rooms/{roomId}/attachments";
     const { id, upload } = await this.#http.request(operation, { roomId, ...asked }, this.#settings.tries);

@@ -54,6 +54,13 @@ test("an address that is refused is an error", async () => {
   assert.equal(put.length, 1);
 });
 
+test("a file gets a name that names can be", async () => {
+  const { client } = clientOf();
+  const nameOf = async (name) => (await client.upload("lobby", new File(["x"], name))).name;
+  assert.equal(await nameOf("C#\u0007.txt"), "C__.txt");
+  assert.equal(await nameOf(`${"😺".repeat(200)}.txt`), `${"😺".repeat(124)}.txt`);
+});
+
 test("a type that the platform does not take is sent as one for downloads", async () => {
   const { client } = clientOf();
   const typeOf = async (type) => (await client.upload("lobby", new Blob(["x"], { type }), { name: "x" })).type;
