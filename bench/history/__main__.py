@@ -41,6 +41,10 @@ class Case:
     before_each: Call = lambda: None
 
 
+def _no_bucket() -> Any:
+    raise AssertionError("no message of the benchmark has attachments")
+
+
 class Pages:
     """The calls that read pages: bare Query calls, and ours."""
 
@@ -50,13 +54,20 @@ class Pages:
         from headrace.core.times import SystemClock
         from headrace.runtime.aws import client as lean
         from headrace.storage.dynamodb.readers import DynamoReader
+        from headrace.streams.chat.attachments.store import Attachments
         from headrace.streams.chat.messages.history import History
 
         self._database = found.client()
         self._newest = NewestPageCache(redis_cache(found.cache_port), SystemClock())
         self._histories = {
             kind: History(
-                DynamoReader(lean("dynamodb")), CursorSigner(CURSOR_KEY), TABLE, SystemClock(), access, self._newest
+                DynamoReader(lean("dynamodb")),
+                CursorSigner(CURSOR_KEY),
+                TABLE,
+                SystemClock(),
+                access,
+                self._newest,
+                attachments=Attachments(_no_bucket),
             )
             for kind, access in RoomAccesses(SIZES).of.items()
         }

@@ -1,4 +1,4 @@
-"""Rooms, members and read marks: create, change, join, leave, list members and invitations, direct rooms, blocks."""
+"""Rooms: create, change, join, leave, list members and invitations, uploads, read marks, direct rooms, blocks."""
 
 from headrace.api.rates.rate_limiter import CHANGES, MEMBERS, OTHERS, ROOMS
 from headrace.api.router import Route
@@ -8,7 +8,7 @@ from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
 from headrace.streams.chat.live.online import Online, list_online
 from headrace.streams.chat.messages.read_marks import ReadMark, ReadMarkBody, mark_read
-from headrace.streams.chat.rooms import members, routes
+from headrace.streams.chat.rooms import members, routes, uploads
 from headrace.streams.chat.rooms import requests as ask
 from headrace.streams.chat.rooms.blocks import block
 from headrace.streams.chat.rooms.requests import BlockBody, MemberBody, MemberPath, OtherPath, RoomBody, RoomPath
@@ -42,6 +42,7 @@ ROUTES = {
     "GET /rooms/{roomId}/invitations": Route(
         members.list_invited, READ, RoomPath, query=ask.ListQuery, answer=ask.InvitedPage, errors=LIST
     ),
+    "POST /rooms/{roomId}/attachments": uploads.route(WRITE),
     "PUT /rooms/{roomId}/read": Route(mark_read, READ, RoomPath, body=ReadMarkBody, answer=ReadMark),
     "PUT /users/{userId}/blocked/{otherId}": Route(block, (CHAT_WRITE,), OtherPath, answer=BlockBody, limit=CHANGES),
 }

@@ -1,4 +1,4 @@
-"""Messages of a room; replies, reactions and earlier texts of a message; messages of a user, and a user's rooms."""
+"""Messages of a room; replies, reactions, attachments and earlier texts of one; a user's messages, and rooms."""
 
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
@@ -7,6 +7,7 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import reading
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
+from headrace.streams.chat.changes import attachments
 from headrace.streams.chat.changes.reactors import ReactionPage, ReactionsQuery, list_reactions
 from headrace.streams.chat.changes.versions import Versions, list_versions
 from headrace.streams.chat.messages.conversations import (
@@ -36,6 +37,7 @@ ROUTES = {
     "GET /rooms/{roomId}/messages/{key}/reactions": Route(
         list_reactions, READ, MessagePath, query=ReactionsQuery, answer=ReactionPage, errors=PAGE
     ),
+    "GET /rooms/{roomId}/messages/{key}/attachments": attachments.route(READ),
     "GET /users/{userId}/messages": Route(
         read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
     ),

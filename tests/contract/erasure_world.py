@@ -46,6 +46,7 @@ from headrace.streams.chat.stream import CHANGES, CHAT
 from headrace.streams.ski.stream import SKI
 from tests.contract.tables import described, index
 from tests.fakes.clock import FixedClock
+from tests.fakes.files import MemoryFiles, memory_attachments
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.fakes.ski import MemoryResorts
@@ -97,13 +98,16 @@ class World:
         self.dead = self.retry_lane.dead
         late = LateEvents(self.cache, self.clock, 10)
         self.log = MemoryRoomLog(self.cache)
-        chat = ChatEraser(self.dynamodb, "EMessages", self.changes, self.log, late, self.clock)
+        self.uploads = MemoryFiles()
+        self.attachments = memory_attachments(self.uploads)
+        chat = ChatEraser(self.dynamodb, "EMessages", self.changes, self.attachments, self.log, late, self.clock)
         places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock)
         self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryObjects()
         messages, memberships = (DynamoTable(self.dynamodb, name, "rows") for name in ("EMessages", "EMemberships"))
         steps = [
             ExportEraser(messages, memberships, self.exports, self.files, self.hashes).exports,
+            chat.attachments,
             chat.messages,
             chat.changes,
             places.connections,
@@ -118,8 +122,10 @@ class World:
         self.memberships = DynamoMemberships(self.dynamodb, "EMemberships")
         self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
         self.rooms = DynamoRooms(self.dynamodb, "ERooms")
-        user = UserSources(self.dynamodb, "EMessages", "ERooms", "EMemberships", "EConnections", "EClicks", "ERides")
-        room = RoomSources(self.rooms, self.memberships, messages, self.clock)
+        user = UserSources(
+            self.dynamodb, "EMessages", "ERooms", "EMemberships", "EConnections", "EClicks", "ERides", self.attachments
+        )
+        room = RoomSources(self.rooms, self.memberships, messages, self.attachments, self.clock)
         self.export_tasks = Tasks()
         self.exporter = Exporter(
             {"user": user.of, "room": room.of},

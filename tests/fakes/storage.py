@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from headrace.core.errors import CacheUnavailable, PoisonRecord, StoreThrottled, StoreUnavailable
@@ -197,11 +198,16 @@ class MemoryObjects:
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
+        self.written_at: dict[str, datetime] = {}
         self.calls_left = 10**9
 
     def names(self, prefix: str) -> Iterator[str]:
+        return (name for name, _ in self.dated_names(prefix))
+
+    def dated_names(self, prefix: str, after: str = "") -> Iterator[tuple[str, datetime]]:
         self._count()
-        return iter(sorted(name for name in self.objects if name.startswith(prefix)))
+        names = sorted(name for name in self.objects if name.startswith(prefix) and name > after)
+        return iter([(name, self.written_at.get(name, datetime.min)) for name in names])
 
     def read(self, name: str) -> bytes:
         self._count()
@@ -217,8 +223,8 @@ class MemoryObjects:
         self._count()
         self.objects.pop(name, None)
 
-    def link(self, name: str, shown: str, seconds: int) -> str:
-        return f"https://files.test/{name}?as={shown}&for={seconds}"
+    def link(self, name: str, shown: str, seconds: int, type: str | None = None) -> str:
+        return f"https://files.test/{name}?as={shown}&for={seconds}" + (f"&inline={type}" if type else "")
 
     def lock(self, name: str, seconds: int) -> bool:
         if name in self.objects:

@@ -14,6 +14,7 @@ from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
 from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, Reason
 from headrace.streams.chat.stream import CHANGES, CHAT
 from tests.fakes.chat import MemoryChanges
+from tests.fakes.files import memory_attachments
 from tests.worlds.live_world import Live
 from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld, caller
 from tests.worlds.senders import TABLE, sender
@@ -30,12 +31,13 @@ class ChangeWorld(RoomWorld):
         self.bring("alice", "kitchen", "bob")
         self.ok("alice", "PUT", "hall", OPEN)
         self.store = MemoryChanges(self.write_path.store.tables[TABLE.table])
+        self.attachments = lambda: memory_attachments(self.files)
         rights = ChangeRights(self.store, self.rooms, self.memberships)
         self.changes = ChangeGate(rights)
-        self.changes_check = ChangeCheck(self.check, rights, self.store, self.rooms, self.clock)
+        self.changes_check = ChangeCheck(self.check, rights, self.store, self.attachments, self.rooms, self.clock)
         self.copies = Live()
         self.copies.clock = self.clock
-        self.hook = ChangeHook(self.store, self.copies.hook, self.rooms, self.clock)
+        self.hook = ChangeHook(self.store, self.attachments, self.copies.hook, self.rooms, self.clock)
 
     def message(
         self, user: str, text: str, room: str = "kitchen", number: int = 1, age: float = 0, **more: Any

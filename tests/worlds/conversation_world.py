@@ -13,7 +13,7 @@ from headrace.streams.chat.messages.conversations import (
     ConversationsQuery,
     list_conversations,
 )
-from headrace.streams.chat.messages.history import ChatReading
+from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook
 from headrace.streams.chat.messages.read_marks import ReadMarkBody, mark_read
 from headrace.streams.chat.messages.walks import Walks
@@ -24,6 +24,7 @@ from headrace.streams.chat.rooms.routes import RoomServices
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms, SilentChannels
 from tests.fakes.clock import FixedClock
+from tests.fakes.files import NO_FILES
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import START, at, row
 from tests.worlds.requests import request_of
@@ -59,10 +60,11 @@ class ConversationWorld:
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
         self.marks = RoomServices(
-            unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused, unused
+            unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused, unused, unused
         )
+        history = History(self.reader, cursors, "messages", self.clock, unused, attachments=NO_FILES)
         self.chat = ChatReading(
-            unused, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache), unused
+            history, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache), unused
         )
 
     def room(self, room_id: str, kind: RoomKind = "members") -> None:

@@ -27,6 +27,7 @@ from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.stream import CHANGES, CHAT
+from tests.fakes.files import NO_FILES, memory_attachments
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.chat_world import MESSAGES, ChatWorld
@@ -68,7 +69,7 @@ class RetentionWorld(ChatWorld):
         access = RoomAccess(rooms, self.memberships)
         reader = MemoryReader(self.write_path.store.rows)
         cursors, newest = self.history.cursors, NewestPageCache(self.cache, self.clock)
-        history = History(reader, cursors, TABLE.table, self.clock, access, newest, self.log)
+        history = History(reader, cursors, TABLE.table, self.clock, access, newest, self.log, attachments=NO_FILES)
         walks = Walks(MemoryCache(self.clock))
         return ChatReading(history, self.memberships, rooms.table, reader, cursors, TABLE.table, walks, self.changes)
 
@@ -79,8 +80,8 @@ class RetentionWorld(ChatWorld):
         messages = MessageCheck(rooms, self.memberships, self.clock)
         live = LiveHook(self.log, self._all(), lambda: self.live, self.clock, lambda rows: [None] * len(rows))
         activity = ActivityHook(self.rooms, rooms, self.changes.set_expiry, self.clock, lambda: 0.0)
-        check = ChangeCheck(messages, self.rights, self.changes, rooms, self.clock)
-        return check, (ChangeHook(self.changes, live, rooms, self.clock), MessagesOnly(activity))
+        check = ChangeCheck(messages, self.rights, self.changes, memory_attachments, rooms, self.clock)
+        return check, (ChangeHook(self.changes, memory_attachments, live, rooms, self.clock), MessagesOnly(activity))
 
     def _all(self) -> Any:
         class Hints:

@@ -18,8 +18,10 @@ from headrace.streams.chat.rooms.joins import Joins
 from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.rooms.routes import RoomServices
+from headrace.streams.chat.rooms.uploads import Uploading
 from tests.fakes.chat import MemoryInvitations, MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
+from tests.fakes.files import MemoryFiles, memory_attachments
 from tests.fakes.live import MemoryConnections, MemoryRoomLog
 from tests.fakes.queues import MemoryLivePublisher
 from tests.fakes.storage import MemoryCache
@@ -42,6 +44,7 @@ class RoomWorld:
     def __init__(self) -> None:
         self.clock = FixedClock(NOW)
         self.rooms = MemoryRooms()
+        self.files = MemoryFiles()
         self.memberships = MemoryMemberships()
         self.invitations = MemoryInvitations()
         self.connections = MemoryConnections(self.clock)
@@ -80,6 +83,7 @@ class RoomWorld:
             channels,
             lambda: cursors,
             LastChecks(self.marks),
+            Uploading(RoomGate(rooms, self.memberships), memory_attachments(self.files)),
             TABLE.retention_days,
         )
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))

@@ -64,7 +64,7 @@ def test_route_responses_are_made_one_after_the_other(template_stack: TemplateSt
 
 def test_no_function_behind_an_api_runs_longer_than_the_api_waits(template_stack: TemplateStack) -> None:
     inside = {"PersistEvents", "PushLive", "DeclareTopology", "SendProbes", "SendWebhooks", "TellOthers", "EraseUsers"}
-    inside |= {"ArchiveEvents", "WriteExports"}
+    inside |= {"ArchiveEvents", "TidyAttachments", "WriteExports"}
     behind = set(template_stack.folders) - inside
 
     assert {name for name in behind if template_stack.resources[name]["Properties"]["Timeout"] > 29} == set()

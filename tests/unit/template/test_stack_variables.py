@@ -38,18 +38,21 @@ VARIABLES = {
     "ReceiveFrame": BROKER
     | RATES
     | GATE
-    | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "RETRY_QUEUE_URL"},
+    | {"ATTACHMENTS_BUCKET", "CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "RETRY_QUEUE_URL"},
     "ReceiveHttp": BROKER
     | RATES
     | GATE
-    | {"ADDRESS_SECRET_ARN", "CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "RESORTS_TABLE", "RETRY_QUEUE_URL"},
+    | {"ADDRESS_SECRET_ARN", "ATTACHMENTS_BUCKET", "CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE"}
+    | {"RESORTS_TABLE", "RETRY_QUEUE_URL"},
     "ManageRooms": BROKER
     | RIGHTS
-    | {"CACHE_ENDPOINT", "CHAT_RETENTION_DAYS", "CONNECTIONS_TABLE", "CURSOR_SECRET_ARN", "RETRY_QUEUE_URL"},
+    | {"ATTACHMENTS_BUCKET", "CACHE_ENDPOINT", "CHAT_RETENTION_DAYS", "CONNECTIONS_TABLE"}
+    | {"CURSOR_SECRET_ARN", "RETRY_QUEUE_URL"},
     "PersistEvents": BROKER
     | GATE
     | EVENT_TABLES
     | {
+        "ATTACHMENTS_BUCKET",
         "BACKLOG_SECONDS",
         "CACHE_ENDPOINT",
         "CONNECTIONS_TABLE",
@@ -59,7 +62,8 @@ VARIABLES = {
         "RETRY_FIRST_PAUSE_SECONDS",
         "RETRY_QUEUE_URL",
     },
-    "ReadFrame": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "CURSOR_SECRET_ARN"},
+    "ReadFrame": RIGHTS
+    | {"ATTACHMENTS_BUCKET", "CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "CURSOR_SECRET_ARN"},
     "PushLive": {"CONNECTIONS_TABLE"},
     "SendWebhooks": {
         "WEBHOOKS_TABLE",
@@ -80,6 +84,7 @@ VARIABLES = {
     | {
         "AD_CLICKS_TABLE",
         "ARCHIVE_BUCKET",
+        "ATTACHMENTS_BUCKET",
         "CACHE_ENDPOINT",
         "CHAT_MESSAGES_TABLE",
         "CONNECTIONS_TABLE",
@@ -92,8 +97,10 @@ VARIABLES = {
         "ROOMS_TABLE",
     },
     "ManageExports": EXPORTS,
-    "WriteExports": EXPORTS | {"AD_CLICKS_TABLE", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "LIFT_RIDES_TABLE"},
-    "ReadChat": RIGHTS | {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
+    "WriteExports": EXPORTS
+    | {"AD_CLICKS_TABLE", "ATTACHMENTS_BUCKET", "CHAT_MESSAGES_TABLE", "CONNECTIONS_TABLE", "LIFT_RIDES_TABLE"},
+    "TidyAttachments": RIGHTS | {"ATTACHMENTS_BUCKET", "CHAT_RETENTION_DAYS"},
+    "ReadChat": RIGHTS | {"ATTACHMENTS_BUCKET", "CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE", "CURSOR_SECRET_ARN"},
     "ReadAnalytics": {"CACHE_ENDPOINT", "CHAT_MESSAGES_TABLE"},
     "ManageInvitations": RIGHTS | {"CACHE_ENDPOINT", "CURSOR_SECRET_ARN"},
     "ReadSki": {"CACHE_ENDPOINT", "LIFT_RIDES_TABLE", "RESORTS_TABLE"},
@@ -127,7 +134,7 @@ def test_endpoints_are_declared_empty_so_that_a_stage_can_fill_them_in(template_
         if function == "TellOthers":
             assert declared["AWS_ENDPOINT_URL_EVENTBRIDGE"] == ""
             own.add("AWS_ENDPOINT_URL_EVENTBRIDGE")
-        if declared.keys() & {"ARCHIVE_BUCKET", "EXPORTS_BUCKET"}:
+        if declared.keys() & {"ARCHIVE_BUCKET", "ATTACHMENTS_BUCKET", "EXPORTS_BUCKET"}:
             assert declared["AWS_ENDPOINT_URL_S3"] == ""
             own.add("AWS_ENDPOINT_URL_S3")
         assert {name: declared[name] for name in declared.keys() - own if name.startswith("AWS_")} == {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import (
+    attachments,
     breaker_status,
     clock,
     impatient,
@@ -30,6 +31,7 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.streams.ads.addresses import AddressHasher
+from headrace.streams.chat.attachments.gate import AttachmentGate
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights, ChatGate
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
@@ -50,7 +52,7 @@ def frame_sending() -> Sending:
 
     gate = room_gate()
     limiter = rate_limiter()
-    sending = acceptor({"chat": ChatGate(gate, change_gate)}, limiter, backlog=backlog_limit())
+    sending = acceptor({"chat": chat_gate(gate)}, limiter, backlog=backlog_limit())
     return Sending(sending, gate, publisher().live_publisher(), limiter)
 
 
@@ -58,7 +60,7 @@ def frame_sending() -> Sending:
 def http_acceptor() -> Acceptor:
     """Accepts the events of HTTP requests, of every stream."""
     hasher = AddressHasher(secrets(), AddressSettings.read().address_secret_arn)
-    gates: dict[str, Gate] = {"chat": ChatGate(room_gate(), change_gate), "ski": SeasonGate(resorts)}
+    gates: dict[str, Gate] = {"chat": chat_gate(room_gate()), "ski": SeasonGate(resorts)}
     return acceptor(gates, rate_limiter(), hasher.hashed, backlog_limit())
 
 
@@ -70,6 +72,11 @@ def change_gate() -> ChangeGate:
 
     store = DynamoChanges(impatient("dynamodb"), table_settings(CHAT).table)
     return ChangeGate(ChangeRights(store, *rooms_and_memberships()))
+
+
+def chat_gate(messages: RoomGate) -> Gate:
+    """Decides which messages and changes may be written."""
+    return AttachmentGate(ChatGate(messages, change_gate), attachments)
 
 
 def room_gate() -> RoomGate:

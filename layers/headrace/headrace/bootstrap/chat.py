@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.bootstrap.live import connections, subscriber_hints
-from headrace.bootstrap.shared import cache, clock, cursors, dynamodb, range_reader, rate_limiter, separate_cache
+from headrace.bootstrap.shared import (
+    attachment_files,
+    attachments,
+    cache,
+    clock,
+    cursors,
+    dynamodb,
+    range_reader,
+    rate_limiter,
+    separate_cache,
+)
 from headrace.live.presence import LastChecks
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings, table_settings
@@ -22,6 +32,7 @@ from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 
 if TYPE_CHECKING:
+    from headrace.streams.chat.attachments.tidier import AttachmentTidier
     from headrace.streams.chat.live.subscriptions import Subscriptions
     from headrace.streams.chat.messages.history import ChatReading, History
     from headrace.streams.chat.rooms.routes import RoomServices
@@ -66,7 +77,8 @@ def history() -> History:
 
     newest = NewestPageCache(cache(), clock())
     log = RedisRoomLog(cache())
-    return History(range_reader(), cursors(), table_settings(CHAT).table, clock(), access(), newest, log)
+    table = table_settings(CHAT).table
+    return History(range_reader(), cursors(), table, clock(), access(), newest, log, attachments=attachments())
 
 
 @functools.cache
@@ -106,9 +118,11 @@ def room_services() -> RoomServices:
     """Rooms and their members, with the JOIN and LEAVE messages that follow from changes."""
     from headrace.bootstrap.acceptor import acceptor, publisher
     from headrace.streams.chat.live.channels import UserChannels
+    from headrace.streams.chat.messages.gate import RoomGate
     from headrace.streams.chat.messages.redis import RedisRoomLog
     from headrace.streams.chat.rooms.joins import Joins
     from headrace.streams.chat.rooms.routes import RoomServices
+    from headrace.streams.chat.rooms.uploads import Uploading
 
     # These messages follow from a change that was allowed: they need no gate and no rate limit.
     log, hints = RedisRoomLog(cache()), subscriber_hints()
@@ -126,5 +140,14 @@ def room_services() -> RoomServices:
         channels,
         cursors,
         checks,
+        Uploading(RoomGate(rooms(), memberships()), attachments()),
         most_days,
     )
+
+
+@functools.cache
+def attachment_tidier() -> AttachmentTidier:
+    """Deletes the files of messages that have expired."""
+    from headrace.streams.chat.attachments.tidier import AttachmentTidier
+
+    return AttachmentTidier(attachment_files(), rooms(), RoomSettings.read().chat_retention_days, clock())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
-from headrace.bootstrap.shared import cache, clock, dynamodb, person_hashes, retry_lane
+from headrace.bootstrap.shared import attachments, cache, clock, dynamodb, person_hashes, retry_lane
 from headrace.bootstrap.teller import tidier
 from headrace.erasure.chat import ChatEraser
 from headrace.erasure.clicks import ClickEraser
@@ -47,7 +47,8 @@ def eraser() -> Eraser:
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     messages = table_settings(CHAT).table
     late = LateEvents(cache(), clock(), SETTLE_SECONDS)
-    chat = ChatEraser(dynamodb(), messages, DynamoChanges(dynamodb(), messages), RedisRoomLog(cache()), late, clock())
+    changes, log = DynamoChanges(dynamodb(), messages), RedisRoomLog(cache())
+    chat = ChatEraser(dynamodb(), messages, changes, attachments(), log, late, clock())
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
@@ -64,6 +65,7 @@ def eraser() -> Eraser:
     return Eraser(
         [
             exports.exports,
+            chat.attachments,
             chat.messages,
             chat.changes,
             places.connections,

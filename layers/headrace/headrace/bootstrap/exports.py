@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.shared import clock, dynamodb, person_hashes
+from headrace.bootstrap.shared import attachments, clock, dynamodb, person_hashes
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.sqs import SqsTaskQueue
 from headrace.exports.dynamodb import DynamoExports
@@ -53,11 +53,13 @@ def exporter() -> Exporter:
         ConnectionSettings.read().connections_table,
         table_settings(ADS).table,
         table_settings(SKI).table,
+        attachments(),
     )
     room = RoomSources(
         DynamoRooms(dynamodb(), rooms.rooms_table),
         DynamoMemberships(dynamodb(), rooms.memberships_table),
         DynamoTable(dynamodb(), messages, "messages"),
+        attachments(),
         clock(),
     )
     return Exporter(

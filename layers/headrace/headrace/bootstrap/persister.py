@@ -6,6 +6,7 @@ import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.shared import (
+    attachments,
     breaker_status,
     cache,
     clock,
@@ -41,6 +42,7 @@ from headrace.storage.ports import GuardedStore, Store, Table
 from headrace.streams.ads.dynamodb import DynamoStubs
 from headrace.streams.ads.stream import ADS
 from headrace.streams.ads.take_back import SettleHook, TakeBackHook
+from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.changes.gate import ChangeRights
 from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, MessagesOnly
@@ -75,13 +77,13 @@ def persister() -> Persister:
     log, by_first_message = RedisRoomLog(cache()), room_settings.rooms_by_first_message
     changes = DynamoChanges(dynamodb(), tables[CHAT.name].table)
     messages = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)
-    check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), changes, rooms, clock())
+    check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), changes, attachments, rooms, clock())
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
     after = (
         StreamHooks(
             {
-                "chat": lambda: ChangeHook(changes, live_hook(log, guarded), rooms, clock()),
+                "chat": lambda: ChangeHook(changes, attachments, live_hook(log, guarded), rooms, clock()),
                 "ski": ride_hook,
                 "ads": lambda: TakeBackHook(DynamoStubs(dynamodb(), tables[ADS.name].table), clock()),
             }
@@ -93,6 +95,7 @@ def persister() -> Persister:
                 "ads": lambda: SettleHook(clock()),
             }
         ),
+        StreamHooks({"chat": lambda: MessagesOnly(KeepHook(attachments))}),
     )
     erasures = DynamoErasures(dynamodb(), ErasureSettings.read().erasures_table)
     screen = ErasureScreen(erasures, person_hashes(), clock())

@@ -12,6 +12,7 @@ from headrace.core.times import Clock, SystemClock
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import (
+    AttachmentSettings,
     AuthSettings,
     CacheSettings,
     CursorSettings,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from headrace.operations.breaker_status import BreakerStatus
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
+    from headrace.streams.chat.attachments.s3 import S3Files
+    from headrace.streams.chat.attachments.store import Attachments
 
 
 @functools.cache
@@ -68,6 +71,23 @@ def dynamodb() -> AwsClient:
 def impatient(service: str) -> AwsClient:
     """A client of ``service`` for requests that must not wait: one try of at most a second."""
     return client(service, timeout=1.0, attempts=1)
+
+
+@functools.cache
+def attachment_files() -> S3Files:
+    """The bucket of the files of messages."""
+    # Imported here: few messages have files, and the client of S3 takes long to make.
+    from headrace.streams.chat.attachments.s3 import S3Files
+
+    return S3Files(client("s3"), AttachmentSettings.read().attachments_bucket)
+
+
+@functools.cache
+def attachments() -> Attachments:
+    """The files of messages."""
+    from headrace.streams.chat.attachments.store import Attachments
+
+    return Attachments(attachment_files)
 
 
 @functools.cache

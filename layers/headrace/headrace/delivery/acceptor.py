@@ -18,11 +18,11 @@ from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller, HashAddress, SenderContext, without_hash
 from headrace.core.envelope import EncodedEnvelope, Envelope, correlation_attribute, pack
 from headrace.core.errors import (
+    HeadraceError,
     InvalidEvent,
     Lane,
     RetryLaneUnavailable,
     Unavailable,
-    UserError,
     echo,
     mapping_of,
 )
@@ -39,7 +39,7 @@ Key = tuple[str, str]
 class Gate(Protocol):
     """Says which valid events of a stream may be written."""
 
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
         """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
 
 

@@ -19,13 +19,13 @@ from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoTable
+from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import (
     CHANGE_KEY,
     ERASED,
-    FIRST_TEXT,
+    GONE_WHEN_DELETED,
     OWNER,
     REACTIONS_AT,
-    SHOWN_REACTIONS,
     VALUE,
     changes_by,
     is_reaction,
@@ -39,7 +39,7 @@ from headrace.streams.chat.stream import CHAT, TEXT
 
 _AS_DELETED = (
     f", deletedAt = if_not_exists(deletedAt, :at), deletedBy = :by, {CHANGE_KEY} = :erased "
-    f"REMOVE {FIRST_TEXT}, editedAt, {', '.join(SHOWN_REACTIONS)}"
+    f"REMOVE {', '.join(GONE_WHEN_DELETED)}"
 )
 
 
@@ -47,15 +47,29 @@ class ChatEraser:
     """Steps for the table of messages. Positions and cached pages of its rooms, and its analytics, follow."""
 
     def __init__(
-        self, client: AwsClient, table: str, changes: ChangeStore, log: RoomLog, late: LateEvents, clock: Clock
+        self,
+        client: AwsClient,
+        table: str,
+        changes: ChangeStore,
+        attachments: Attachments,
+        log: RoomLog,
+        late: LateEvents,
+        clock: Clock,
     ) -> None:
         self._table = DynamoTable(client, table, "messages")
         self._changes = changes
+        self._attachments = attachments
         self._reactions = ReactionCounts(changes, clock)
         self._log = log
         self._late = late
         self._clock = clock
         self._parallel = Parallel(AT_ONCE, "erasure")
+
+    def attachments(self, target: Target) -> Progress:
+        """Delete every file that the user has uploaded, also those that no message names."""
+        for names in parts(self._attachments.of_user(target.user_id), PART):
+            self._attachments.delete_files(names)
+            yield "attachments", len(names)
 
     def messages(self, target: Target) -> Progress:
         """Take the texts out of the user's messages, and the user out of these and of notices."""

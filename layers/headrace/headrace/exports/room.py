@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,6 +11,8 @@ from headrace.core.times import Clock
 from headrace.exports.lines import Omitted, Pages, Source
 from headrace.exports.tasks import Task
 from headrace.storage.dynamodb.client import DynamoTable
+from headrace.streams.chat.attachments.files import ATTACHMENTS, names_of
+from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import unexpired
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships
 from headrace.streams.chat.rooms.rooms import MEMBERS, ReadScope, Room, Rooms, effective_role
@@ -31,6 +33,7 @@ class RoomSources:
     rooms: Rooms
     memberships: Memberships
     messages: DynamoTable
+    attachments: Attachments
     clock: Clock
 
     def of(self, task: Task) -> tuple[Sequence[Source], Sequence[Omitted]] | None:
@@ -40,7 +43,8 @@ class RoomSources:
             return None
         scope = ReadScope(membership.intervals)
         members = [partial(self._members, room)] if membership.is_open else []
-        return [partial(self._room, room), *members, partial(self._messages, room, scope)], NOT_INCLUDED
+        messages = [partial(self._messages, room, scope), partial(self._attachments, room, scope)]
+        return [partial(self._room, room), *members, *messages], NOT_INCLUDED
 
     def _room(self, room: Room, _: Item | None) -> Pages:
         yield [("room", room.to_body())], None
@@ -65,15 +69,33 @@ class RoomSources:
             yield [("members", row) for row in rows], {"userId": after} if more and after is not None else None
 
     def _messages(self, room: Room, scope: ReadScope, start: Item | None) -> Pages:
+        for rows, place in self._seen(room, scope, start):
+            yield [("messages", item_of(row)) for row in rows], place
+
+    def _attachments(self, room: Room, scope: ReadScope, start: Item | None) -> Pages:
+        """The files of the messages, a line for each. A place is that of a page, and the last file that was written."""
+        page, last = (None, None) if start is None else (start["page"], start["last"])
+        for rows, following in self._seen(room, scope, page):
+            names = [name for row in rows for name in names_of(row)]
+            for name in names[names.index(last) + 1 if last in names else 0 :]:
+                yield [(ATTACHMENTS, self.attachments.exported(name))], {"page": page, "last": name}
+            page = following
+
+    def _seen(self, room: Room, scope: ReadScope, start: Item | None) -> Iterator[tuple[list[Item], Item | None]]:
+        """Pages of the messages that the owner may read."""
         for rows, place in self.messages.query_pages("roomId", room.room_id, start, ConsistentRead=True):
             now = self.clock.now()
             kept_from = room.retention.kept_from(now)
-            seen = [
-                row
-                for row in rows
-                if unexpired(row, now) is not None and row["timestamp"] >= kept_from and scope.covers(row["timestamp"])
-            ]
-            yield [("messages", item_of(row)) for row in seen], place
+            yield (
+                [
+                    row
+                    for row in rows
+                    if unexpired(row, now) is not None
+                    and row["timestamp"] >= kept_from
+                    and scope.covers(row["timestamp"])
+                ],
+                place,
+            )
 
 
 def owns(room: Room, membership: Membership) -> bool:

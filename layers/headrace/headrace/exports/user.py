@@ -16,6 +16,8 @@ from headrace.exports.lines import Line, Omitted, Pages, Source
 from headrace.exports.tasks import Task
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
+from headrace.streams.chat.attachments.files import ATTACHMENTS
+from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import is_reaction
 
 _MEMBERSHIPS_AT_ONCE = 25
@@ -41,6 +43,7 @@ class UserSources:
     connections: str
     clicks: str
     rides: str
+    attachments: Attachments
 
     def of(self, task: Task) -> tuple[Sequence[Source], Sequence[Omitted]]:
         """The sources of a user's export in their order, and what none of them has."""
@@ -48,6 +51,7 @@ class UserSources:
         rides = [] if skier_id is None else [partial(self._rides, skier_id)]
         sources: list[Source] = [
             partial(self._messages, user_id),
+            partial(self._attachments, user_id),
             partial(self._changes, user_id),
             partial(self._memberships, user_id),
             partial(self._invitations, user_id),
@@ -67,6 +71,11 @@ class UserSources:
     def _messages(self, user_id: str, start: Item | None) -> Pages:
         for rows, place in finders.messages_of(self._table(self.messages), user_id, start):
             yield [("messages", row) for row in rows], place
+
+    def _attachments(self, user_id: str, start: Item | None) -> Pages:
+        """The files that the user uploaded, also those that no message names yet."""
+        for name in self.attachments.of_user(user_id, "" if start is None else start["name"]):
+            yield [(ATTACHMENTS, self.attachments.exported(name))], {"name": name}
 
     def _changes(self, user_id: str, start: Item | None) -> Pages:
         for rows, place in finders.changes_of(self._table(self.messages), user_id, start):

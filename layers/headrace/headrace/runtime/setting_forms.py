@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network
 from typing import Annotated, Any, Self, get_args
 from urllib.parse import urlsplit
 
@@ -59,6 +60,8 @@ def _host_and_port(text: str) -> str:
 
 
 CommaList = BeforeValidator(_parts)
+Names = Annotated[tuple[str, ...], CommaList]
+Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], CommaList]
 AmqpUrl = Annotated[str, Field(pattern=r"^amqps?://[^@/]+(/.*)?$")]
 """An AMQP URL without credentials."""
 PrivateUrl = Annotated[str, Field(pattern=r"^(https://[^@/]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)(/.*)?$")]
@@ -80,6 +83,11 @@ CredentialsArn = Annotated[str, Field(description="the ARN of a secret with user
 KeyArn = Annotated[str, Field(description="the ARN of a secret whose string is key material")]
 Name = Annotated[str, Field(description="a name")]
 Rate = Annotated[int, Field(ge=0, le=100_000)]
+PrivateUrls = Annotated[
+    tuple[PrivateUrl, ...],
+    CommaList,
+    Field(min_length=1, description="a comma list of URLs without credentials, each https, or http on this machine"),
+]
 
 
 def accepted_form(field: FieldInfo) -> str:

@@ -6,19 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from headrace.runtime.setting_forms import (
     AmqpUrls,
-    CommaList,
     CredentialsArn,
     HostAndPort,
     KeyArn,
     Name,
-    PrivateUrl,
+    Names,
+    Networks,
+    PrivateUrls,
     QueueCounts,
     Rate,
     Settings,
@@ -54,9 +54,7 @@ class AuthorizerSettings(AuthSettings):
 
     jwt_issuer: str = Field(description="the URL of the issuer, as in the token's iss")
     """Issuer whose tokens the WebSocket API accepts."""
-    jwt_audience: Annotated[tuple[str, ...], CommaList] = Field(
-        min_length=1, description="a comma list of audiences, as in the token's aud or client_id"
-    )
+    jwt_audience: Names = Field(min_length=1, description="a comma list of the token's aud or client_id")
     """Audiences or client ids that are accepted."""
 
 
@@ -83,9 +81,7 @@ class TellSettings(Settings):
         description="the ARN of an SQS queue or of an EventBridge bus",
     )
     """Queue or bus that is told what was stored; empty for none."""
-    tell_types: Annotated[tuple[str, ...], CommaList] = Field(
-        min_length=1, description="a comma list of streams and types of events, such as chat,ride.stored"
-    )
+    tell_types: Names = Field(min_length=1, description="a comma list of types of events, such as chat,ride.stored")
     """What is told: streams and types of events."""
     untold_queue_url: str = Field(description="the URL of the UntoldQueue")
     """Queue of what could not be told."""
@@ -96,9 +92,7 @@ class WebhookSettings(Settings):
 
     webhook_url: str = Field(default="", description="an https URL without a user, or http://127.0.0.1")
     """Where webhooks are posted; empty for nowhere."""
-    webhook_addresses: Annotated[tuple[IPv4Network | IPv6Network, ...], CommaList] = Field(
-        default=(), description="a comma list of networks, such as 127.0.0.0/8"
-    )
+    webhook_addresses: Networks = Field(default=(), description="a comma list of networks, such as 127.0.0.0/8")
     """Networks that webhooks may reach although they are not of the internet. Empty on AWS."""
     webhook_secret_arn: KeyArn
     """Secret that webhooks are signed with, in base64."""
@@ -173,11 +167,7 @@ class RoomGateSettings(RoomSettings):
 class BrokerUsersSettings(BrokerSettings):
     """For declare_topology: the broker's users besides the administrator of ``broker_secret_arn``."""
 
-    broker_console_urls: Annotated[tuple[PrivateUrl, ...], CommaList] = Field(
-        default=(),
-        min_length=1,
-        description="a comma list of URLs without credentials, each https, or http on this machine",
-    )
+    broker_console_urls: PrivateUrls = ()
     """Addresses of the broker's management API; by default https on the host of the first endpoint."""
     broker_publisher_secret_arn: CredentialsArn
     """Secret with the name and password of the user that publishes."""
@@ -253,6 +243,13 @@ class ArchiveSettings(Settings):
 
     archive_bucket: str = Field(default="", pattern=r"^[a-z0-9.-]{3,63}$", description="the name of a bucket")
     """Bucket of the archive; empty for none."""
+
+
+class AttachmentSettings(Settings):
+    """Where the files of messages are."""
+
+    attachments_bucket: str = Field(min_length=3, description="the name of the AttachmentsBucket")
+    """Bucket for the files of messages."""
 
 
 class AddressSettings(Settings):

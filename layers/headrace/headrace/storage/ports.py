@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import compress
 from typing import Any, Protocol
 
@@ -172,6 +173,9 @@ class Objects(Protocol):
     def names(self, prefix: str) -> Iterator[str]:
         """All names that begin with ``prefix``, in their order."""
 
+    def dated_names(self, prefix: str, after: str = "") -> Iterator[tuple[str, datetime]]:
+        """As :meth:`names`, those that follow ``after``, with the time at which each object was written."""
+
     def read(self, name: str) -> bytes:
         """An object that exists."""
 
@@ -181,8 +185,11 @@ class Objects(Protocol):
     def delete(self, name: str) -> None:
         """Delete an object, if it exists."""
 
-    def link(self, name: str, shown: str, seconds: int) -> str:
-        """A link that anybody can open for so many seconds; programs save the object as ``shown``."""
+    def link(self, name: str, shown: str, seconds: int, type: str | None = None) -> str:
+        """A link that anybody can open for so many seconds.
+
+        Browsers save the object as ``shown``. With a ``type`` they show it.
+        """
 
     def lock(self, name: str, seconds: int) -> bool:
         """Make an object that is not there, or is older than ``seconds``. Of concurrent callers one succeeds."""

@@ -1,10 +1,12 @@
-"""Objects in a bucket of S3: files of gzip."""
+"""Objects in a bucket of S3."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import iso
@@ -21,21 +23,24 @@ class S3Objects:
         self._bucket = bucket
 
     def names(self, prefix: str) -> Iterator[str]:
-        start: dict[str, str] = {}
+        return (name for name, _ in self.dated_names(prefix))
+
+    def dated_names(self, prefix: str, after: str = "") -> Iterator[tuple[str, datetime]]:
+        start = {"StartAfter": after} if after else {}
         while True:
             page = self._call(self._client.list_objects_v2, Prefix=prefix, **start)
-            yield from (each["Key"] for each in page.get("Contents", ()))
+            yield from ((each["Key"], each["LastModified"]) for each in page.get("Contents", ()))
             if not page["IsTruncated"]:
                 return
             start = {"ContinuationToken": page["NextContinuationToken"]}
 
     def read(self, name: str) -> bytes:
-        def get_object(**parameters: Any) -> dict[str, Any]:
-            answer = self._client.get_object(**parameters)
-            return {**answer, "Body": answer["Body"].read()}
-
-        body: bytes = self._call(get_object, Key=name)["Body"]
+        body: bytes = self._call(self._get, Key=name)["Body"]
         return body
+
+    def _get(self, **parameters: Any) -> dict[str, Any]:
+        answer = self._client.get_object(**parameters)
+        return {**answer, "Body": answer["Body"].read()}
 
     def write(self, name: str, body: bytes) -> None:
         self._call(self._client.put_object, Key=name, Body=body, ContentType="application/gzip")
@@ -43,9 +48,14 @@ class S3Objects:
     def delete(self, name: str) -> None:
         self._call(self._client.delete_object, Key=name)
 
-    def link(self, name: str, shown: str, seconds: int) -> str:
-        disposition = f'attachment; filename="{shown}"'
-        parameters = {"Bucket": self._bucket, "Key": name, "ResponseContentDisposition": disposition}
+    def link(self, name: str, shown: str, seconds: int, type: str | None = None) -> str:
+        how = "attachment" if type is None else "inline"
+        parameters = {
+            "Bucket": self._bucket,
+            "Key": name,
+            "ResponseContentDisposition": f"{how}; filename*=UTF-8''{quote(shown, safe='')}",
+            "ResponseContentType": type or "application/octet-stream",
+        }
         return str(self._client.generate_presigned_url("get_object", parameters, seconds))
 
     def lock(self, name: str, seconds: int) -> bool:
@@ -66,15 +76,16 @@ class S3Objects:
         except AwsError as error:
             if error.code in _TAKEN:
                 return False
-            raise _unavailable() from error
+            raise unavailable() from error
         return True
 
     def _call(self, operation: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
         try:
             return call(operation, Bucket=self._bucket, **parameters)
         except AwsError as error:
-            raise _unavailable() from error
+            raise unavailable() from error
 
 
-def _unavailable() -> StoreUnavailable:
+def unavailable() -> StoreUnavailable:
+    """The error for a call that failed."""
     return StoreUnavailable("the bucket cannot be reached right now")

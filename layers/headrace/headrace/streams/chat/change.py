@@ -34,6 +34,7 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import TableSettings, ValidatedEvent
+from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.text import TEXT_FORM, VALUE_FORM, MessageText, ReactionValue
 
 ID_FIELD = "changeId"
@@ -46,6 +47,8 @@ REACTIONS_AT = "reactionsAt"
 """Attribute of a message with reactions: when they were counted last. No two counts have the same time."""
 SHOWN_REACTIONS = ("reactions", "moreReactions", REACTIONS_AT)
 """Attributes of a message that only its reactions give it."""
+GONE_WHEN_DELETED = (FIRST_TEXT, "editedAt", ATTACHMENTS, *SHOWN_REACTIONS)
+"""Attributes that a deleted message does not have."""
 TRUSTED = "isTrusted"
 """Attribute of an unchecked change, beside the time of its acceptance; neither is stored."""
 EDIT: Literal["edit"] = "edit"
@@ -245,7 +248,7 @@ class Change:
     def apply_to(self, row: Item) -> None:
         """Change the row of a message. Its first text stays beside the newest one, until it is deleted."""
         if self.kind == DELETE:
-            for name in (FIRST_TEXT, "editedAt", *SHOWN_REACTIONS):
+            for name in GONE_WHEN_DELETED:
                 row.pop(name, None)
             row |= {"message": "", "deletedAt": self.at, "deletedBy": self.by}
         else:

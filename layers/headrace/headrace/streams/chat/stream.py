@@ -29,9 +29,18 @@ from headrace.core.fields import (
     stamped,
 )
 from headrace.core.items import Item, expires_at
+from headrace.core.json import encode
 from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
 from headrace.runtime.observability import Meter
 from headrace.streams.chat import change as changes
+from headrace.streams.chat.attachments.files import (
+    ATTACHMENTS,
+    COUNT_FORM,
+    Attachment,
+    LinkedAttachment,
+    SentAttachments,
+    dumped,
+)
 from headrace.streams.chat.text import TEXT_FORM, MessageText
 
 TEXT = "TEXT"
@@ -72,6 +81,7 @@ class IncomingMessage(IncomingModel):
     member_id: Id | None = Field(default=None, description=f"{keys.ID_FORM}; beside JOIN or LEAVE")
     member_name: Name | None = Field(default=None, description=f"{keys.STORED_ID_FORM}; beside memberId")
     reply_to: changes.MessageKey | None = Field(default=None, description=f"{changes.KEY_FORM}; beside TEXT")
+    attachments: SentAttachments | None = Field(default=None, description=f"{COUNT_FORM}; beside TEXT")
 
 
 class StampedMessage(EventModel):
@@ -89,6 +99,7 @@ class StampedMessage(EventModel):
     member_id: StoredId | None = Field(default=None, description=keys.STORED_ID_FORM)
     member_name: Text | None = Field(default=None, description="a text")
     reply_to: changes.MessageKey | None = Field(default=None, description=changes.KEY_FORM)
+    attachments: list[Attachment] | None = Field(default=None, description=COUNT_FORM)
 
 
 _incoming = incoming(IncomingMessage)
@@ -98,6 +109,41 @@ _stamped = stamped(StampedMessage)
 def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's message, validated and stamped."""
     message = _incoming(raw)
+    _check_type(message, sender)
+    attachments = dumped(message.attachments)
+    timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
+    message_id = message.message_id or times.new_message_id(sender.now)
+    user_id, username = choose_user(sender, message.user_id, message.username)
+    # The username of a token may change between two attempts, and is not compared.
+    content = [user_id, message.username or "", message.message_type, message.message]
+    if message.member_id is not None and message.member_id != user_id:
+        content.append(message.member_id)
+    if message.reply_to is not None:
+        content.insert(3, message.reply_to)  # the text stays last: the tag's cache keeps all but the last part
+    if attachments:
+        content.insert(3, encode(attachments))
+    tag = keys.content_tag(sender.subject, *content)
+    receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
+    event: dict[str, Any] = {
+        **receipt,
+        "userId": user_id,
+        "username": username,
+        "message": message.message,
+        "messageType": message.message_type,
+        "sender": tag,
+    }
+    if message.reply_to is not None:
+        event["replyTo"] = message.reply_to
+    if attachments:
+        event[ATTACHMENTS] = attachments
+    if message.message_type != TEXT:
+        event["memberId"] = message.member_id or user_id
+        event["memberName"] = message.member_name or message.member_id or username
+    return ValidatedEvent(event, message_id, (message.room_id, keys.timestamp_sk(timestamp, message_id, tag)), receipt)
+
+
+def _check_type(message: IncomingMessage, sender: SenderContext) -> None:
+    """Check that the sender may send a message of this type, with these fields."""
     if message.message_type != TEXT and not sender.trusted:
         detail = FieldError("messageType", "is not one that clients send", message.message_type, _CLIENTS_TYPES)
         raise InvalidEvent(details=[detail])
@@ -110,31 +156,8 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
         raise InvalidEvent(details=[detail])
     if message.reply_to and message.message_type != TEXT:
         raise InvalidEvent(details=[FieldError("replyTo", "is only for TEXT", message.reply_to, "left out")])
-    timestamp = choose_time(sender, ID_FIELD, message.message_id, message.timestamp)
-    message_id = message.message_id or times.new_message_id(sender.now)
-    user_id, username = choose_user(sender, message.user_id, message.username)
-    # The username of a token may change between two attempts, and is not compared.
-    content = [user_id, message.username or "", message.message_type, message.message]
-    if message.member_id is not None and message.member_id != user_id:
-        content.append(message.member_id)
-    if message.reply_to is not None:
-        content.insert(3, message.reply_to)  # the text stays last: the tag's cache keeps all but the last part
-    tag = keys.content_tag(sender.subject, *content)
-    receipt = {"roomId": message.room_id, "messageId": message_id, "timestamp": timestamp}
-    event = {
-        **receipt,
-        "userId": user_id,
-        "username": username,
-        "message": message.message,
-        "messageType": message.message_type,
-        "sender": tag,
-    }
-    if message.reply_to is not None:
-        event["replyTo"] = message.reply_to
-    if message.message_type != TEXT:
-        event["memberId"] = message.member_id or user_id
-        event["memberName"] = message.member_name or message.member_id or username
-    return ValidatedEvent(event, message_id, (message.room_id, keys.timestamp_sk(timestamp, message_id, tag)), receipt)
+    if message.attachments and message.message_type != TEXT:
+        raise InvalidEvent(details=[FieldError(ATTACHMENTS, "is only for TEXT", None, "left out")])
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
@@ -157,6 +180,8 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         row |= {"memberId": message.member_id, "memberName": message.member_name or message.member_id}
     if message.reply_to is not None:
         row |= {"replyTo": message.reply_to, THREAD: thread(message.room_id, message.reply_to)}
+    if message.attachments:
+        row[ATTACHMENTS] = dumped(message.attachments)
     if message.unchecked_at is not None:
         row[UNCHECKED] = message.unchecked_at
     if table.retention_days:
@@ -185,7 +210,7 @@ class MessageItem(TypedDict):
     has its newest text and ``editedAt``; a deleted one has no text, and ``deletedAt`` and ``deletedBy``. ``replyTo`` is
     the key of the message that a reply answers; that message can be missing, deleted or expired. ``reactions`` says how
     many users chose each value: the 20 that most chose, with ``moreReactions`` if there are others; ``reactionsAt`` is
-    when they were counted last.
+    when they were counted last. ``attachments`` have addresses to read them at, except in live messages.
     """
 
     key: Key
@@ -199,6 +224,7 @@ class MessageItem(TypedDict):
     memberId: NotRequired[str]
     memberName: NotRequired[str]
     replyTo: NotRequired[Key]
+    attachments: NotRequired[list[LinkedAttachment]]
     reactions: NotRequired[dict[str, int]]
     moreReactions: NotRequired[bool]
     reactionsAt: NotRequired[CanonicalTime]

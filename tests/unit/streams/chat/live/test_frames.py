@@ -183,7 +183,7 @@ def test_an_unknown_field_of_an_event_in_a_batch_refuses_this_event_alone() -> N
             "message": "is not a field of this event",
             "got": "m",
             "allowed": "roomId, message, messageId, timestamp, messageType, userId, username, memberId, memberName, "
-            "replyTo",
+            "replyTo, attachments",
         }
     ]
     assert second["lane"] == "main"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from headrace.core.keys import normalize_id, timestamp_sk
 from headrace.core.stream import Hidden
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
+from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.change import CHANGE, DELETE, Change, exact_key, fold
 from headrace.streams.chat.change_store import ChangeStore
 
@@ -49,9 +50,9 @@ class DeletedTexts:
             found = self._parallel.map(lambda text: self._deletion(text, deadline), due)
         except StoreUnavailable as error:
             report("deletions", f"events are shown without their texts: {error.message}")
-            return {text.index: Hidden({**events[text.index], TEXT: ""}, is_known=False) for text in texts}
+            return {text.index: Hidden(_blank(events[text.index]), is_known=False) for text in texts}
         return {
-            text.index: Hidden({**events[text.index], TEXT: "", "deletedAt": change.at, "deletedBy": change.by})
+            text.index: Hidden({**_blank(events[text.index]), "deletedAt": change.at, "deletedBy": change.by})
             for text, change in zip(due, found, strict=True)
             if change is not None
         }
@@ -61,6 +62,11 @@ class DeletedTexts:
             raise StoreUnavailable("there are too many to look up")
         change = fold(str(text.author), self._changes.changes_of(text.room_id, text.key))
         return change if change is not None and change.kind == DELETE else None
+
+
+def _blank(event: Mapping[str, Any]) -> dict[str, Any]:
+    """The event without its text and the names of its files."""
+    return {name: value for name, value in {**event, TEXT: ""}.items() if name != ATTACHMENTS}
 
 
 def _texts(events: Sequence[Any]) -> Iterator[_Text]:

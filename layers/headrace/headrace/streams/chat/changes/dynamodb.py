@@ -12,6 +12,7 @@ from headrace.streams.chat.change import (
     CHANGE_KEY,
     DELETE,
     FIRST_TEXT,
+    GONE_WHEN_DELETED,
     MARKER,
     REACTIONS_AT,
     SHOWN_REACTIONS,
@@ -31,7 +32,7 @@ _EDIT = (
 )
 _DELETE = (
     f"SET message = :text, deletedAt = :at, deletedBy = :by, {CHANGE_KEY} = :key, {STORED_AT} = :stored "
-    f"REMOVE {FIRST_TEXT}, editedAt, {', '.join(SHOWN_REACTIONS)}"
+    f"REMOVE {', '.join(GONE_WHEN_DELETED)}"
 )
 
 

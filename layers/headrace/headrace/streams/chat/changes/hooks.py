@@ -8,7 +8,7 @@ been stored between the two. Until then, a change is applied again by the retry 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from headrace.core import keys, times
 from headrace.core.collections import BoundedDict
@@ -25,6 +25,8 @@ from headrace.core.stream import AfterStore, BeforeStore, Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.storage.ports import Failure
+from headrace.streams.chat.attachments.files import ATTACHMENTS
+from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import (
     AUTHOR,
     CHANGE,
@@ -70,8 +72,15 @@ class ChangeCheck:
     """Chat's hook before rows are stored. ``messages`` is the hook of messages."""
 
     def __init__(
-        self, messages: BeforeStore, rights: ChangeRights, store: ChangeStore, rooms: CachedRooms, clock: Clock
+        self,
+        messages: BeforeStore,
+        rights: ChangeRights,
+        store: ChangeStore,
+        attachments: Callable[[], Attachments],
+        rooms: CachedRooms,
+        clock: Clock,
     ) -> None:
+        self._attachments = attachments
         self._messages = messages
         self._rights = rights
         self._store = store
@@ -127,6 +136,8 @@ class ChangeCheck:
                 if item["roomId"] in changed:
                     rows = self._store.changes_of(item["roomId"], item["timestampSk"])
                     if (change := fold(item["userId"], rows)) is not None:
+                        if change.kind == DELETE and ATTACHMENTS in item:
+                            self._attachments().delete(item)
                         change.apply_to(item)
                     if change is None or change.kind != DELETE:
                         self._reactions.give(item)
@@ -141,8 +152,16 @@ class ChangeHook:
     ``live`` publishes messages.
     """
 
-    def __init__(self, store: ChangeStore, live: LiveHook, rooms: CachedRooms, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: ChangeStore,
+        attachments: Callable[[], Attachments],
+        live: LiveHook,
+        rooms: CachedRooms,
+        clock: Clock,
+    ) -> None:
         self._store = store
+        self._attachments = attachments
         self._live = live
         self._rooms = rooms
         self._clock = clock
@@ -212,6 +231,8 @@ class ChangeHook:
         change = fold(message["userId"], self._store.changes_of(room_id, key))
         if change is None:
             return message
+        if change.kind == DELETE and ATTACHMENTS in message:
+            self._attachments().delete(message)  # first: the row names them
         row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
         if row is not None:
             shown.append(row)

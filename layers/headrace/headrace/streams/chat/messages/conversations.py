@@ -28,7 +28,7 @@ from headrace.streams.chat.messages.walks import Order
 from headrace.streams.chat.rooms.memberships import Membership, newest, state_of
 from headrace.streams.chat.rooms.requests import MembershipState
 from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, check_own
-from headrace.streams.chat.stream import TEXT, MessageItem, ReadTo, item_of
+from headrace.streams.chat.stream import TEXT, MessageItem, ReadTo
 
 ROOMS_LIMIT = 2000
 """Rooms of a user that a list covers: 20 reads of 100. A user with more sees the newest, and ``complete`` is false."""
@@ -175,7 +175,7 @@ def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
         "retentionDays": room.retention.days,
         "membership": state_of(view.intervals[-1]),
         "activityAt": time_of(view.place[0]),
-        "lastMessage": None if message is None else item_of(message),
+        "lastMessage": None if message is None else chat.history.item_of(message),
         "unread": unread,
         "unreadCapped": capped,
         "readTo": None if mark is None else shown_read_mark(mark),

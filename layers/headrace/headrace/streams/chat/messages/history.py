@@ -26,6 +26,8 @@ from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.json import encode
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
+from headrace.streams.chat.attachments.files import ATTACHMENTS
+from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.messages import positions
 from headrace.streams.chat.messages.room_filter import RoomFilter
@@ -120,6 +122,14 @@ class History:
     access: RoomAccess
     newest: NewestPageCache | None = None
     log: RoomLog | None = None
+    attachments: Attachments = field(kw_only=True)
+
+    def item_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The item of a row, with links to its attachments."""
+        item = item_of(row)
+        if ATTACHMENTS in item:
+            item[ATTACHMENTS] = self.attachments.linked(row)
+        return item
 
     def room(self, caller: Caller, room_id: str, request: PageRequest, since: int | None = None) -> Page:
         """A page of one room, within the caller's intervals; of the messages stored after ``since``, if it is given.
@@ -160,7 +170,7 @@ class History:
             position=("timestampSk",),
             effort=ROOM_BUDGET,
             now=now // times.SECOND,
-            item_of=item_of,
+            item_of=self.item_of,
         )
         return pager.page(request) if self.newest is None else self.newest.page(room_id, pager, request, now)
 
@@ -201,7 +211,7 @@ class History:
             found = self._stored_late(room_id, first, more, request.limit - len(rows), scope, seconds, kept_from)
             rows += found.items
             more = None if found.more is None else (found.more["timestampSk"], found.more[positions.STORED_AT])
-        items = [encode(item_of(row)) for row in rows]
+        items = [encode(self.item_of(row)) for row in rows]
         count = cut(items, request.max_bytes)
         if count < len(items):
             last = rows[count - 1]
@@ -256,7 +266,7 @@ class History:
             position=("timestampSk", "roomId"),
             effort=USER_BUDGET,
             now=now // times.SECOND,
-            item_of=item_of,
+            item_of=self.item_of,
             sees=visible.sees,
         )
         page = pager.page(request)

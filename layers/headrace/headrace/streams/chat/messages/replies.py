@@ -19,7 +19,7 @@ from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.rooms.rooms import no_room
-from headrace.streams.chat.stream import REPLY_INDEX, THREAD, MessageItem, item_of, thread
+from headrace.streams.chat.stream import REPLY_INDEX, THREAD, MessageItem, thread
 
 
 class RepliesQuery(ListRequest):
@@ -57,7 +57,7 @@ def list_replies(chat: ChatReading, request: Request[MessagePath, RepliesQuery, 
     found = read_page(
         chat.reader, ranges(rows, spans, place, False), asked.limit, request.now // times.SECOND, ROOM_BUDGET
     )
-    items = [encode(item_of(row)) for row in found.items]
+    items = [encode(chat.history.item_of(row)) for row in found.items]
     count = cut(items, PAGE_BYTES)
     more = found.items[count - 1] if count < len(items) else found.more
     following = None if more is None else chat.cursors.sign(query, "after", [more["timestampSk"]])

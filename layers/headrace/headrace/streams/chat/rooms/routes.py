@@ -35,6 +35,7 @@ from headrace.streams.chat.rooms.rooms import (
     existing,
     not_in_room,
 )
+from headrace.streams.chat.rooms.uploads import Uploading
 
 CHANNEL_MEMBERS = 100
 """A change of a larger room's name, topic or retention is in no channel. Former members count too: they are in the
@@ -60,6 +61,7 @@ class RoomServices:
     channels: Channels
     cursors: Callable[[], CursorSigner]
     last_checks: LastChecks
+    uploading: Uploading
     most_days: int = MOST_DAYS
 
 

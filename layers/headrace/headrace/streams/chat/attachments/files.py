@@ -1,0 +1,138 @@
+"""What a message says of its attachments, the types that they may have, and the names of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
+
+from headrace.core import keys
+from headrace.core.fields import EventModel, Name, accepts, named, whole_number
+
+ATTACHMENTS = "attachments"
+"""Attribute of a message with attachments."""
+COUNT = 10
+BYTES = 10_000_000
+COUNT_FORM = f"1 to {COUNT} objects with id, name, type and bytes, each of another upload"
+ID_FORM = "the `id` of an upload"
+NAME_FORM = f"1 to {keys.ID_LIMIT} characters of any script without '/', '#' and control characters"
+
+_FIRST_BYTES: Mapping[str, Sequence[tuple[int, bytes]]] = {
+    "image/png": [(0, b"\x89PNG\r\n\x1a\n")],
+    "image/jpeg": [(0, b"\xff\xd8\xff")],
+    "image/gif": [(0, b"GIF8")],
+    "image/webp": [(0, b"RIFF"), (8, b"WEBP")],
+}
+"""The types that are shown inline: what a file of each has, and where. Source: the signatures of their formats."""
+CHECKED_BYTES = 12
+"""Bytes at the beginning of a file that decide whether it is of such a type."""
+
+FileType = Annotated[
+    Literal[
+        "image/png",
+        "image/jpeg",
+        "image/gif",
+        "image/webp",
+        "application/pdf",
+        "application/zip",
+        "application/octet-stream",
+        "audio/mp4",
+        "audio/mpeg",
+        "audio/ogg",
+        "text/plain",
+        "video/mp4",
+        "video/webm",
+    ],
+    named("FileType", "The type of an attachment; those without a type of their own are application/octet-stream"),
+]
+TYPES_FORM = (
+    "image/png, image/jpeg, image/gif, image/webp, application/pdf, application/zip, audio/mp4, audio/mpeg, audio/ogg, "
+    "text/plain, video/mp4, video/webm, or application/octet-stream for all others"
+)
+
+
+def _file_name(value: str) -> str:
+    if "/" in value:
+        raise PydanticCustomError("file_name", "contains '/'")
+    return value
+
+
+FileName = Annotated[Name, AfterValidator(_file_name), accepts(pattern=r"^[^#/\u0000-\u001f\u007f-\u009f]+$")]
+UploadId = Annotated[str, Field(pattern="^[a-z2-7]{26}$")]
+Size = Annotated[int, whole_number(1, BYTES)]
+
+
+class Attachment(EventModel):
+    """A file that a message names: where it was uploaded, and how it is shown."""
+
+    id: UploadId = Field(description=ID_FORM)
+    name: FileName = Field(description=NAME_FORM)
+    type: FileType = Field(description=TYPES_FORM)
+    bytes: Size = Field(description=f"its size, a whole number from 1 to {BYTES}")
+
+
+class SentAttachment(Attachment):
+    """An attachment as a client sends it: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _distinct(sent: list[SentAttachment]) -> list[SentAttachment]:
+    if len({each.id for each in sent}) < len(sent):
+        raise PydanticCustomError("attachments", "names an upload twice")
+    return sent
+
+
+SentAttachments = Annotated[list[SentAttachment], Field(min_length=1, max_length=COUNT), AfterValidator(_distinct)]
+
+
+class LinkedAttachment(TypedDict):
+    """An attachment of a message, with the address to read it at for ten minutes; a live message has no address.
+
+    Browsers show images of the types png, jpeg, gif and webp, and save all other files under their name.
+    """
+
+    id: str
+    name: str
+    type: FileType
+    bytes: int
+    url: NotRequired[str]
+
+
+def dumped(attachments: Sequence[Attachment] | None) -> list[dict[str, Any]]:
+    """The attachments as an event and a row have them."""
+    return [each.model_dump() for each in attachments or ()]
+
+
+def is_inline(type: str) -> bool:
+    """Whether browsers show files of a type, which were checked to be of it."""
+    return type in _FIRST_BYTES
+
+
+def is_of_type(first: bytes, type: str) -> bool:
+    """Whether a file that begins with ``first`` can be of ``type``. Files that are only saved can be of any type."""
+    return all(first[at : at + len(expected)] == expected for at, expected in _FIRST_BYTES.get(type, ()))
+
+
+def folder_of(user_id: str) -> str:
+    """How the names of a user's files begin. Links show them: a hash has no characters that a link would encode."""
+    return f"{sha256(user_id.encode()).hexdigest()}/"
+
+
+def file_name(user_id: str, room_id: str, upload_id: str) -> str:
+    """The name of a file in the bucket. So only who uploaded it can name it, and only in its room."""
+    return f"{folder_of(user_id)}{room_id}/{upload_id}"
+
+
+def room_of(name: str) -> str:
+    """The room of a file."""
+    return name.partition("/")[2].rpartition("/")[0]
+
+
+def names_of(row: Mapping[str, Any]) -> list[str]:
+    """The names of the files of a message, its row or its event."""
+    return [file_name(row["userId"], row["roomId"], each["id"]) for each in row.get(ATTACHMENTS, ())]
