@@ -32,6 +32,11 @@ _POLICY = (
 )
 
 
+def policy(files: str, *apis: str) -> str:
+    """What the pages may load: from themselves, from ``apis``, and from ``files``, where files of messages are."""
+    return f"{_POLICY}; img-src 'self' {files}; connect-src 'self' {' '.join(filter(None, [*apis, files]))}"
+
+
 class ConsolePages:
     """Answers requests for the console.
 
@@ -98,10 +103,7 @@ class ConsolePages:
 
     def _page(self) -> web.Response:
         response = web.Response(text=(self._folder / "index.html").read_text(), content_type="text/html")
-        files = self._endpoints.s3_url
-        sources = " ".join(filter(None, [*self._config.values(), files]))
-        policy = f"{_POLICY}; img-src 'self' {files}; connect-src 'self' {sources}"
-        response.headers["Content-Security-Policy"] = policy
+        response.headers["Content-Security-Policy"] = policy(self._endpoints.s3_url, *self._config.values())
         response.headers["Referrer-Policy"] = "no-referrer"
         response.enable_compression()
         return response

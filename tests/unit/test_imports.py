@@ -43,7 +43,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 27_850,
-    "localstage": 12_291,
+    "localstage": 12_294,
     "loadtest": 7_636,
     "bench": 4_597,
     "tools": 3_640,
