@@ -90,7 +90,7 @@ export function Attachments({ item, room }) {
   const part = (file) => {
     const { name, type, url } = file;
     const shown = SHOWN.test(type)
-      ? html`<img src=${url} alt=${name} loading="lazy" onError=${renew} />`
+      ? html`<img key=${isRenewed.current} src=${url} alt=${name} loading="lazy" onError=${renew} />`
       : html`<${Line} ...${file} />`;
     return url === undefined ? shown : html`<a href=${url} onClick=${(event) => open(event, file)}>${shown}</a>`;
   };

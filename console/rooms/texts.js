@@ -44,7 +44,7 @@ export const texts = {
   attach: "Attach files",
   toSend: "Files to send",
   takeAway: (name) => `Do not send ${name}`,
-  size: (bytes) => (bytes < 1e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`),
+  size: (bytes) => `${count(Math.ceil(bytes / 1_000))} kB`,
   notAttached: (name) => `${name} is not attached: a message has up to 10 files, of 1 byte to 10 MB.`,
   connecting: "Connecting …",
   offline: "No connection. What you send is kept, and sent when the connection is back; messages of the meantime are fetched.",

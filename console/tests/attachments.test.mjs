@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clientOf, mark, open, roomHash } from "./rooms.mjs";
+import { clientOf, mark, open, roomHash, sleep } from "./rooms.mjs";
 
 const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64",
@@ -20,7 +20,13 @@ async function newRoom(name) {
 const choose = ({ page }, ...files) => page.locator("input[type=file]").setInputFiles(files);
 const toSend = ({ page }) => page.getByRole("list", { name: "Files to send" }).getByRole("listitem");
 const send = ({ page }) => page.getByRole("button", { name: "Send", exact: true }).click();
-const isDrawn = (image) => image.evaluate((each) => each.decode().then(() => each.naturalWidth > 0));
+
+/** Wait until an image is loaded. */
+async function drawn(image) {
+  while (!(await image.evaluate((each) => each.naturalWidth > 0))) {
+    await sleep(100);
+  }
+}
 
 test("files are chosen, sent and seen live, an image inside the message and others as downloads", async () => {
   const { roomId, client } = await newRoom("files");
@@ -36,7 +42,7 @@ test("files are chosen, sent and seen live, an image inside the message and othe
   const message = bob.message("notes.html, dot.png");
   const image = message.getByRole("img", { name: "dot.png" });
   await message.getByRole("link", { name: "dot.png" }).waitFor();
-  assert.ok(await isDrawn(image));
+  await drawn(image);
   assert.equal(await toSend(alice).count(), 0);
   await alice.message("notes.html, dot.png").getByRole("link", { name: /^notes\.html/ }).waitFor();
   const file = await fetch(await message.getByRole("link", { name: /^notes\.html/ }).getAttribute("href"));
@@ -89,10 +95,10 @@ test("an expired address is asked for again, once", async () => {
   };
   const bob = await open("bob", roomHash(roomId), {}, prepare);
   await bob.message("a dot").first().waitFor();
-  await bob.page.waitForFunction(() => document.querySelector(".files img")?.naturalWidth > 0);
+  await drawn(bob.message("a dot").getByRole("img", { name: "dot.png" }));
   assert.ok(expired >= 2);
   await bob.page.reload();
-  await bob.page.waitForFunction(() => document.querySelector(".files img")?.naturalWidth > 0);
+  await drawn(bob.message("a dot").getByRole("img", { name: "dot.png" }));
   // The first page can be older than the message, which comes live then.
   assert.ok(asked === 1 || asked === 2, `${asked} times`);
   assert.deepEqual(bob.errors, []);

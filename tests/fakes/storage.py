@@ -223,8 +223,8 @@ class MemoryObjects:
         self._count()
         self.objects.pop(name, None)
 
-    def link(self, name: str, shown: str, seconds: int, type: str | None = None) -> str:
-        return f"https://files.test/{name}?as={shown}&for={seconds}" + (f"&inline={type}" if type else "")
+    def link(self, name: str, shown: str, seconds: int, *, is_inline: bool = False) -> str:
+        return f"https://files.test/{name}?as={shown}&for={seconds}" + "&inline" * is_inline
 
     def lock(self, name: str, seconds: int) -> bool:
         if name in self.objects:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, cast
 
@@ -215,6 +215,11 @@ def sent_names(name: str, field: FieldInfo) -> list[str]:
     return [str(each) for each in names.choices] if isinstance(names, AliasChoices) else [field.alias or name]
 
 
+def _path(parts: Sequence[str | int]) -> str:
+    """Where a value is: ``attachments[0].name``."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
+
+
 def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:
     """Pydantic's errors as field errors; ``allowed`` is the field's description.
 
@@ -225,7 +230,7 @@ def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldEr
     details = []
     for problem in error.errors(include_url=False):
         context = problem.get("ctx", {})
-        name = str(echo(".".join(part for part in problem["loc"] if isinstance(part, str))) or "event")
+        name = str(echo(_path(problem["loc"])) or "event")
         is_absent = problem["type"] == "missing" or context.get("got", True) is None
         message = _MESSAGES.get(problem["type"], problem["msg"])
         allowed = forms.get(str(problem["loc"][0])) if problem["loc"] else "a JSON object"

@@ -185,10 +185,10 @@ class Objects(Protocol):
     def delete(self, name: str) -> None:
         """Delete an object, if it exists."""
 
-    def link(self, name: str, shown: str, seconds: int, type: str | None = None) -> str:
+    def link(self, name: str, shown: str, seconds: int, *, is_inline: bool = False) -> str:
         """A link that anybody can open for so many seconds.
 
-        Browsers save the object as ``shown``. With a ``type`` they show it.
+        Browsers save the object as ``shown``, or show it with ``is_inline``.
         """
 
     def lock(self, name: str, seconds: int) -> bool:

@@ -48,13 +48,12 @@ class S3Objects:
     def delete(self, name: str) -> None:
         self._call(self._client.delete_object, Key=name)
 
-    def link(self, name: str, shown: str, seconds: int, type: str | None = None) -> str:
-        how = "attachment" if type is None else "inline"
+    def link(self, name: str, shown: str, seconds: int, *, is_inline: bool = False) -> str:
+        how = "inline" if is_inline else "attachment"
         parameters = {
             "Bucket": self._bucket,
             "Key": name,
             "ResponseContentDisposition": f"{how}; filename*=UTF-8''{quote(shown, safe='')}",
-            "ResponseContentType": type or "application/octet-stream",
         }
         return str(self._client.generate_presigned_url("get_object", parameters, seconds))
 

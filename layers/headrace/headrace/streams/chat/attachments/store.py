@@ -120,8 +120,8 @@ class Attachments:
         ]
 
     def _link(self, name: str, attachment: Mapping[str, Any]) -> str:
-        shown_as = attachment["type"] if is_inline(attachment["type"]) else None
-        return self._files().link(name, attachment["name"], LINK_SECONDS, shown_as)
+        # It has this type: the two were compared when the message was accepted, and no file is ever replaced.
+        return self._files().link(name, attachment["name"], LINK_SECONDS, is_inline=is_inline(attachment["type"]))
 
 
 def _refusal(number: int, sent: Mapping[str, Any], found: Found | None) -> FieldError | None:
