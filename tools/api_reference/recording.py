@@ -45,7 +45,7 @@ VARYING = re.compile(
     r"\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|p\d{16}(?:-[0-9a-f]{12})?"
     r'|#[a-z2-7]{12}(?=")|"[\w-]{15}="|"[\w-]{40,}"|"[0-9a-f]{12}"|"[a-z2-7]{26}"'
 )
-"""What differs in each recording: times, random ids, positions, ends of keys, correlation ids, cursors, tags, uploads."""
+"""What differs in each recording: times, ids, positions, ends of keys, cursors, tags, uploads."""
 LINK = re.compile(r'"(link|url)": "[^"]*"')
 """What is not recorded: a signed link has credentials in it."""
 
