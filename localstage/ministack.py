@@ -1,8 +1,9 @@
 """MiniStack behind the check of :mod:`localstage.core.own_machine`; runs in MiniStack's own environment.
 
 With the variable ``HEADRACE_SESSION_TOKEN``, only requests of clients with that session token are answered, and links
-that such a client signed. The trace header of a request to SQS goes into its messages, as on AWS. A call that does not
-fit AWS's own model of the service, which MiniStack would take, is refused.
+that such a client signed. A page may send a request to a link if the CORS rules of the bucket allow it. The trace
+header of a request to SQS goes into its messages, as on AWS. A call that does not fit AWS's own model of the service,
+which MiniStack would take, is refused.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from localstage.core.own_machine import refusal
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 _CHECKED = ("events", "secretsmanager", "sqs")
 _TOKEN = os.environ.get("HEADRACE_SESSION_TOKEN", "")
 _trace: ContextVar[str] = ContextVar("trace", default="")
@@ -68,6 +70,32 @@ def _token_of_link(scope: Message) -> str:
     return query.get("X-Amz-Security-Token", "") if "X-Amz-Signature" in query else ""
 
 
+def _cors_of_link(scope: Message, headers: dict[str, str]) -> dict[str, str]:
+    """The CORS headers of the answer to a page; empty if the rules of its bucket do not allow the request.
+
+    MiniStack looks at the rules only where it also checks the rights of all callers, and allows everything elsewhere.
+    """
+    s3: Any = import_module("ministack.services.s3")
+    bucket, _, key = str(scope["path"]).lstrip("/").partition("/")
+    if scope["method"] != "OPTIONS":
+        return dict(s3.cors_response_headers(bucket, scope["method"], headers))
+    status, answer, _ = s3.cors_preflight(bucket, key, headers)
+    return dict(answer) if status == 200 else {}
+
+
+def _with_cors(send: Send, cors: dict[str, str]) -> Send:
+    """Send an answer with these CORS headers instead of MiniStack's."""
+    own = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in cors.items()]
+
+    async def replaced(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            kept = [each for each in message["headers"] if not each[0].lower().startswith(b"access-control-")]
+            message = {**message, "headers": [*kept, *own]}
+        await send(message)
+
+    return replaced
+
+
 async def _whole(receive: Receive) -> tuple[bytes, Receive]:
     """The body of a request, and what receives it once more."""
     body, message = b"", Message(more_body=True)
@@ -82,13 +110,16 @@ async def _whole(receive: Receive) -> tuple[bytes, Receive]:
     return body, again
 
 
-async def app(scope: Message, receive: Receive, send: Callable[[Message], Awaitable[None]]) -> None:
+async def app(scope: Message, receive: Receive, send: Send) -> None:
     """The ASGI application that the stage serves."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
     linked = _token_of_link(scope)
-    # A page, such as the console, may show a link, and everybody who has it may open it.
-    site = None if _TOKEN and hmac.compare_digest(linked.encode(), _TOKEN.encode()) else headers.get("sec-fetch-site")
-    reason = refusal(headers.get("host"), headers.get("origin"), site)
+    origin, site, cors = headers.get("origin"), headers.get("sec-fetch-site"), dict[str, str]()
+    if _TOKEN and hmac.compare_digest(linked.encode(), _TOKEN.encode()):
+        # A page, such as the console, may show a link, and everybody who has it may open it.
+        site = None
+        cors = _cors_of_link(scope, headers) if origin and scope["type"] == "http" else {}
+    reason = refusal(headers.get("host"), None if cors else origin, site)
     token = headers.get("x-amz-security-token") or linked
     if _TOKEN and not hmac.compare_digest(token.encode(), _TOKEN.encode()):
         reason = reason or "X-Amz-Security-Token: not the session token of this stage"
@@ -99,14 +130,14 @@ async def app(scope: Message, receive: Receive, send: Callable[[Message], Awaita
             await _answer(send, 400, {"__type": "ValidationException", "message": misuse})
             return
     if scope["type"] == "lifespan" or not reason:
-        await emulator(scope, receive, send)
+        await emulator(scope, receive, _with_cors(send, cors) if cors else send)
     elif scope["type"] == "websocket":
         await send({"type": "websocket.close"})  # before it is accepted: answered with 403
     else:
         await _answer(send, 403, {"message": reason})
 
 
-async def _answer(send: Callable[[Message], Awaitable[None]], status: int, body: Message) -> None:
+async def _answer(send: Send, status: int, body: Message) -> None:
     head = [(b"content-type", b"application/json")]
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": json.dumps(body).encode()})

@@ -6,7 +6,7 @@ Ids are the template's logical ids, times are seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -201,10 +201,14 @@ class Queue:
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket of S3. Its policy, encryption and lifecycle are not emulated."""
+    """A bucket of S3 with its CORS rules in the form of S3's API.
+
+    Its policy, encryption and lifecycle are not emulated.
+    """
 
     id: str
     name: str
+    cors_rules: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)

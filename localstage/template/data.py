@@ -17,6 +17,8 @@ from localstage.template.resources import Properties, Stack
 
 _INDEX_PROPERTIES = ("IndexName", "KeySchema", "Projection")
 _QUEUE_ATTRIBUTES = ("DelaySeconds", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds", "VisibilityTimeout")
+_CORS_NAMES = {"ExposedHeaders": "ExposeHeaders", "Id": "ID", "MaxAge": "MaxAgeSeconds"}
+"""CloudFormation's names in a CORS rule that S3's API has otherwise."""
 _ALPHABET = string.ascii_letters + string.digits
 
 
@@ -57,8 +59,14 @@ def read_queues(stack: Stack) -> dict[str, Queue]:
 
 
 def read_buckets(stack: Stack) -> dict[str, Bucket]:
-    """Every bucket."""
-    return stack.read("AWS::S3::Bucket", lambda id, _: Bucket(id, stack.value(id)))
+    """Every bucket with its CORS rules."""
+
+    def bucket(id: str, properties: Properties) -> Bucket:
+        rules = properties.get("CorsConfiguration", {}).get("CorsRules", [])
+        named = [{_CORS_NAMES.get(name, name): value for name, value in rule.items()} for rule in rules]
+        return Bucket(id, stack.value(id), named)
+
+    return stack.read("AWS::S3::Bucket", bucket)
 
 
 def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:

@@ -1,6 +1,6 @@
 """Creates the tables, queues, buckets and secrets of a model on the stage's services, as a deployment would on AWS.
 
-Resources of an earlier start are compared, not changed.
+Of an earlier start, tables are compared; queues, secrets and the CORS rules of buckets become those of the model.
 """
 
 from __future__ import annotations
@@ -177,6 +177,10 @@ def _bucket(clients: _Clients, bucket: Bucket) -> None:
     place = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
     with suppress(clients.s3.exceptions.BucketAlreadyOwnedByYou):
         clients.s3.create_bucket(Bucket=bucket.name, **place)
+    if bucket.cors_rules:
+        clients.s3.put_bucket_cors(Bucket=bucket.name, CORSConfiguration={"CORSRules": bucket.cors_rules})
+    else:
+        clients.s3.delete_bucket_cors(Bucket=bucket.name)
 
 
 def _secret(clients: _Clients, secret: Secret) -> None:

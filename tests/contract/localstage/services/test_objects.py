@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-import pytest
-from botocore.config import Config
-from botocore.session import Session
-
-from localstage.services.aws import SECRET_KEY
-from localstage.services.service import ACCOUNT
 from tests.contract.emulators import Emulators
+from tests.contract.localstage.services.objects_harness import (
+    TOKEN,
+    client,
+    stage_of_objects,  # noqa: F401 - a fixture
+)
 
-TOKEN = "the-token-of-the-stage"
 BUCKET = "headrace-files"
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
-    """Emulators that ask for a session token, as those of a stage do."""
-    emulators = Emulators(tmp_path_factory.mktemp("objects"), TOKEN)
-    try:
-        emulators.start()
-        yield emulators
-    finally:
-        emulators.stop()
-
-
-def client(url: str, secret: str = SECRET_KEY) -> Any:
-    """A client of S3 with the credentials of a function, and the options of the layer's."""
-    config = Config(signature_version="s3v4", s3={"addressing_style": "virtual"}, retries={"total_max_attempts": 1})
-    return Session().create_client(
-        "s3",
-        region_name="us-east-1",
-        endpoint_url=url,
-        aws_access_key_id=ACCOUNT,
-        aws_secret_access_key=secret,
-        aws_session_token=TOKEN,
-        config=config,
-    )
 
 
 def link(s3: Any, key: str = "exports/a/1.gz", seconds: int = 900) -> str:

@@ -134,3 +134,37 @@ def test_what_cannot_be_evaluated_is_refused_with_its_place(project, expression,
         project.variables(f"IT: {expression}")
 
     assert complaint in str(refusal.value)
+
+
+@pytest.mark.parametrize(("mode", "rules"), [("on", 1), ("off", 0)])
+def test_a_bucket_has_its_cors_rules_as_s3_names_them(project, mode, rules):
+    head = f"""
+        Parameters:
+          Origins: {{Type: CommaDelimitedList, Default: "https://a.example,https://b.example"}}
+        Conditions:
+          WithRules: !Equals ["{mode}", "on"]
+    """
+    model = project.load(
+        """
+        Files:
+          Type: AWS::S3::Bucket
+          Properties:
+            CorsConfiguration: !If
+              - WithRules
+              - CorsRules:
+                  - {Id: upload, AllowedMethods: [GET, PUT], AllowedOrigins: !Ref Origins, AllowedHeaders: ["*"],
+                     ExposedHeaders: [ETag], MaxAge: 3600}
+              - !Ref AWS::NoValue
+        """,
+        head=head,
+    )
+
+    rule = {
+        "ID": "upload",
+        "AllowedMethods": ["GET", "PUT"],
+        "AllowedOrigins": ["https://a.example", "https://b.example"],
+        "AllowedHeaders": ["*"],
+        "ExposeHeaders": ["ETag"],
+        "MaxAgeSeconds": 3600,
+    }
+    assert model.buckets["Files"].cors_rules == [rule][:rules]
