@@ -28,7 +28,7 @@ COMMANDS = {
     "redrive": "redriveDeadLetters",
     "replies": "listReplies",
     "retention": "getRoom changeRoom",
-    "send": "sendMessage startUpload",
+    "send": "sendMessage",
     "ski day": "getSkierDay",
     "ski day-vertical": "getDayVertical",
     "ski days": "listSkiedDays",
@@ -56,6 +56,7 @@ NO_COMMAND = {
     "A part of what `window` shows": "countActiveUsers getSeries",
     "Another path of what `ski skiers` asks": "countSkiersByDay",
     "`export` asks these with `--user` and `--room`": "exportUser getExport exportRoom getRoomExport",
+    "`send` asks this with `--attach`": "startUpload",
     "Load balancers and monitors ask this, with curl": "getHealth",
     "A rare step, which [a how-to](../how-to/access-and-secrets.md#end-a-users-connections) shows with curl": (
         "listConnections closeConnections"
