@@ -46,7 +46,7 @@ LINES = {
     "localstage": 12_294,
     "loadtest": 7_636,
     "bench": 4_597,
-    "tools": 3_640,
+    "tools": 3_650,
     "faults": 3_414,
     "rehearsal": 2_095,
     "ops": 1_550,
