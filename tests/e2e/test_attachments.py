@@ -46,15 +46,15 @@ def uploaded(client: Client, room: str, body: bytes = PNG, type: str = "image/pn
     return {"id": found["id"], "name": "cat.png", "type": type, "bytes": len(body), **more}
 
 
-def files(stage: RunningStage) -> dict[str, str | None]:
+def files(stage: RunningStage) -> dict[str, str]:
     """The names of all attachments in the bucket, by their ids, and their states."""
     s3 = stage.aws("s3")
     (bucket,) = [each["Name"] for each in s3.list_buckets()["Buckets"] if "attachments" in each["Name"].lower()]
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
-    found: dict[str, str | None] = {}
+    found: dict[str, str] = {}
     for each in (each for page in pages for each in page.get("Contents", ())):
         tags = s3.get_object_tagging(Bucket=bucket, Key=each["Key"])["TagSet"]
-        found[each["Key"].rpartition("/")[2]] = tags[0]["Value"] if tags else None
+        found[each["Key"].rpartition("/")[2]] = next(tag["Value"] for tag in tags if tag["Key"] == "state")
     return found
 
 
@@ -82,7 +82,7 @@ def test_a_file_goes_from_its_sender_to_all_who_may_read_the_message(
     pages = [bob.http("GET", f"/users/{alice.user}/messages")[1], follower.request("history", room)]
     assert [[len(item.get("attachments", ())) for item in page["items"]] for page in pages] == [[2, 0], [2, 0]]
     assert all("url" in each for page in pages for each in page["items"][0]["attachments"])
-    until(lambda: files(platform), lambda found: found[image["id"]] is found[paper["id"]] is None)
+    until(lambda: files(platform), lambda found: found[image["id"]] == found[paper["id"]] == "stored")
 
 
 def test_frames_and_batches_name_attachments_too(alice: Client) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from headrace.streams.chat.attachments.store import Attachments, Found
+from headrace.streams.chat.attachments.store import Attachments, Found, State
 from tests.fakes.storage import MemoryObjects
 
 PNG = b"\x89PNG\r\n\x1a\n and the rest of an image"
@@ -21,6 +21,7 @@ class MemoryFiles(MemoryObjects):
         super().__init__()
         self.types: dict[str, str] = {}
         self.states: dict[str, str] = {}
+        self.owners: dict[str, str] = {}
 
     def put(self, name: str, body: bytes = PNG, type: str = "image/png", at: datetime = LONG_AGO) -> None:
         """Upload a file."""
@@ -32,18 +33,16 @@ class MemoryFiles(MemoryObjects):
         if name not in self.objects:
             return None
         body = self.objects[name]
-        return Found(body[:count], len(body), self.types[name], self.states.get(name))
+        return Found(body[:count], len(body), self.types[name], self.owners.get(name))
 
-    def set_state(self, name: str, state: str | None) -> bool:
+    def set_owner(self, name: str, owner: str, state: State) -> bool:
         self._count()
         if name in self.objects:
-            self.states.pop(name, None)
-            if state is not None:
-                self.states[name] = state
+            self.states[name], self.owners[name] = state, owner
         return name in self.objects
 
-    def upload(self, name: str, type: str, bytes: int, state: str, seconds: int) -> tuple[str, Mapping[str, str]]:
-        return f"https://files.test/{name}?bytes={bytes}&for={seconds}", {"Content-Type": type, "state": state}
+    def upload(self, name: str, type: str, bytes: int, seconds: int) -> tuple[str, Mapping[str, str]]:
+        return f"https://files.test/{name}?bytes={bytes}&for={seconds}", {"Content-Type": type}
 
 
 def memory_attachments(files: MemoryFiles | None = None) -> Attachments:

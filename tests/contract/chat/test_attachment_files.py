@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import parse_qsl, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.runtime.aws import client
 from headrace.streams.chat.attachments.s3 import S3Files
-from headrace.streams.chat.attachments.store import UNNAMED, Attachments, Files, Found
+from headrace.streams.chat.attachments.store import STORED, WAITING, Attachments, Files, Found
 from tests.contract.emulators import sdk
 from tests.fakes.files import PNG, MemoryFiles
 from tests.worlds.ports import free_port
@@ -21,8 +22,12 @@ from tests.worlds.ports import free_port
 class Uploading(S3Files):
     """Uploads as a client does, by the signed address."""
 
+    @property
+    def bucket(self) -> str:
+        return self._bucket
+
     def put(self, name: str, body: bytes = PNG, type: str = "image/png") -> None:
-        url, headers = self.upload(name, type, len(body), UNNAMED, 600)
+        url, headers = self.upload(name, type, len(body), 600)
         assert sent(url, body, headers) == 200
 
 
@@ -46,24 +51,35 @@ def files(request: pytest.FixtureRequest) -> Any:
     return MemoryFiles() if request.param == "memory" else request.getfixturevalue("s3")
 
 
-def test_a_file_has_its_first_bytes_its_size_its_type_and_its_state(files: Any) -> None:
+def test_a_file_has_its_first_bytes_its_size_and_its_type(files: Any) -> None:
     files.put("a/hall/1")
 
-    assert files.look("a/hall/1", 8) == Found(PNG[:8], len(PNG), "image/png", "unnamed")
-    assert files.look("a/hall/1", 10_000_000) == Found(PNG, len(PNG), "image/png", "unnamed")
+    assert files.look("a/hall/1", 8) == Found(PNG[:8], len(PNG), "image/png", None)
+    assert files.look("a/hall/1", 10_000_000) == Found(PNG, len(PNG), "image/png", None)
     assert files.look("a/hall/2", 8) is None
 
 
-def test_a_state_can_be_changed_and_taken_away_and_a_missing_file_has_none(files: Any) -> None:
+def test_a_file_has_the_owner_that_was_set_last_and_a_missing_one_has_none(files: Any) -> None:
     files.put("a/hall/1")
 
-    for state in ("accepted", "unnamed", None, None):
-        assert files.set_state("a/hall/1", state)
-        found = files.look("a/hall/1", 8)
-        assert found is not None
-        assert found.state == state
-    assert not files.set_state("a/hall/2", "accepted")
-    assert not files.set_state("a/hall/2", None)
+    for owner, state in (("message1", WAITING), ("message1", STORED), ("message2", WAITING)):
+        assert files.set_owner("a/hall/1", owner, state)
+        assert files.look("a/hall/1", 8) == Found(PNG[:8], len(PNG), "image/png", owner)
+    assert not files.set_owner("a/hall/2", "message1", WAITING)
+
+
+def test_the_bucket_knows_the_state_by_a_tag(s3: Uploading) -> None:
+    def state() -> str:
+        tags = sdk("s3").get_object_tagging(Bucket=s3.bucket, Key="a/hall/1")["TagSet"]
+        return next(str(tag["Value"]) for tag in tags if tag["Key"] == "state")
+
+    s3.put("a/hall/1")
+    found = [state()]
+    for each in (WAITING, STORED):
+        s3.set_owner("a/hall/1", "message1", each)
+        found.append(state())
+
+    assert found == ["unnamed", "waiting", "stored"]
 
 
 def test_names_follow_one_another_with_the_time_of_their_upload(files: Any) -> None:
@@ -78,18 +94,18 @@ def test_names_follow_one_another_with_the_time_of_their_upload(files: Any) -> N
 
 
 def test_an_upload_is_of_the_signed_length_and_type_and_replaces_no_file(s3: Uploading) -> None:
-    url, headers = s3.upload("a/hall/1", "image/png", len(PNG), UNNAMED, 600)
+    url, headers = s3.upload("a/hall/1", "image/png", len(PNG), 600)
 
     assert sent(url, PNG, {**headers, "Content-Type": "text/html"}) == 403
     assert sent(url, PNG, {**headers, "x-amz-tagging": "state=kept"}) == 403
     assert sent(url, PNG + b"more", headers) == 403
     assert sent(url, PNG, headers) == 200
     assert sent(url, PNG, headers) == 412
-    s3.set_state("a/hall/1", None)
+    s3.set_owner("a/hall/1", "message1", STORED)
     assert sent(url, PNG, headers) == 412
     found = s3.look("a/hall/1", 8)
     assert found is not None
-    assert found.state is None
+    assert found.owner == "message1"
 
 
 def test_browsers_show_an_image_and_save_other_files_under_their_name(s3: Uploading) -> None:
@@ -101,12 +117,28 @@ def test_browsers_show_an_image_and_save_other_files_under_their_name(s3: Upload
             assert opened.headers["content-disposition"] == f"{how}; filename*=UTF-8''K%C3%A4se%20%281%29.png"
 
 
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:1"])
+def test_a_link_is_the_one_that_botocore_makes(monkeypatch: pytest.MonkeyPatch, aws: str, url: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
+    s3, name = client("s3"), "a/K\u00e4 se+(1)~=&/1"
+    shown = {"ResponseContentDisposition": "inline; filename*=UTF-8''a%20b"}
+    while True:
+        ours = S3Files(s3, "headrace-attachments").link(name, "a b", 600, is_inline=True)
+        theirs = s3.generate_presigned_url("get_object", {"Bucket": "headrace-attachments", "Key": name, **shown}, 600)
+        one, other = (dict(parse_qsl(urlsplit(each).query)) for each in (ours, theirs))
+        if one["X-Amz-Date"] == other["X-Amz-Date"]:
+            break
+
+    assert ours.partition("?")[0] == theirs.partition("?")[0]
+    assert one == other
+
+
 def test_a_bucket_that_cannot_be_reached_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     files: Files = S3Files(client("s3", attempts=1), "headrace-attachments")
     attachments = Attachments(lambda: files)
-    message = {"userId": "alice", "roomId": "hall", "attachments": [{"id": "a" * 26}]}
+    message = {"userId": "alice", "roomId": "hall", "messageId": "m", "sender": "s", "attachments": [{"id": "a" * 26}]}
 
-    for call in (attachments.accept, attachments.keep, attachments.delete):
-        with pytest.raises(StoreUnavailable, match="the bucket cannot be reached right now"):
-            call(message)
+    for call in (attachments.accept, attachments.keep, lambda messages: attachments.delete(*messages)):
+        with pytest.raises(StoreUnavailable, match="the bucket c"):
+            call([message])

@@ -78,7 +78,6 @@ def test_s3_takes_only_answers_to_cloudformation_and_the_objects_of_three_bucket
         (
             [
                 "s3:DeleteObject",
-                "s3:DeleteObjectTagging",
                 "s3:GetObject",
                 "s3:GetObjectTagging",
                 "s3:PutObjectTagging",

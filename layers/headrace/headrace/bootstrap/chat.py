@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.bootstrap.live import connections, subscriber_hints
 from headrace.bootstrap.shared import (
-    attachment_files,
     attachments,
     cache,
     clock,
@@ -32,7 +31,6 @@ from headrace.streams.chat.rooms.retention import MOST_DAYS
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 
 if TYPE_CHECKING:
-    from headrace.streams.chat.attachments.tidier import AttachmentTidier
     from headrace.streams.chat.live.subscriptions import Subscriptions
     from headrace.streams.chat.messages.history import ChatReading, History
     from headrace.streams.chat.rooms.routes import RoomServices
@@ -143,11 +141,3 @@ def room_services() -> RoomServices:
         Uploading(RoomGate(rooms(), memberships()), attachments()),
         most_days,
     )
-
-
-@functools.cache
-def attachment_tidier() -> AttachmentTidier:
-    """Deletes the files of messages that have expired."""
-    from headrace.streams.chat.attachments.tidier import AttachmentTidier
-
-    return AttachmentTidier(attachment_files(), rooms(), RoomSettings.read().chat_retention_days, clock())

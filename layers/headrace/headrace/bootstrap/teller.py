@@ -1,9 +1,10 @@
-"""Builds what reads the streams of tables: what tells others, and the archive."""
+"""Builds what runs behind the tables: what tells others, the archive, and what deletes the files of messages."""
 
 from __future__ import annotations
 
 import functools
 
+from headrace.bootstrap.shared import attachments, clock, dynamodb
 from headrace.core.stream import Tell
 from headrace.delivery.archive import ArchivedTable
 from headrace.delivery.archive_tidier import Tidier
@@ -12,11 +13,14 @@ from headrace.delivery.teller import Teller, ToldStream
 from headrace.queues.sqs import SqsRetryLane
 from headrace.queues.targets import TIMEOUT, target_of
 from headrace.runtime.aws import client
-from headrace.runtime.settings import ArchiveSettings, ObserveSettings, TellSettings
+from headrace.runtime.settings import ArchiveSettings, ObserveSettings, RoomSettings, TellSettings
 from headrace.storage.s3 import S3Objects
 from headrace.streams.ads import dynamodb as clicks
 from headrace.streams.ads import stream as ads
 from headrace.streams.chat import told as messages
+from headrace.streams.chat.attachments.tidier import AttachmentTidier
+from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.registry import STREAMS
 from headrace.streams.ski import stream as ski
 
@@ -67,3 +71,11 @@ def archiver() -> Archiver:
 def tidier() -> Tidier:
     """Tidies the archive."""
     return Tidier(objects())
+
+
+@functools.cache
+def attachment_tidier() -> AttachmentTidier:
+    """Deletes the files of messages that have expired."""
+    settings = RoomSettings.read()
+    rooms = CachedRooms(DynamoRooms(dynamodb(), settings.rooms_table))
+    return AttachmentTidier(attachments(), rooms, settings.chat_retention_days, clock())

@@ -216,8 +216,9 @@ def sent_names(name: str, field: FieldInfo) -> list[str]:
 
 
 def _path(parts: Sequence[str | int]) -> str:
-    """Where a value is: ``attachments[0].name``."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
+    """The field of a value, such as ``attachments[0].name``; without the place of the value in its field."""
+    last = max((at for at, part in enumerate(parts, 1) if isinstance(part, str)), default=0)
+    return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in parts[:last]).removeprefix(".")
 
 
 def field_errors(model: type[BaseModel], error: ValidationError) -> list[FieldError]:

@@ -80,6 +80,8 @@ class RoomSources:
             for name in names[names.index(last) + 1 if last in names else 0 :]:
                 yield [(ATTACHMENTS, self.attachments.exported(name))], {"page": page, "last": name}
             page = following
+            if page is not None:
+                yield [], {"page": page, "last": None}
 
     def _seen(self, room: Room, scope: ReadScope, start: Item | None) -> Iterator[tuple[list[Item], Item | None]]:
         """Pages of the messages that the owner may read."""

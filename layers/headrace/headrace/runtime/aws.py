@@ -190,6 +190,15 @@ class Signer:
         return head.encode()
 
 
+@functools.lru_cache(maxsize=16)
+def signing_key(secret_key: str, scope: str) -> bytes:
+    """The key that requests of a ``scope`` are signed with: a day, a region and a service."""
+    key = f"AWS4{secret_key}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
 @functools.lru_cache(maxsize=REMEMBERED)
 def _encoded(path: str) -> str:
     return quote(path, safe="/~")
@@ -208,9 +217,7 @@ def _shared(
     ordered = sorted(headers.items())
     names = ";".join([name for name, _ in ordered])
     lines = "".join([f"{name}:{value}\n" for name, value in ordered])
-    key = f"AWS4{known.secret_key}".encode()
-    for part in scope.split("/"):
-        key = hmac.digest(key, part.encode(), "sha256")
+    key = signing_key(known.secret_key, scope)
     authorization = (
         f"Authorization: {ALGORITHM} Credential={known.access_key}/{scope}, SignedHeaders={names}, Signature="
     )

@@ -112,17 +112,26 @@ def test_a_file_that_is_named_stays_as_long_as_its_message_can_wait(world: World
     name = world.upload()
 
     assert world.errors(accepted(attachment())) == [None]
-    assert world.files.states == {name: "accepted"}
+    assert world.files.states == {name: "waiting"}
 
 
 def test_a_message_that_is_sent_again_does_not_take_the_file_of_a_stored_one_back(world: World) -> None:
     name, message = world.upload(), accepted(attachment())
     world.errors(message)
-    assert memory_attachments(world.files).keep(message.event)
+    assert memory_attachments(world.files).keep([message.event])
 
     assert world.errors(message) == [None]
-    assert world.files.states == {}
-    assert name in world.files.objects
+    assert world.files.states == {name: "stored"}
+
+
+def test_a_file_is_of_one_message(world: World) -> None:
+    world.upload()
+    first, second = (accepted(attachment(), messageId=each) for each in ("m-1", "m-2"))
+    taken = [("attachments[0].id", "is the file of another message")]
+
+    assert world.errors(first, second) == [None, taken]
+    assert world.errors(second) == [taken]
+    assert world.errors(first) == [None]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +155,7 @@ def test_a_file_that_is_not_what_the_message_says_is_refused(
     world.upload(**upload)
 
     assert world.errors(accepted(attachment(**named))) == [[error]]
-    assert "accepted" not in world.files.states.values()
+    assert "waiting" not in world.files.states.values()
 
 
 def test_a_message_that_its_room_refuses_changes_no_file(world: World) -> None:
@@ -172,10 +181,12 @@ def test_while_the_bucket_is_away_only_messages_with_attachments_are_refused(wor
 
 
 def test_a_request_names_a_limited_number_of_attachments(world: World) -> None:
-    for number in range(10):
-        world.upload(number)
-    ten = [attachment(number) for number in range(10)]
-    messages = [accepted(*ten, messageId=f"m-{number}") for number in range(AT_MOST // 10 + 1)]
+    messages = []
+    for first in range(AT_MOST // 10 + 1):
+        ids = [f"{'ab'[first // 10]}{'abcdefghij'[first % 10]}{each[2:]}" for each in IDS]
+        for each in ids:
+            world.files.put(file_name("alice", "hall", each))
+        messages.append(accepted(*[attachment(id=each) for each in ids], messageId=f"m-{first}"))
 
     *others, last = world.errors(*messages)
 
@@ -188,7 +199,7 @@ def test_the_files_of_a_stored_message_stay(world: World) -> None:
     event = accepted(attachment()).event
 
     assert KeepHook(world.attachments).after_store(CHAT, [event, {"roomId": "hall"}]) == [None, None]
-    assert (list(world.files.objects), world.files.states) == ([name], {})
+    assert (list(world.files.objects), world.files.states) == ([name], {name: "stored"})
 
 
 def test_a_file_that_cannot_be_kept_yet_is_kept_by_a_later_try(world: World) -> None:
@@ -300,7 +311,7 @@ def test_files_go_when_no_message_of_their_time_is_shown_any_more() -> None:
     for room, days in (("hall", 5), ("hall", 7), ("attic", 20), ("attic", 40)):
         uploaded = datetime.fromisoformat(NOW) - timedelta(days=days)
         files.put(f"{folder_of('alice')}{room}/{days}", at=uploaded)
-    tidier = AttachmentTidier(files, Retentions(hall=3), 30, clock)
+    tidier = AttachmentTidier(memory_attachments(files), Retentions(hall=3), 30, clock)
 
     assert tidier.run(lambda: 900.0) == 2
     assert [name.rpartition("/")[2] for name in files.objects] == ["5", "20"]
@@ -311,7 +322,7 @@ def test_files_go_when_no_message_of_their_time_is_shown_any_more() -> None:
 def test_without_a_retention_every_file_stays_and_a_bucket_that_is_too_large_says_so() -> None:
     files = MemoryFiles()
     files.put(f"{folder_of('alice')}hall/1", at=datetime(2000, 1, 1, tzinfo=UTC))
-    tidier = AttachmentTidier(files, Retentions(), 0, FixedClock(NOW))
+    tidier = AttachmentTidier(memory_attachments(files), Retentions(), 0, FixedClock(NOW))
 
     assert tidier.run(lambda: 900.0) == 0
     with pytest.raises(TimeoutError, match="too many files"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, StoreUnavailable
@@ -36,21 +36,23 @@ class AttachmentGate:
         if not any(ATTACHMENTS in each.event for each in events):
             return errors
         found, left = list(errors), AT_MOST
+        asked: list[int] = []
         for at, each in enumerate(events):
             if found[at] is None and (named := len(each.event.get(ATTACHMENTS, ()))):
                 left -= named
-                found[at] = self._refusal(each) if left >= 0 else _too_many()
+                found[at] = _too_many() if left < 0 else None
+                asked += [at] if left >= 0 else []
+        for at, error in zip(asked, self._refusals([events[at].event for at in asked]), strict=True):
+            found[at] = error
         return found
 
-    def _refusal(self, message: ValidatedEvent) -> HeadraceError | None:
+    def _refusals(self, messages: Sequence[dict[str, Any]]) -> Sequence[HeadraceError | None]:
         try:
-            self._attachments().accept(message.event)
-        except InvalidEvent as error:
-            return error
+            return self._attachments().accept(messages)
         except StoreUnavailable as error:
             report("attachments", f"messages with attachments are refused: {error.message}")
-            return StoreUnavailable("the attachments cannot be checked right now; send the message again as it is")
-        return None
+            text = "the attachments cannot be checked right now; send the message again as it is"
+            return [StoreUnavailable(text)] * len(messages)
 
 
 def _too_many() -> InvalidEvent:

@@ -20,12 +20,14 @@ class KeepHook:
         self._attachments = attachments
 
     def after_store(self, _: Stream, items: Sequence[Item]) -> Sequence[Failure | FollowUpUnavailable | None]:
-        return [self._keep(item) if ATTACHMENTS in item else None for item in items]
+        messages = [item for item in items if ATTACHMENTS in item]
+        failure = self._keep(messages) if messages else None
+        return [failure if ATTACHMENTS in item else None for item in items]
 
-    def _keep(self, message: Item) -> FollowUpUnavailable | None:
+    def _keep(self, messages: Sequence[Item]) -> FollowUpUnavailable | None:
         try:
-            if not self._attachments().keep(message):
-                # Of a message that came from the archive or from another stage, or waited for weeks.
+            if not self._attachments().keep(messages):
+                # Of a message that came from the archive, that was deleted meanwhile, or that waited for weeks.
                 report("attachments", "a stored message names a file that is not there")
         except StoreUnavailable as error:
             report("attachments", f"files are not kept yet: {error.message}")

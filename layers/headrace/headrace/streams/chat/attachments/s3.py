@@ -1,4 +1,4 @@
-"""The files of messages in S3. A tag holds the state of each."""
+"""The files of messages in S3. Tags hold the state and the owner of each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from headrace.runtime.aws import AwsError, call
 from headrace.storage.s3 import S3Objects, unavailable
-from headrace.streams.chat.attachments.store import Found
+from headrace.streams.chat.attachments.store import UNNAMED, Found, State
 
 _MISSING = ("NoSuchKey",)
-_STATE = "state"
-"""The tag of a file whose message is not stored yet. The bucket's lifecycle rules name its values."""
+_STATE, _OWNER = "state", "message"
+"""The tags. The lifecycle rules of the bucket name states."""
 
 
 class S3Files(S3Objects):
@@ -21,21 +21,19 @@ class S3Files(S3Objects):
         found = self._call_if_there(self._get, Key=name, Range=f"bytes=0-{count - 1}")
         if found is None:
             return None
-        state = None
+        owner = None
         if found.get("TagCount"):
             tags = self._call(self._client.get_object_tagging, Key=name)["TagSet"]
-            state = next((tag["Value"] for tag in tags if tag["Key"] == _STATE), None)
+            owner = next((tag["Value"] for tag in tags if tag["Key"] == _OWNER), None)
         size = int(found["ContentRange"].rpartition("/")[2])
-        return Found(found["Body"], size, found["ContentType"], state)
+        return Found(found["Body"], size, found["ContentType"], owner)
 
-    def set_state(self, name: str, state: str | None) -> bool:
-        if state is None:
-            return self._call_if_there(self._client.delete_object_tagging, Key=name) is not None
-        tags = {"TagSet": [{"Key": _STATE, "Value": state}]}
+    def set_owner(self, name: str, owner: str, state: State) -> bool:
+        tags = {"TagSet": [{"Key": _STATE, "Value": state}, {"Key": _OWNER, "Value": owner}]}
         return self._call_if_there(self._client.put_object_tagging, Key=name, Tagging=tags) is not None
 
-    def upload(self, name: str, type: str, bytes: int, state: str, seconds: int) -> tuple[str, Mapping[str, str]]:
-        headers = {"Content-Type": type, "If-None-Match": "*", "x-amz-tagging": f"{_STATE}={state}"}
+    def upload(self, name: str, type: str, bytes: int, seconds: int) -> tuple[str, Mapping[str, str]]:
+        headers = {"Content-Type": type, "If-None-Match": "*", "x-amz-tagging": f"{_STATE}={UNNAMED}"}
         # All of this is signed: S3 refuses another length, type or tag, and a second file under the name.
         parameters = {
             "Bucket": self._bucket,

@@ -1,19 +1,23 @@
 """The files of messages in a bucket: uploads, checks, links, and which of them stay.
 
-A file has a tag that says who needs it. The bucket deletes what is ``unnamed`` after a day, and what is ``accepted``
-after 30 days: longer than an event waits in a lane. A file without a tag is that of a stored message.
+Tags say in which state a file is, and which message is its owner. The bucket deletes what is ``unnamed`` after a day,
+and what is ``waiting`` with an accepted message after 30 days: longer than an event waits in a lane.
 """
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from base64 import b32encode, b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from itertools import islice
+from typing import Any, Literal, Protocol, TypeVar
 
-from headrace.core.errors import FieldError, InvalidEvent
+from headrace.core.errors import FieldError, InvalidEvent, StoreUnavailable
+from headrace.core.keys import content_tag
+from headrace.runtime.breaker import Cooldown
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Objects
 from headrace.streams.chat.attachments.files import (
@@ -30,30 +34,35 @@ from headrace.streams.chat.attachments.files import (
 
 LINK_SECONDS = 600
 """How long an upload's address and a link to read are good for."""
-UNNAMED, ACCEPTED = "unnamed", "accepted"
+State = Literal["unnamed", "waiting", "stored"]
+UNNAMED: State = "unnamed"
+WAITING: State = "waiting"
+STORED: State = "stored"
 AT_ONCE = 10
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file: its first bytes, its size, the type that it was uploaded with, and its state (``None``: it stays)."""
+    """A file: its first bytes, its size, the type that it was uploaded with, and its owner, if a message names it."""
 
     first: bytes
     bytes: int
     type: str
-    state: str | None
+    owner: str | None
 
 
 class Files(Objects, Protocol):
-    """Objects that have states. Every method may raise StoreUnavailable; links and addresses need no call."""
+    """Objects with owners and states. Every method may raise StoreUnavailable; links and addresses need no call."""
 
     def look(self, name: str, count: int) -> Found | None:
         """A file with its first ``count`` bytes; ``None`` if there is none."""
 
-    def set_state(self, name: str, state: str | None) -> bool:
-        """Set the state of a file. Returns whether there is one."""
+    def set_owner(self, name: str, owner: str, state: State) -> bool:
+        """Set the owner of a file, and its state. Returns whether there is such a file."""
 
-    def upload(self, name: str, type: str, bytes: int, state: str, seconds: int) -> tuple[str, Mapping[str, str]]:
+    def upload(self, name: str, type: str, bytes: int, seconds: int) -> tuple[str, Mapping[str, str]]:
         """An address for one PUT of so many bytes, and its headers. A file that exists is never replaced."""
 
 
@@ -63,47 +72,68 @@ class Attachments:
     def __init__(self, files: Callable[[], Files]) -> None:
         self._files = files
         self._parallel = Parallel(AT_ONCE, "attachments")
+        self._cooldown = Cooldown()
 
     def upload(self, user_id: str, room_id: str, type: str, bytes: int) -> tuple[str, str, Mapping[str, str]]:
         """The id of a new upload, its address, and the headers to send."""
         upload_id = b32encode(secrets.token_bytes(16)).decode().lower().rstrip("=")
         name = file_name(user_id, room_id, upload_id)
-        return upload_id, *self._files().upload(name, type, bytes, UNNAMED, LINK_SECONDS)
+        return upload_id, *self._files().upload(name, type, bytes, LINK_SECONDS)
 
-    def accept(self, message: Mapping[str, Any]) -> None:
-        """Check the attachments of a message that is about to be accepted, and keep them as long as it can wait.
+    def accept(self, messages: Sequence[Mapping[str, Any]]) -> list[InvalidEvent | None]:
+        """Why each message that is about to be accepted is refused, or ``None``: its files stay as long as it can wait.
 
-        Raises:
-            InvalidEvent: one is not uploaded, or is not what the message says.
-            StoreUnavailable: this cannot be checked now.
+        One is refused if a file is not uploaded, is not what the message says, or is that of another message. Raises
+        StoreUnavailable.
         """
-        found = self._parallel.map(lambda name: self._files().look(name, CHECKED_BYTES), names_of(message))
-        pairs = list(zip(message[ATTACHMENTS], found, strict=True))
-        details = [_refusal(number, sent, file) for number, (sent, file) in enumerate(pairs)]
-        if any(details):
-            raise InvalidEvent(details=[each for each in details if each is not None])
-        # The file of a message that is sent again stays as it is: its state may be that of a stored message.
-        new = [name for name, (_, file) in zip(names_of(message), pairs, strict=True) if file and file.state == UNNAMED]
-        self._set_states(new, ACCEPTED)
+        named = [names_of(message) for message in messages]
+        looked = iter(self._all(lambda files, name: files.look(name, CHECKED_BYTES), itertools.chain(*named)))
+        errors: list[InvalidEvent | None] = []
+        new: dict[str, str] = {}
+        for message, names in zip(messages, named, strict=True):
+            owner, found = owner_of(message), list(islice(looked, len(names)))
+            details = [
+                error
+                for number, (sent, name, file) in enumerate(zip(message[ATTACHMENTS], names, found, strict=True))
+                if (error := _refusal(number, sent, file, owner, new.get(name))) is not None
+            ]
+            errors.append(InvalidEvent(details=details) if details else None)
+            if not details:
+                # What an earlier try has accepted stays as it is: its message can be stored by now.
+                new |= {name: owner for name, file in zip(names, found, strict=True) if file and not file.owner}
+        self._all(lambda files, pair: files.set_owner(*pair, WAITING), new.items())
+        return errors
 
-    def keep(self, message: Mapping[str, Any]) -> bool:
-        """Let the files of a stored message stay. Returns whether all are there. Raises StoreUnavailable."""
-        return self._set_states(names_of(message), None)
-
-    def _set_states(self, names: Sequence[str], state: str | None) -> bool:
-        return all(self._parallel.map(lambda name: self._files().set_state(name, state), names))
+    def keep(self, messages: Sequence[Mapping[str, Any]]) -> bool:
+        """Let the files of stored messages stay. Returns whether all are there. Raises StoreUnavailable."""
+        pairs = [(name, owner_of(message)) for message in messages for name in names_of(message)]
+        return all(self._all(lambda files, pair: files.set_owner(*pair, STORED), pairs))
 
     def delete(self, message: Mapping[str, Any]) -> None:
         """Delete the files of a message. Raises StoreUnavailable."""
         self.delete_files(names_of(message))
 
-    def delete_files(self, names: Sequence[str]) -> None:
+    def delete_files(self, names: Iterable[str]) -> None:
         """Delete files. Raises StoreUnavailable."""
-        self._parallel.map(lambda name: self._files().delete(name), names)
+        self._all(lambda files, name: files.delete(name), names)
+
+    def _all(self, call: Callable[[Files, T], R], arguments: Iterable[T]) -> list[R]:
+        """The result of a call for each argument. After a failure, calls are refused for a moment."""
+        if self._cooldown.is_active:
+            raise StoreUnavailable("the bucket could not be reached a moment ago")
+        try:
+            return self._parallel.map(lambda argument: call(self._files(), argument), list(arguments))
+        except StoreUnavailable:
+            self._cooldown.start()
+            raise
 
     def of_user(self, user_id: str, after: str = "") -> Iterator[tuple[str, datetime]]:
         """The names of all files of a user that follow ``after``, with their times. Raises StoreUnavailable."""
         return self._files().dated_names(folder_of(user_id), after)
+
+    def names(self, after: str) -> Iterator[tuple[str, datetime]]:
+        """The names of all files that follow ``after``, with their times. Raises StoreUnavailable."""
+        return self._files().dated_names("", after)
 
     def exported(self, name: str) -> dict[str, Any]:
         """A file as a line of JSON has it: in base64, or as ``missing``. Raises StoreUnavailable."""
@@ -125,11 +155,22 @@ class Attachments:
         return self._files().link(name, attachment["name"], LINK_SECONDS, is_inline=is_inline(attachment["type"]))
 
 
-def _refusal(number: int, sent: Mapping[str, Any], found: Found | None) -> FieldError | None:
+def owner_of(message: Mapping[str, Any]) -> str:
+    """What stands for a message, an event or a row, in the tag of its files. Its time can change until it is stored."""
+    sender = message.get("sender") or message["timestampSk"].rpartition("#")[2]
+    return content_tag(message["messageId"], sender)
+
+
+def _refusal(
+    number: int, sent: Mapping[str, Any], found: Found | None, owner: str, other: str | None
+) -> FieldError | None:
+    """Why a message may not name a file that it is to own, if ``other`` is a message of the same request."""
     field = f"{ATTACHMENTS}[{number}]"
     if found is None:
         allowed = "a file that you uploaded for this room in the last day"
         return FieldError(f"{field}.id", "is not uploaded", sent["id"], allowed)
+    if not {found.owner, other} <= {None, owner}:
+        return FieldError(f"{field}.id", "is the file of another message", sent["id"], "another upload")
     if sent["bytes"] != found.bytes:
         return FieldError(f"{field}.bytes", "is not the size of the file", sent["bytes"], str(found.bytes))
     if sent["type"] != found.type:

@@ -6,8 +6,10 @@ its upload would expire, as its room and the stage say now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
 from typing import Protocol
 
 from headrace.core import times
@@ -15,13 +17,15 @@ from headrace.core.collections import parts
 from headrace.core.times import Clock
 from headrace.runtime.observability import logger
 from headrace.streams.chat.attachments.files import room_of
-from headrace.streams.chat.attachments.store import Files
+from headrace.streams.chat.attachments.store import Attachments
 
 LATER = 3 * times.DAY
 """A day until the file is named, one that the bucket may be late, and one that the stage's retention adds."""
 MARGIN = 30.0
 PART = 1000
 """Files whose rooms are read together."""
+FIRST = "0123456789abcdef"
+"""How names can begin."""
 
 
 class Retention(Protocol):
@@ -41,7 +45,7 @@ class Rooms(Protocol):
 class AttachmentTidier:
     """Reads the names of the whole bucket. ``stage_days`` is the stage's retention; 0 is without limit."""
 
-    files: Files
+    attachments: Attachments
     rooms: Rooms
     stage_days: int
     clock: Clock
@@ -54,17 +58,26 @@ class AttachmentTidier:
             TimeoutError: there are too many files for one invocation.
         """
         now, deleted = self.clock.now(), 0
-        for part in parts(self.files.dated_names(""), PART):
+        for part in parts(self._names(now), PART):
             if remaining() < MARGIN:
                 raise TimeoutError("the bucket has too many files to read in one invocation")
             retentions = self.rooms.retentions({room_of(name) for name, _ in part})
-            for name, uploaded in part:
-                uploaded_at = times.iso(round(uploaded.timestamp()) * times.SECOND + LATER)
-                if uploaded_at < self._kept_from(retentions[room_of(name)], now):
-                    self.files.delete(name)
-                    deleted += 1
+            kept_from = {room_id: self._kept_from(each, now) for room_id, each in retentions.items()}
+            expired = [
+                name
+                for name, uploaded in part
+                if times.iso(round(uploaded.timestamp()) * times.SECOND + LATER) < kept_from[room_of(name)]
+            ]
+            self.attachments.delete_files(expired)
+            deleted += len(expired)
         logger.info("attachments are tidied", extra={"deleted": deleted})
         return deleted
+
+    def _names(self, now: int) -> Iterator[tuple[str, datetime]]:
+        """All names, each day from another one on: if a run cannot read them all, another one does."""
+        first = FIRST[now // times.DAY % len(FIRST)]
+        yield from self.attachments.names(first)
+        yield from takewhile(lambda named: named[0] <= first, self.attachments.names(""))
 
     def _kept_from(self, retention: Retention, now: int) -> str:
         stage = times.iso(max(0, now - self.stage_days * times.DAY)) if self.stage_days else ""
