@@ -1,4 +1,4 @@
-"""Attachments on a whole stage: a file is uploaded, named by a message, read by a link, and gone with its message."""
+"""P17: On a whole stage, a file is uploaded, named by a message, read by a link, and gone with its message."""
 
 from __future__ import annotations
 

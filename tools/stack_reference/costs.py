@@ -38,7 +38,7 @@ Storage is that of the steady state: messages arrive and expire at the same rate
 retention, `ChatRetentionDays`. At 100 messages a second, storage costs ${dev:,.0f} a month in `dev` ({dev_days} days)
 and ${prod:,.0f} in `prod` ({prod_days} days).
 
-Attachments are paid by the file: about $11 per million for the requests to S3, $0.023 a month for each GB that is kept,
+Attachments are paid by the file: about $16 per million for the requests to S3, $0.023 a month for each GB that is kept,
 and $0.09 for each GB that readers fetch.
 """
 RATES = """

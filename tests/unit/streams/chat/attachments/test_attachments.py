@@ -1,4 +1,4 @@
-"""Which attachments a message may name, and what happens to their files."""
+"""P17: Which attachments a message may name, and what happens to their files."""
 
 from __future__ import annotations
 
