@@ -90,6 +90,8 @@ class Rabbit:
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(self.folder / "plugins"),
             "RABBITMQ_CONF_ENV_FILE": "/dev/null",
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +sbwt none",
+            # The start script then replaces itself with the Erlang VM, so a killed node is gone when its process is.
+            "detached": "true",
         }
         if self._mapper is None:
             path = f"{self._program.parent}{os.pathsep}{os.environ['PATH']}"
@@ -146,8 +148,17 @@ class Rabbit:
         more = ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(self._key), "-out", str(self.certificate)]
         subprocess.run([*command, *more], check=True, capture_output=True)
 
+    def sync(self) -> None:
+        """Write the metadata of declared queues to disk: a node that is killed earlier may forget a queue.
+
+        In one of about fifteen declarations, Mnesia writes the transaction to its log, and the outcome up to 2 s later.
+        Without the outcome, the next start undoes the declaration. RabbitMQ 4.3 has no Mnesia. The name of a quorum
+        queue's log is written up to half a second later, in any version.
+        """
+        self.control("eval", "catch mnesia:sync_log(), [dets:sync(Table) || Table <- dets:all()].")
+
     def kill(self) -> None:
-        """Kill the node, as a power failure does."""
+        """Kill the node, as a power failure does, and wait until it is gone."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()

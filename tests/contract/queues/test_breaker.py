@@ -41,8 +41,7 @@ def test_a_killed_broker_opens_the_breaker_and_when_restarted_closes_it_and_has_
         broker.start()
         declare(settings(broker.url), secrets, seconds=20)
         assert [publisher.publish([outgoing(str(number))]) for number in range(100)] == [[None]] * 100
-        # The broker writes a new queue's name to disk after a second; killed before, it never elects a leader.
-        broker.control("eval", "[dets:sync(Table) || Table <- dets:all()].")
+        broker.sync()
 
         broker.kill()
         outcomes = [publisher.publish([outgoing("late")])[0] for _ in range(7)]

@@ -68,6 +68,8 @@ def publish_and_confirm(url: str) -> None:
     publisher.queue_declare("kept", durable=True, arguments={"x-queue-type": "quorum"})
     publisher.confirm_delivery()
     publisher.basic_publish("", "kept", b"accepted", pika.BasicProperties(delivery_mode=2), mandatory=True)
+    # RabbitMQ 4.0 may write the outcome of a declaration 2 s later, or with the next one: before, a kill loses it.
+    publisher.queue_declare("next", durable=True)
     publisher.connection.close()
 
 

@@ -86,6 +86,7 @@ async def test_no_record_is_lost_when_the_broker_is_killed_and_restarted(own_rab
 
     functions.answer = answer
     declare_and_publish("a", "b")
+    await asyncio.to_thread(own_rabbitmq.sync)
     trigger = new_rabbitmq_trigger(own_rabbitmq.url, functions, "kept", batch_size=2, window=1)
     await trigger.start()
     await functions.until(lambda: len(functions.calls) == 1)
