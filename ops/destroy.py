@@ -18,7 +18,7 @@ INTERFACE_MINUTES = 20
 """How long the network interfaces of disabled mappings, and then of deleted ones, are waited for."""
 STACK_MINUTES = 90
 BUCKET = "AWS::S3::Bucket"
-KEPT = ("ArchiveBucket",)
+KEPT = ("ArchiveBucket", "AttachmentsBucket")
 """Buckets that the template retains: they outlive their stack, with their files."""
 BROKER_LOGS = "/aws/amazonmq/"
 

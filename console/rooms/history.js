@@ -97,8 +97,8 @@ export class History {
   }
 
   /** Show one's own message that is being sent. */
-  send({ id, text: message, replyTo }, username) {
-    const item = { messageId: id, userId: this.user, username, message, messageType: "TEXT", replyTo };
+  send({ id, text: message, replyTo, attachments }, username) {
+    const item = { messageId: id, userId: this.user, username, message, messageType: "TEXT", replyTo, attachments };
     item.timestamp = new Date().toISOString();
     const row = { id, item, tick: { state: "sending" } };
     this.pending.push(row);

@@ -1,5 +1,6 @@
 // A row of a room: a message with its sender and its tick, or a notice of a join or leave.
 import { html } from "../htm.js";
+import { Attachments } from "./attachments.js";
 import { Changes } from "./changes.js";
 import { clock, dayAndTime, dayName, moment, sameDay } from "./format.js";
 import { Reactions } from "./reactions.js";
@@ -67,11 +68,11 @@ function Answered({ to, room }) {
   `;
 }
 
-/** The text of a message, or that it is deleted. */
-export const Text = ({ item, isHidden }) => html`
+/** The text of a message and its files, or that it is deleted. */
+export const Text = ({ item, isHidden, room }) => html`
   ${item.deletedAt
     ? html`<p class="text stub" title=${moment(item.deletedAt)}>${texts.deletedBy(item.deletedBy === item.userId ? undefined : item.deletedBy)}</p>`
-    : html`<p class="text" dir="auto" hidden=${isHidden}>${item.message}</p>`}
+    : html`<p class="text" dir="auto" hidden=${isHidden}>${item.message}</p><${Attachments} item=${item} room=${room} />`}
   ${item.editedAt && !item.deletedAt && html`<span class="note" title=${moment(item.editedAt)}>${texts.edited}</span>`}
 `;
 
@@ -90,7 +91,7 @@ function Message({ row, before, isShown, room }) {
           ? html`<p class="who"><bdi>${item.username}</bdi> <time dateTime=${item.timestamp} title=${moment(item.timestamp)}>${clock(item.timestamp)}</time></p>`
           : html`<p class="hidden">${item.username}</p>`}
         ${item.replyTo && html`<${Answered} to=${item.replyTo} room=${room} />`}
-        <${Text} item=${item} isHidden=${acting?.what === "edit"} />
+        <${Text} item=${item} isHidden=${acting?.what === "edit"} room=${room} />
         <${Reactions} row=${row} room=${room}>
           ${room.history.isAnswered(item.key) && html`
             <button type="button" class="replies" onClick=${() => room.openThread(item.key)}>${texts.showReplies}</button>

@@ -1,6 +1,7 @@
 // The open room: its head, its messages, and the field for a new one.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../htm.js";
 import { Empty, Failure, Loading, State } from "../ui.js";
+import { Files, useFiles } from "./attachments.js";
 import { dayAndTime } from "./format.js";
 import { Sign } from "./list.js";
 import { Members } from "./members.js";
@@ -10,6 +11,7 @@ import { texts } from "./texts.js";
 import { ThreadPanel } from "./thread.js";
 
 const LARGEST = 4_096; // bytes of a text
+const NAMES = 1_000; // characters of a text that is made of the names of files
 /** What is not sent yet, by user and room. */
 const drafts = new Map();
 const bytesOf = (text) => new TextEncoder().encode(text).length;
@@ -57,6 +59,9 @@ function Composer({ room, title }) {
   const draft = `${room.user} ${room.roomId}`;
   const [text, setText] = useState(drafts.get(draft) ?? "");
   const field = useRef(null);
+  const chosen = useFiles(draft);
+  const { files } = chosen;
+  const said = text.trim() || files.map(({ name }) => name).join(", ").slice(0, NAMES);
   const bytes = bytesOf(text);
   const { acts } = room;
   const { answered } = acts;
@@ -82,9 +87,10 @@ function Composer({ room, title }) {
   }, [answered]);
   const submit = (event) => {
     event.preventDefault();
-    if (text.trim() !== "" && bytes <= LARGEST) {
-      room.send(text.trim());
+    if (said !== "" && bytes <= LARGEST) {
+      room.send(said, files);
       write("");
+      chosen.keep([]);
     }
     field.current.focus();
   };
@@ -99,15 +105,27 @@ function Composer({ room, title }) {
       acts.answer();
     }
   };
+  /** Takes files that are dropped or pasted; a text of an office program comes with a picture of it. */
+  const take = (event, { types, files: given }) => {
+    if (types.includes("Files") && !types.includes("text/plain")) {
+      event.preventDefault();
+      if (event.type !== "dragover") {
+        chosen.add(given);
+      }
+    }
+  };
+  const over = (event) => take(event, event.dataTransfer);
   return html`
-    <form class="composer" onSubmit=${submit}>
+    <form class="composer" onSubmit=${submit} onDragOver=${over} onDrop=${over}
+      onPaste=${(event) => take(event, event.clipboardData)}>
       ${answered !== undefined && html`
         <p class="answered"><span aria-hidden="true">↩</span> <span dir="auto">${brief(answered.item)}</span>
           <button type="button" class="quiet" aria-label=${texts.noReply} onClick=${() => { acts.answer(); field.current.focus(); }}>✕</button></p>
       `}
+      <${Files} ...${chosen} />
       <textarea ref=${field} rows="1" value=${text} dir="auto" aria-label=${label} placeholder=${label}
         onInput=${(event) => write(event.currentTarget.value)} onKeyDown=${pressed}></textarea>
-      <button class="primary" disabled=${text.trim() === "" || bytes > LARGEST}>${texts.send}</button>
+      <button class="primary" disabled=${said === "" || bytes > LARGEST}>${texts.send}</button>
       ${bytes > LARGEST && html`<p class="failure" role="alert">${texts.tooLong(bytes, LARGEST)}</p>`}
     </form>
   `;

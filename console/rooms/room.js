@@ -26,6 +26,8 @@ export class Room {
   target;
   /** The thread that is open. */
   thread;
+  /** The attachments of messages with the addresses that were asked for, by the keys of the messages. */
+  addresses = new Map();
   /** Why a membership or the room was not changed. */
   refusal;
   #isOpen = false;
@@ -238,12 +240,12 @@ export class Room {
     this.online.begin();
   }
 
-  send(text) {
+  send(text, files) {
     const replyTo = this.acts.answered?.item.key;
     this.acts.answer();
     this.line = undefined;
     this.present();
-    return this.sending.send(text, replyTo);
+    return this.sending.send(text, replyTo, files);
   }
 
   /** Whether messages are unread that are older than the loaded ones. */

@@ -1,6 +1,7 @@
 // One's own messages of a room, and changes of messages: sent until each is accepted, and looked for until it is stored.
 //
-// They are kept in the tab until they are accepted: after a reload they are sent again, under their ids.
+// They are kept in the tab until they are accepted: after a reload they are sent again, under their ids. A message with
+// files is kept once they are uploaded.
 
 const UNSEEN = 2_000; // milliseconds after which an accepted message that was not pushed is looked for
 
@@ -8,6 +9,7 @@ const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseco
 const name = (user) => `headrace.outbox.${user}`;
 const outbox = (user) => JSON.parse(sessionStorage.getItem(name(user)) ?? "[]");
 const save = (user, messages) => sessionStorage.setItem(name(user), JSON.stringify(messages));
+const keep = (user, message) => save(user, [...outbox(user), message]);
 const forget = (user, id) => save(user, outbox(user).filter((each) => each.id !== id));
 
 export class Sending {
@@ -24,10 +26,14 @@ export class Sending {
     kept.forEach((each) => this.again(this.history.send(each, this.user)));
   }
 
-  /** Send a text; with `replyTo`, the key of a message, as a reply. */
-  send(text, replyTo) {
+  /** Send a text and files; with `replyTo`, the key of a message, as a reply. */
+  send(text, replyTo, files = []) {
     const message = { roomId: this.roomId, id: this.client.newId(), text, replyTo };
-    save(this.user, [...outbox(this.user), message]);
+    if (files.length > 0) {
+      message.attachments = files;
+    } else {
+      keep(this.user, message);
+    }
     return this.again(this.history.send(message, this.user));
   }
 
@@ -36,8 +42,9 @@ export class Sending {
     row.tick = { state: "sending", sentAt: Date.now() };
     this.changed();
     try {
-      const { message, replyTo } = row.item;
-      const { lane } = await this.client.send(this.roomId, message, { id: row.id, replyTo });
+      const { message, replyTo, attachments } = row.item;
+      await this.#upload(row);
+      const { lane } = await this.client.send(this.roomId, message, { id: row.id, replyTo, attachments });
       forget(this.user, row.id);
       const state = row.tick.state === "stored" ? "stored" : "accepted";
       row.tick = { ...row.tick, state, lane, acceptedAt: Date.now() };
@@ -48,6 +55,17 @@ export class Sending {
       }
     }
     this.changed();
+  }
+
+  /** Upload the files of a message that are not uploaded yet. */
+  async #upload({ id, item: { message, replyTo, attachments = [] } }) {
+    const waiting = attachments.filter(({ file }) => file !== undefined);
+    for (const each of waiting) {
+      Object.assign(each, await this.client.upload(this.roomId, each.file), { file: undefined });
+    }
+    if (waiting.length > 0) {
+      keep(this.user, { roomId: this.roomId, id, text: message, replyTo, attachments });
+    }
   }
 
   /** Edit a message, or delete it: without a text. A repeated request is the same change. */

@@ -56,7 +56,7 @@ export class Thread {
 
 const OVER = "(max-width: 1100px)"; // here the panel is over the room
 
-function Said({ item, show }) {
+function Said({ item, show, room }) {
   return html`
     <li>
       <${Avatar} id=${item.userId} name=${item.username} />
@@ -64,7 +64,7 @@ function Said({ item, show }) {
         <p class="name"><b><bdi>${item.username}</bdi></b>
           <button type="button" class="quiet" title=${moment(item.timestamp)} aria-label=${texts.showInRoom(dayAndTime(item.timestamp))}
             onClick=${() => show(item.key)}><time dateTime=${item.timestamp}>${dayAndTime(item.timestamp)}</time></button></p>
-        <${Text} item=${item} />
+        <${Text} item=${item} room=${room} />
         ${item.reactions !== undefined && html`
           <p class="note">${Object.entries(item.reactions).map(([value, n]) => html`<bdi>${value}</bdi> ${count(n)} `)}</p>
         `}
@@ -95,11 +95,11 @@ export function ThreadPanel({ room, close }) {
       </div>
       <div class="scrolls" tabindex="0" role="region" aria-labelledby="thread-title">
         <ul class="people">
-          ${first && html`<${Said} item=${first} show=${show} />`}
+          ${first && html`<${Said} item=${first} show=${show} room=${room} />`}
           ${first === null && html`<li class="note">${texts.noFirst}</li>`}
         </ul>
         <h4>${texts.replies}</h4>
-        <ul class="people">${replies.stored.map(({ id, item }) => html`<${Said} key=${id} item=${item} show=${show} />`)}</ul>
+        <ul class="people">${replies.stored.map(({ id, item }) => html`<${Said} key=${id} item=${item} show=${show} room=${room} />`)}</ul>
         ${error !== undefined && html`<${Failure} error=${error} again=${() => thread.read()} />`}
         ${error === undefined && !isLoaded && html`<${Loading} />`}
         ${isLoaded && replies.stored.length === 0 && html`<p class="note">${texts.noReplies}</p>`}

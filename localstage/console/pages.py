@@ -27,9 +27,14 @@ ACTIONS = 200
 
 _LIBRARY = "htm.js"
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none';"
-    " frame-ancestors 'none'; require-trusted-types-for 'script'; connect-src 'self'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
+
+
+def policy(files: str, *apis: str) -> str:
+    """What the pages may load: from themselves, from ``apis``, and from ``files``, where files of messages are."""
+    return f"{_POLICY}; img-src 'self' {files}; connect-src 'self' {' '.join(filter(None, [*apis, files]))}"
 
 
 class ConsolePages:
@@ -39,7 +44,7 @@ class ConsolePages:
         template: the template; ``console`` beside it has the files, and without it answers are 404.
         state_dir: the stage's folder, with the logs; what the console takes from npm is installed there.
         issuer: gives the tokens, and has the secret.
-        endpoints: the broker, to which poison is sent.
+        endpoints: the broker, to which poison is sent, and S3, where files of messages are.
         http_url: the running HTTP API.
         websocket_url: the running WebSocket API.
     """
@@ -98,8 +103,7 @@ class ConsolePages:
 
     def _page(self) -> web.Response:
         response = web.Response(text=(self._folder / "index.html").read_text(), content_type="text/html")
-        sources = " ".join(filter(None, self._config.values()))
-        response.headers["Content-Security-Policy"] = f"{_POLICY} {sources}"
+        response.headers["Content-Security-Policy"] = policy(self._endpoints.s3_url, *self._config.values())
         response.headers["Referrer-Policy"] = "no-referrer"
         response.enable_compression()
         return response

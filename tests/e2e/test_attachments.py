@@ -178,7 +178,7 @@ def test_exports_have_the_files_and_an_erasure_leaves_none(platform: RunningStag
         {named["id"]: PNG, his["id"]: PNG},
     ]
 
-    assert operator.http("POST", f"/users/{me.user}/erasure")[0] == 202
+    assert operator.http("POST", f"/users/{me.user}/erasure", {})[0] == 202
     done = until(lambda: erasure_of(operator, me.user), lambda each: each["state"] == "done", PATIENCE)
 
     assert done["counts"]["attachments"] == 2

@@ -63,6 +63,11 @@ def test_messages_are_changed_answered_and_reacted_to_in_the_console(
 
 
 @pytest.mark.timeout(300)
+def test_files_are_sent_and_shown_in_the_console(platform: RunningStage, typescript_client: Path) -> None:
+    tried(platform, typescript_client, "attachments.test.mjs")
+
+
+@pytest.mark.timeout(300)
 def test_people_are_exported_and_erased_in_the_console(platform: RunningStage, typescript_client: Path) -> None:
     tried(platform, typescript_client, "people.test.mjs")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 from headrace.streams.chat.attachments.store import Attachments, Found
 from tests.fakes.storage import MemoryObjects
 
 PNG = b"\x89PNG\r\n\x1a\n and the rest of an image"
+
+
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class MemoryFiles(MemoryObjects):
@@ -19,7 +22,7 @@ class MemoryFiles(MemoryObjects):
         self.types: dict[str, str] = {}
         self.states: dict[str, str] = {}
 
-    def put(self, name: str, body: bytes = PNG, type: str = "image/png", at: datetime = datetime.min) -> None:
+    def put(self, name: str, body: bytes = PNG, type: str = "image/png", at: datetime = LONG_AGO) -> None:
         """Upload a file."""
         self.write(name, body)
         self.types[name], self.states[name], self.written_at[name] = type, "unnamed", at

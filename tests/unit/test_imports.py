@@ -43,14 +43,14 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 27_850,
-    "localstage": 12_288,
+    "localstage": 12_294,
     "loadtest": 7_636,
     "bench": 4_597,
-    "tools": 3_640,
+    "tools": 3_650,
     "faults": 3_414,
     "rehearsal": 2_156,
     "ops": 1_550,
-    "clients": 3_900,
+    "clients": 4_170,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

@@ -14,6 +14,7 @@ COMMANDS = {
     "ads take-back": "takeBackClicks",
     "ads top": "listTopAds",
     "ads user": "listUserClicks",
+    "attachments": "listAttachments",
     "dead-letters": "listDeadLetters",
     "discard": "discardDeadLetters",
     "erase": "eraseUser",
@@ -55,14 +56,15 @@ NO_COMMAND = {
     "A part of what `window` shows": "countActiveUsers getSeries",
     "Another path of what `ski skiers` asks": "countSkiersByDay",
     "`export` asks these with `--user` and `--room`": "exportUser getExport exportRoom getRoomExport",
+    "`send` asks this with `--attach`": "startUpload",
     "Load balancers and monitors ask this, with curl": "getHealth",
     "A rare step, which [a how-to](../how-to/access-and-secrets.md#end-a-users-connections) shows with curl": (
         "listConnections closeConnections"
     ),
 }
 """Why operations have no command."""
-SENDERS = {"sendMessage": "send", "sendMessages": "send"}
-"""What both clients call for these, to send until each message is accepted."""
+SENDERS = {"sendMessage": "send", "sendMessages": "send", "startUpload": "upload", "listAttachments": "attachments"}
+"""What both clients call for these, to send until each message is accepted, and for files."""
 
 
 class Frame(NamedTuple):

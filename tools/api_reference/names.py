@@ -28,6 +28,8 @@ OPERATION_IDS = {
     "PUT /rooms/{roomId}/messages/{key}/reaction": "reactToMessage",
     "DELETE /rooms/{roomId}/messages/{key}/reaction": "takeReactionBack",
     "GET /rooms/{roomId}/messages/{key}/reactions": "listReactions",
+    "POST /rooms/{roomId}/attachments": "startUpload",
+    "GET /rooms/{roomId}/messages/{key}/attachments": "listAttachments",
     "GET /rooms/{roomId}/messages/{key}/versions": "listVersions",
     "GET /rooms/{roomId}/messages/{key}/replies": "listReplies",
     "GET /users/{userId}/messages": "listUserMessages",

@@ -43,10 +43,10 @@ USERS = {
 
 VARYING = re.compile(
     r"\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|p\d{16}(?:-[0-9a-f]{12})?"
-    r'|#[a-z2-7]{12}(?=")|"[\w-]{15}="|"[\w-]{40,}"|"[0-9a-f]{12}"'
+    r'|#[a-z2-7]{12}(?=")|"[\w-]{15}="|"[\w-]{40,}"|"[0-9a-f]{12}"|"[a-z2-7]{26}"'
 )
-"""What differs in each recording: times, random ids, positions, ends of keys, correlation ids, cursors, tags."""
-LINK = re.compile(rb'"link":"[^"]*"')
+"""What differs in each recording: times, ids, positions, ends of keys, cursors, tags, uploads."""
+LINK = re.compile(r'"(link|url)": "[^"]*"')
 """What is not recorded: a signed link has credentials in it."""
 
 
@@ -125,11 +125,15 @@ class Recorder:
             answer = self._socket(user).request(frame)
             shown = {**frame, "token": "…"} if "token" in frame else frame
             self.examples.append(Example(frame["action"], name, {"body": shown}, 200, answer))
+        elif "upload" in given:
+            answer = self._filled(given["upload"])
+            self._pool.request("PUT", answer["url"], headers=answer["headers"], body=given["text"])
         else:
             request = {part: self._filled(given.get(part, {})) for part in ("path", "query")}
             request["body"] = self._filled(given.get("body"))
             status, answer = self._ask(user, given["key"], request, given.get("until", {}))
-            self.examples.append(Example(given["key"], name, request, status, answer))
+            shown = json.loads(LINK.sub(r'"\1": "https://example.com"', json.dumps(answer)))
+            self.examples.append(Example(given["key"], name, request, status, shown))
         self._answers[given.get("as", "")] = answer
 
     def close(self) -> None:
@@ -149,7 +153,7 @@ class Recorder:
             answer = self._pool.request(
                 method, self._stage.http_url + target + query, headers=headers, json=request["body"]
             )
-            content = json.loads(LINK.sub(b'"link":"https://example.com"', answer.data))
+            content = answer.json()
             if answer.status != 503 and is_reached(content, until):
                 return answer.status, content
             if time.monotonic() > deadline:

@@ -21,7 +21,8 @@ STAGE_ENV=prod` prints dollars per month and per million events for 1,000 events
 subscribers. All figures are computed from the list prices of {region}, {date}, in
 [`prices.toml`](../../tools/cost/prices.toml), and from the assumptions at the top of
 [`model.py`](../../tools/cost/model.py). None
-was measured on a bill. Free tiers, volume discounts, tokens, reads, the broker's own logs and support are left out.
+was measured on a bill. Free tiers, volume discounts, tokens, reads, attachments, the broker's own logs and support are
+left out.
 """
 SMALLEST = """
 `dev` is the smallest stage that keeps all promises: about ${day:.0f} for each day that it exists
@@ -36,6 +37,9 @@ STORED = """
 Storage is that of the steady state: messages arrive and expire at the same rate. A stage reaches it after its
 retention, `ChatRetentionDays`. At 100 messages a second, storage costs ${dev:,.0f} a month in `dev` ({dev_days} days)
 and ${prod:,.0f} in `prod` ({prod_days} days).
+
+Attachments are paid by the file: about $11 per million for the requests to S3, $0.023 a month for each GB that is kept,
+and $0.09 for each GB that readers fetch.
 """
 RATES = """
 At low rates, the stage at rest costs most. With `make cost PICTURE=docs/pictures/cost.svg`, up to 100 messages a second

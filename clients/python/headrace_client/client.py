@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypedDict, TypeVar
 
+from .attachments import Attachment, AttachmentItem, file_of
 from .errors import RateLimited, Unavailable, Unreachable
 from .http import NOT_OPEN, HttpTransport, checked
-from .operations import Operations
+from .operations import Operations, _segment
 from .pace import Pace, SendSettings
 from .sending import Event, Sender, Sent, with_id_and_time
 from .tokens import Token
@@ -84,17 +87,53 @@ class AsyncHeadrace(Operations):
             Refused: a permanent error.
             Unavailable: no answer or a temporary error, also in the last attempt.
         """
-        body, pace = _with_ids(method, path, body), Pace(self._settings, random.uniform)
-        for attempt in range(1, self._settings.tries + 1):
+        body = _with_ids(method, path, body)
+
+        async def ask() -> Any:
             await asyncio.sleep(self._http.free_at.get(method, 0.0) - time.monotonic())
+            return checked(*await self._http.ask(method, path, query, body))
+
+        return await self._repeat(ask, method, method != "POST" or not path.startswith(NOT_REPEATABLE))
+
+    async def upload(
+        self, room_id: str | int, data: bytes | os.PathLike[str], name: str | None = None, type: str | None = None
+    ) -> Attachment:
+        """Upload a file for a message to a room; returns what the message's ``attachments`` name.
+
+        ``data`` is the file or its path, whose name it gets if none is given. The type is guessed from the name. A file
+        that no message names is removed after a day.
+
+        Raises:
+            ValueError: the file is empty or too large, or has no name.
+            OSError: the file cannot be read.
+            Refused: a permanent error.
+            Unavailable: no answer or a temporary error, also in the last attempt.
+        """
+        file = await asyncio.to_thread(file_of, data, name, type)
+        asked = {"type": file.type, "bytes": len(file.data)}
+        begun = await self.request("POST", f"/rooms/{_segment(room_id)}/attachments", body=asked)
+        upload = begun["upload"]
+        await self._repeat(lambda: self._http.put(upload["url"], upload["headers"], file.data), "an upload")
+        return {"id": begun["id"], "name": file.name, "type": file.type, "bytes": len(file.data)}
+
+    async def attachments(self, room_id: str | int, key: str) -> list[AttachmentItem]:
+        """The attachments of a message with new addresses, which are good for ten minutes."""
+        path = f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/attachments"
+        found: list[AttachmentItem] = (await self.request("GET", path))["attachments"]
+        return found
+
+    async def _repeat(self, work: Callable[[], Awaitable[Result]], named: str, is_safe: bool = True) -> Result:
+        """Do ``work`` until it succeeds. If it is not safe, it is repeated only after a refusal for its rate."""
+        pace = Pace(self._settings, random.uniform)
+        for attempt in range(1, self._settings.tries + 1):
             try:
-                return checked(*await self._http.ask(method, path, query, body))
+                return await work()
             except Unavailable as error:
-                safe = method != "POST" or not path.startswith(NOT_REPEATABLE) or isinstance(error, RateLimited)
+                safe = is_safe or isinstance(error, RateLimited)
                 if isinstance(error, Unreachable) or not safe or attempt == self._settings.tries:
                     raise
                 pause = pace.refused(attempt, error.retry_after)
-                _log.info("repeating %s in %.1f s: %s", method, pause, type(error).__name__)
+                _log.info("repeating %s in %.1f s: %s", named, pause, type(error).__name__)
             await asyncio.sleep(pause)
         raise AssertionError("SendSettings.tries is at least 1")
 
@@ -112,7 +151,7 @@ def _with_ids(method: str, path: str, body: Any) -> Any:
         return body
     if path == "/messages/batch":
         return {**body, "events": [with_id_and_time(each) for each in body["events"]]}
-    return with_id_and_time(body) if path.startswith("/rooms/") else body
+    return with_id_and_time(body) if re.fullmatch(r"/rooms/[^/]+/messages", path) else body
 
 
 class Headrace(Operations):
@@ -154,6 +193,16 @@ class Headrace(Operations):
     def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
         """Send messages until each is accepted, as :meth:`Sender.send`."""
         return self._run(self._client.send(events, raise_for_errors=raise_for_errors))
+
+    def upload(
+        self, room_id: str | int, data: bytes | os.PathLike[str], name: str | None = None, type: str | None = None
+    ) -> Attachment:
+        """Upload a file for a message to a room, as :meth:`AsyncHeadrace.upload`."""
+        return self._run(self._client.upload(room_id, data, name, type))
+
+    def attachments(self, room_id: str | int, key: str) -> list[AttachmentItem]:
+        """The attachments of a message with new addresses, as :meth:`AsyncHeadrace.attachments`."""
+        return self._run(self._client.attachments(room_id, key))
 
     def items(self, operation: Callable[..., Page[Item]], *args: Any, **query: Any) -> Iterator[Item]:
         """The items of all pages: ``for message in client.items(client.list_messages, "lobby")``."""

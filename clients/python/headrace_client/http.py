@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import aiohttp
+from yarl import URL
 
 from .errors import GATEWAY_CODES, RateLimited, Refused, Unavailable, Unreachable
 from .tokens import Token, token_of
@@ -18,6 +19,10 @@ from .tokens import Token, token_of
 HTTP_EVENTS = 500
 HTTP_BYTES = 4 * 1024 * 1024
 CONNECT_SECONDS = 5.0
+UPLOAD_SECONDS = 600.0
+"""The timeout of an upload: a large file on a slow line takes minutes."""
+TRY_AGAIN = (408, 409, 429)
+"""Statuses of storage, beside 5xx, after which the same upload may succeed."""
 NOT_OPEN = "the client is not open; use it in a with statement"
 NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
@@ -83,6 +88,28 @@ class HttpTransport:
         left = re.search(r";\s*r=(\d+).*;\s*t=(\d+)", rate_limit)
         if left is not None and left[1] == "0":
             self.free_at[method] = time.monotonic() + int(left[2])
+
+    async def put(self, url: str, headers: Mapping[str, str], data: bytes) -> None:
+        """Put a file to a signed address, without the token. It is done too if an earlier attempt has arrived.
+
+        Raises:
+            Refused: the address has expired, or is for another type or length.
+            Unavailable: no answer, or a temporary error.
+            RuntimeError: the session is not open.
+        """
+        if self._session is None:
+            raise RuntimeError(NOT_OPEN)
+        timeout = aiohttp.ClientTimeout(total=UPLOAD_SECONDS, sock_connect=CONNECT_SECONDS)
+        signed = URL(url, encoded=True)  # as it was signed
+        try:
+            async with self._session.put(signed, data=data, headers=headers, timeout=timeout) as answer:
+                status = answer.status
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unavailable(f"no answer to an upload: {str(error) or type(error).__name__}") from error
+        if status in TRY_AGAIN or status >= 500:
+            raise Unavailable(f"{status} to an upload")
+        if status != 412 and status >= 300:
+            raise Refused(GATEWAY_CODES.get(status, str(status)), "the file is not taken at its upload address")
 
     async def post(self, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Post one event to ``/rooms/{roomId}/messages``, several to ``/messages/batch``; returns one result for each.

@@ -128,6 +128,11 @@ class Operations:
         )
 
     @operation
+    def start_upload(self, room_id: str | int, body: types.UploadRequest) -> Request[types.Upload]:
+        """Get the address to upload a file at, for a message in this room."""
+        return Request("POST", f"/rooms/{_segment(room_id)}/attachments", body=body)
+
+    @operation
     def mark_read(self, room_id: str | int, body: types.ReadMarkBody) -> Request[types.ReadMark]:
         """Move the caller's read mark in a room forward."""
         return Request("PUT", f"/rooms/{_segment(room_id)}/read", body=body)
@@ -205,6 +210,11 @@ class Operations:
             f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/reactions",
             query={"limit": limit, "after": after, "cursor": cursor},
         )
+
+    @operation
+    def list_attachments(self, room_id: str | int, key: str | int) -> Request[types.LinkedAttachments]:
+        """List the attachments of a message with new addresses to read them at."""
+        return Request("GET", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/attachments")
 
     @operation
     def list_user_messages(

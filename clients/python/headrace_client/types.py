@@ -580,6 +580,10 @@ class FieldError(TypedDict):
     allowed: NotRequired[str]
 
 
+FileType: TypeAlias = 'Literal["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "application/zip", "application/octet-stream", "audio/mp4", "audio/mpeg", "audio/ogg", "text/plain", "video/mp4", "video/webm"]'
+"""The type of an attachment; those without a type of their own are application/octet-stream"""
+
+
 class GatewayErrorFrame(TypedDict):
     """A refusal of API Gateway itself, such as of a frame over the route's rate."""
 
@@ -677,6 +681,7 @@ class IncomingMessage(TypedDict):
     memberId: NotRequired[str | None]
     memberName: NotRequired[str | None]
     replyTo: NotRequired[Key | None]
+    attachments: NotRequired[list[SentAttachment] | None]
 
 
 class IncomingRide(TypedDict):
@@ -783,6 +788,26 @@ class LiftRides(TypedDict):
     rides: int
 
 
+class LinkedAttachment(TypedDict):
+    """An attachment of a message, with the address to read it at for ten minutes; a live message has no address.
+
+    Browsers show images of the types png, jpeg, gif and webp, and save all other files under their name.
+    """
+
+    id: str
+    name: str
+    type: FileType
+    bytes: int
+    url: NotRequired[str]
+
+
+class LinkedAttachments(TypedDict):
+    """The attachments of a message; their addresses are good `until` a time. A deleted message has none."""
+
+    attachments: list[LinkedAttachment]
+    until: str
+
+
 class MainLane(TypedDict):
     """RabbitMQ: `ok`, `degraded`, `away` or `unknown`."""
 
@@ -850,6 +875,7 @@ class MessageBody(TypedDict):
     memberId: NotRequired[str | None]
     memberName: NotRequired[str | None]
     replyTo: NotRequired[Key | None]
+    attachments: NotRequired[list[SentAttachment] | None]
 
 
 class MessageItem(TypedDict):
@@ -859,7 +885,8 @@ class MessageItem(TypedDict):
     message has its newest text and `editedAt`; a deleted one has no text, and `deletedAt` and `deletedBy`.
     `replyTo` is the key of the message that a reply answers; that message can be missing, deleted or expired.
     `reactions` says how many users chose each value: the 20 that most chose, with `moreReactions` if there are
-    others; `reactionsAt` is when they were counted last.
+    others; `reactionsAt` is when they were counted last. `attachments` have addresses to read them at, except in
+    live messages.
     """
 
     key: Key
@@ -873,6 +900,7 @@ class MessageItem(TypedDict):
     memberId: NotRequired[str]
     memberName: NotRequired[str]
     replyTo: NotRequired[Key]
+    attachments: NotRequired[list[LinkedAttachment]]
     reactions: NotRequired[dict[str, int]]
     moreReactions: NotRequired[bool]
     reactionsAt: NotRequired[str]
@@ -1445,6 +1473,7 @@ class SendMessageFrame(TypedDict):
     memberId: NotRequired[str | None]
     memberName: NotRequired[str | None]
     replyTo: NotRequired[Key | None]
+    attachments: NotRequired[list[SentAttachment] | None]
 
 
 class SendSignalFrame(TypedDict):
@@ -1455,6 +1484,15 @@ class SendSignalFrame(TypedDict):
     roomId: str
     name: str
     data: NotRequired[str | None]
+
+
+class SentAttachment(TypedDict):
+    """An attachment as a client sends it: unknown fields are refused."""
+
+    id: str
+    name: str
+    type: FileType
+    bytes: int
 
 
 class SeriesAnswer(TypedDict):
@@ -1669,6 +1707,28 @@ class Unsubscribed(TypedDict):
     type: Literal["unsubscribed"]
     roomId: NotRequired[str]
     userId: NotRequired[str]
+
+
+class Upload(TypedDict):
+    """An upload that is good `until` a time; messages name it by its `id`."""
+
+    id: str
+    upload: UploadAddress
+    until: str
+
+
+class UploadAddress(TypedDict):
+    """Where to PUT the file, with these headers and exactly the bytes that were asked for."""
+
+    url: str
+    headers: dict[str, str]
+
+
+class UploadRequest(TypedDict):
+    """A file to upload."""
+
+    type: FileType
+    bytes: int
 
 
 class UserConnection(TypedDict):

@@ -1,3 +1,4 @@
+import { type Attachment, type AttachmentItem, nameOf, typeOf } from "./attachments.js";
 import { Connection, type Frame, type State, type WebSocketConstructor } from "./connection.js";
 import { HeadraceError } from "./errors.js";
 import type { Following } from "./following.js";
@@ -104,18 +105,37 @@ export class Headrace {
    *
    * A message with the same id is the same message: after an error, send it again with the `id` of the first call. Ids
    * are made by {@link newId}; one of another form needs a `timestamp` beside it, which is the same each time. With
-   * `replyTo`, the key of a message in the room, it is a reply.
+   * `replyTo`, the key of a message in the room, it is a reply. `attachments` are what {@link upload} returned.
    */
-  send(roomId: string, text: string, options: { id?: string; timestamp?: string; replyTo?: string } = {}): Promise<Accepted> {
-    const messageId = options.id ?? this.newId();
-    const event: Event = { roomId, message: text, messageId };
-    if (options.timestamp !== undefined) {
-      event.timestamp = options.timestamp;
-    }
-    if (options.replyTo !== undefined) {
-      event.replyTo = options.replyTo;
-    }
-    return this.#sender.send(event);
+  send(
+    roomId: string,
+    text: string,
+    options: { id?: string; timestamp?: string; replyTo?: string; attachments?: Attachment[] } = {},
+  ): Promise<Accepted> {
+    const { id = this.newId(), ...rest } = options;
+    return this.#sender.send({ roomId, message: text, messageId: id, ...rest } as Event); // JSON drops what is undefined
+  }
+
+  /**
+   * Upload a file for a message to a room; resolves with what the message names in `attachments`.
+   *
+   * Its name and type are those of a `File`, unless others are given: without characters that names cannot have, and as
+   * "application/octet-stream" if the platform does not take its type. A file that no message names is removed after a day.
+   */
+  async upload(roomId: string, data: Blob | BufferSource, options: { name?: string; type?: string } = {}): Promise<Attachment> {
+    const blob = data instanceof Blob ? data : new Blob([data]);
+    const name = options.name ?? nameOf(blob);
+    const asked = { type: typeOf(options.type ?? blob.type), bytes: blob.size };
+    const operation = "POST /rooms/{roomId}/attachments";
+    const { id, upload } = await this.#http.request(operation, { roomId, ...asked }, this.#settings.tries);
+    await this.#http.put(upload.url, upload.headers, blob);
+    return { id, name, ...asked };
+  }
+
+  /** The attachments of a message, with new addresses. */
+  async attachments(roomId: string, key: string): Promise<AttachmentItem[]> {
+    const operation = "GET /rooms/{roomId}/messages/{key}/attachments";
+    return (await this.#http.request(operation, { roomId, key }, this.#settings.tries)).attachments;
   }
 
   /** A new message id, a UUIDv7: it has the time of the message in it. */

@@ -12,6 +12,9 @@ const GATEWAY_CODES: Record<number, string> = {
   429: "rate_limited",
 };
 
+/** Of an upload: a large file on a slow line takes minutes. */
+const UPLOAD_TIMEOUT = 600_000;
+
 /** An HTTP answer whose body was read. */
 export interface HttpAnswer {
   status: number;
@@ -43,21 +46,40 @@ export class Http {
    * Make a request of an operation such as "GET /rooms/{roomId}"; returns the body of its answer.
    *
    * It waits while the limit that counts the operation has nothing left. After 429 it is repeated. After 503 or without
-   * an answer it is repeated too, unless it is a POST: the server has perhaps done it.
+   * an answer it is repeated too, unless it is a POST: the server has perhaps done it. Asking for the address of an
+   * upload may be done twice.
    */
-  async request(operation: string, parameters: Record<string, any>, tries: number): Promise<any> {
+  request(operation: string, parameters: Record<string, any>, tries: number): Promise<any> {
+    const isRepeatable = !operation.startsWith("POST") || operation.endsWith("/attachments");
+    return this.#repeat(tries, isRepeatable, async () => {
+      await this.#wait(operation);
+      const answer = await this.send(operation, parameters);
+      if (answer.status >= 300) {
+        throw refusal(answer);
+      }
+      return answer.body;
+    });
+  }
+
+  /** Put a file to a signed address, without the token. It is done too if an earlier attempt has arrived. */
+  put(url: string, headers: Record<string, string>, body: Blob): Promise<void> {
+    return this.#repeat(this.settings.tries, true, async () => {
+      const signal = AbortSignal.timeout(UPLOAD_TIMEOUT);
+      const answer = await this.#answer(url, { method: "PUT", headers, body, signal, credentials: "omit" });
+      if (answer.status >= 300 && answer.status !== 412) {
+        throw refusal(answer.status === 409 ? { ...answer, status: 503 } : answer); // of two attempts at once
+      }
+    });
+  }
+
+  async #repeat<T>(tries: number, isRepeatable: boolean, work: () => Promise<T>): Promise<T> {
     for (let failed = 0; ; failed += 1) {
       try {
-        await this.#wait(operation);
-        const answer = await this.send(operation, parameters);
-        if (answer.status >= 300) {
-          throw refusal(answer);
-        }
-        return answer.body;
+        return await work();
       } catch (error) {
         const refused = known(error);
-        const repeatable = refused.code === "rate_limited" || !operation.startsWith("POST");
-        if (failed + 1 >= tries || !refused.temporary || !repeatable) {
+        const again = refused.temporary && (isRepeatable || refused.code === "rate_limited");
+        if (failed + 1 >= tries || !again) {
           throw refused;
         }
         await sleep(pauseAfter(failed, this.settings, refused.retryAfter));
@@ -113,10 +135,15 @@ export class Http {
       headers["content-type"] = "application/json";
       init.body = JSON.stringify(Object.fromEntries(rest));
     }
+    const answer = await this.#answer(this.url + path, init);
+    this.#told(operation, answer.headers.get("ratelimit"));
+    return answer;
+  }
+
+  async #answer(url: string, init: RequestInit): Promise<HttpAnswer> {
     try {
-      const answer = await this.fetch(this.url + path, init);
+      const answer = await this.fetch(url, init);
       const text = await answer.text();
-      this.#told(operation, answer.headers.get("ratelimit"));
       return { status: answer.status, headers: answer.headers, body: jsonOf(text) };
     } catch (error) {
       throw unavailable(`no answer: ${error instanceof Error ? error.message : error}`);

@@ -1,3 +1,4 @@
+export type { Attachment, AttachmentItem } from "./attachments.js";
 export type { Frame, State, WebSocketConstructor, WebSocketLike } from "./connection.js";
 export { HeadraceError } from "./errors.js";
 export type { Following } from "./following.js";

@@ -161,6 +161,7 @@ def test_the_endpoint_of_dynamodb_allows_no_action_that_no_role_in_the_vpc_has(t
 
 READING = {"BatchGetItem", "DescribeTable", "GetItem", "Query", "Scan", "GetQueueAttributes", "ReceiveMessage"}
 READING |= {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+READING |= {"GetObject", "GetObjectTagging", "ListBucket"}
 SECRET = "GetSecretValue"
 BY_LAMBDA_ALONE = {"logs:*", "ec2:*", "mq:DescribeBroker"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
@@ -11,13 +12,14 @@ from click.shell_completion import get_completion_class
 
 from .. import Rooms, Token, __version__, types
 from . import profiles
+from .attachments import attachments, files_of, uploaded
 from .checks import doctor, trace
 from .erasure import erase, erasure
 from .export import export
 from .letters import COMMANDS
 from .login import login, logout
 from .questions import add_newest, ads, ski, with_times
-from .show import Group, show_json, show_rows, visible
+from .show import Group, attachment_lines, show_json, show_rows, visible
 from .stage import Stage, one_sentence
 
 MESSAGE = ("timestamp", "username", "message")
@@ -47,7 +49,7 @@ def cli(context: click.Context, /, profile: str | None, as_json: bool, **given: 
     context.obj = Stage(given["http_url"], given["ws_url"], given["token"], as_json, found)
 
 
-for command in (*COMMANDS, erase, erasure, export, doctor, trace, login, logout, ski, ads):
+for command in (*COMMANDS, erase, erasure, export, attachments, doctor, trace, login, logout, ski, ads):
     cli.add_command(command)
 
 
@@ -82,16 +84,32 @@ def retention(stage: Stage, room: str, days: str | None) -> None:
 
 @cli.command()
 @click.argument("room")
-@click.argument("message", nargs=-1, required=True)
+@click.argument("message", nargs=-1)
 @click.option("--reply-to", metavar="KEY", help="The key of the message that this one answers.")
+@click.option(
+    "--attach",
+    "paths",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Send this file too; repeatable, for up to 10 files.",
+)
 @click.pass_obj
-def send(stage: Stage, room: str, message: tuple[str, ...], reply_to: str | None) -> None:
-    """Send MESSAGE to ROOM, until it is accepted; prints the lane and the id."""
-    event: types.IncomingMessage = {"roomId": room, "message": " ".join(message)}
+def send(stage: Stage, room: str, message: tuple[str, ...], reply_to: str | None, paths: tuple[Path, ...]) -> None:
+    """Send MESSAGE to ROOM, until it is accepted; prints the lane and the id.
+
+    With files and without MESSAGE, the names of the files are the text.
+    """
+    files = files_of(paths)
+    text = " ".join(message) or ", ".join(each.name for each in files)[:1000]  # within the bytes of a text
+    if not text:
+        raise click.UsageError("give MESSAGE, or a file with --attach")
+    event = {"roomId": room, "message": text}
     if reply_to is not None:
         event["replyTo"] = reply_to
     with stage.client() as client:
-        (sent,) = client.send([event])
+        attached = {"attachments": uploaded(client, room, files)} if files else {}
+        (sent,) = client.send([{**event, **attached}])
     stage.show({"lane": sent.lane, "messageId": sent.event["messageId"]})
 
 
@@ -119,6 +137,8 @@ async def _tail(stage: Stage, url: str, token: Token, names: tuple[str, ...], co
             else:
                 texts = [message["timestamp"], message["roomId"], message["username"], message["message"]]
                 click.echo("  ".join(map(visible, texts)))
+                for line in attachment_lines(message):
+                    click.echo(line)
             shown += 1
             if shown == count:
                 return

@@ -49,16 +49,30 @@ def show_json(answer: object) -> None:
     click.echo(json.dumps(answer))  # ASCII only, so it holds no control characters
 
 
+def attachment_lines(message: Mapping[str, Any]) -> list[str]:
+    """One line for each attachment of a message."""
+    found = message.get("attachments", ())
+    return [visible(f"+ {each['name']} ({each['type']}, {each['bytes']:,} bytes)") for each in found]
+
+
 def show_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], width: int = 0) -> None:
-    """Print a table with these columns of the rows, at least ``width`` wide; a missing value is empty."""
+    """Print a table with these columns of the rows, at least ``width`` wide; a missing value is empty.
+
+    The attachments of a message are below its text.
+    """
     table = Table(box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(visible(row.get(column, ""))) for column in columns))
+        table.add_row(*(Text(_cell(row, column)) for column in columns))
     console = Console()
     console.width = max(console.width, width)  # a wrapped id cannot be copied
     console.print(table)
+
+
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    attached = attachment_lines(row) if column == "message" else []
+    return "\n".join([visible(row.get(column, "")), *attached])
 
 
 def show_values(answer: Mapping[str, Any]) -> None:

@@ -95,7 +95,7 @@ def persister() -> Persister:
                 "ads": lambda: SettleHook(clock()),
             }
         ),
-        StreamHooks({"chat": lambda: MessagesOnly(KeepHook(attachments))}),
+        StreamHooks({"chat": lambda: KeepHook(attachments)}),
     )
     erasures = DynamoErasures(dynamodb(), ErasureSettings.read().erasures_table)
     screen = ErasureScreen(erasures, person_hashes(), clock())

@@ -7,6 +7,7 @@ instead of the user.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from functools import partial
 
 from headrace.analytics.generations import LateEvents
@@ -19,6 +20,7 @@ from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoTable
+from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import (
     CHANGE_KEY,
@@ -66,8 +68,13 @@ class ChatEraser:
         self._parallel = Parallel(AT_ONCE, "erasure")
 
     def attachments(self, target: Target) -> Progress:
-        """Delete every file that the user has uploaded, also those that no message names."""
-        for names in parts(self._attachments.of_user(target.user_id), PART):
+        """Delete every file that the user had uploaded by then, also those that no message names.
+
+        A later one can be that of a message which is stored after the erasure, and stays.
+        """
+        until = datetime.fromisoformat(target.erased_at)
+        files = self._attachments.of_user(target.user_id)
+        for names in parts((name for name, uploaded in files if uploaded <= until), PART):
             self._attachments.delete_files(names)
             yield "attachments", len(names)
 
@@ -83,6 +90,8 @@ class ChatEraser:
 
     def _erase(self, target: Target, row: Item) -> bool:
         room_id, key = row["roomId"], row["timestampSk"]
+        if ATTACHMENTS in row:
+            self._attachments.delete(row)  # first: the row names them
         if CHANGE_KEY in row or REACTIONS_AT in row:
             self._changes.forget(room_id, key)
         # The notice of an import may have a text too.

@@ -74,7 +74,7 @@ class UserSources:
 
     def _attachments(self, user_id: str, start: Item | None) -> Pages:
         """The files that the user uploaded, also those that no message names yet."""
-        for name in self.attachments.of_user(user_id, "" if start is None else start["name"]):
+        for name, _ in self.attachments.of_user(user_id, "" if start is None else start["name"]):
             yield [(ATTACHMENTS, self.attachments.exported(name))], {"name": name}
 
     def _changes(self, user_id: str, start: Item | None) -> Pages:

@@ -10,6 +10,7 @@ import secrets
 from base64 import b32encode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from headrace.core.errors import FieldError, InvalidEvent
@@ -100,9 +101,9 @@ class Attachments:
         """Delete files. Raises StoreUnavailable."""
         self._parallel.map(lambda name: self._files().delete(name), names)
 
-    def of_user(self, user_id: str, after: str = "") -> Iterator[str]:
-        """The names of all files of a user, those that follow ``after``. Raises StoreUnavailable."""
-        return (name for name, _ in self._files().dated_names(folder_of(user_id), after))
+    def of_user(self, user_id: str, after: str = "") -> Iterator[tuple[str, datetime]]:
+        """The names of all files of a user that follow ``after``, with their times. Raises StoreUnavailable."""
+        return self._files().dated_names(folder_of(user_id), after)
 
     def exported(self, name: str) -> dict[str, Any]:
         """A file as a line of JSON has it: in base64, or as ``missing``. Raises StoreUnavailable."""
