@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,11 @@ REGION = "us-east-1"
 _LOCK = ROOT / "requirements" / "rehearsal.txt"
 _INVOKE_SECONDS = 90
 _ALIAS = "live"
+_IMAGE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+"""A PNG of one pixel."""
+_OLD = {"uploaded-at": "2020-01-01T00:00:00.000Z"}
 _KEPT_ROLE = "ApiGatewayLogs"  # docs/how-to/delete-a-stack.md says why
 
 
@@ -108,6 +114,7 @@ class Account:
 
         self._stacks, self._functions, self._roles = client("cloudformation"), client("lambda"), client("iam")
         self._tables, self._queues, self._secrets = client("dynamodb"), client("sqs"), client("secretsmanager")
+        self._files = client("s3")
 
     def status(self, stack: str) -> str:
         """The status of a stack, such as ``CREATE_COMPLETE``; ``gone`` without it."""
@@ -219,6 +226,19 @@ class Account:
         (url,) = [one.physical_id for one in self.resources(stack) if one.id == "DeadLetterQueue"]
         for body in bodies:
             self._queues.send_message(QueueUrl=url, MessageBody=body)
+
+    def put_files(self, stack: str, *names: str) -> None:
+        """Upload an image under each name, as clients do for messages, and one that no message shows any more."""
+        (bucket,) = [one.physical_id for one in self.resources(stack) if one.id == "AttachmentsBucket"]
+        for name, metadata in (*((name, {}) for name in names), (f"{'0' * 64}/pantry/{'e' * 26}", _OLD)):
+            self._files.put_object(
+                Bucket=bucket,
+                Key=name,
+                Body=_IMAGE,
+                ContentType="image/png",
+                Tagging="state=unnamed",
+                Metadata=metadata,
+            )
 
     def left_over(self, stack: str) -> list[str]:
         """Functions, tables, queues and roles of a deleted stack that still exist, without those that it keeps."""

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,16 @@ def dead_letters() -> list[str]:
         for user, event in zip(("ghost", "gina"), shared["events"], strict=False)
     ]
     return [whole, *[poison["Records"][0]["body"]] * 3, json.dumps(shared)]
+
+
+def uploads() -> list[str]:
+    """Names of files in the bucket, as the events expect: Alice has uploaded an image for each of four messages."""
+    folder = sha256(b"alice").hexdigest()
+    return [
+        f"{folder}/{room}/{letter * 26}"
+        for room, letters in (("kitchen", "ab"), ("pantry", "cd"))
+        for letter in letters
+    ]
 
 
 def one_of_each_function() -> list[Case]:

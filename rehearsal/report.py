@@ -34,12 +34,14 @@ _NO_EVENT = {
     "*: mq:DescribeBroker on *": "Lambda's mapping finds the broker",
     "WriteExportsRole: sqs:*": "Lambda's mapping reads the queue of exports; a slice of 14 minutes sends the next one",
     "ManageExportsRole: s3:GetObject on *": "who opens a link uses it",
+    "Read*Role: s3:GetObject on *": "who opens a link uses it",
+    "ManageRoomsRole: s3:PutObject* on *": "who uploads to a signed address uses it",
     "ArchiveEventsRole: dynamodb:*": "Lambda's mappings read the streams",
     "ArchiveEventsRole: sqs:SendMessage on *UntoldQueue*": "Lambda's mappings name what they give up",
     "TellOthersRole: dynamodb:*": "Lambda's mappings read the streams",
     "P*: secretsmanager:GetSecretValue on *-BrokerConsumerSecret-*": "Lambda's mapping reads the broker",
 }
-"""Rights that no event can use, because only Lambda itself needs them, and for what."""
+"""Rights that no event can use, because only Lambda itself or a signed address needs them, and for what."""
 
 
 def table(resources: Sequence[Resource]) -> str:

@@ -8,9 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+_OF_A_FILE = ("s3:GetObject", "s3:GetObjectTagging", "s3:PutObjectTagging", "s3:DeleteObjectTagging")
+
 
 def check_as_aws_does() -> None:
-    """Check endpoints too, batch calls of SQS by the single right, and attributes of BatchGetItem; all as with TLS."""
+    """Check endpoints too, batch calls of SQS by the single right, and attributes of BatchGetItem; all as with TLS.
+
+    Only who may list a bucket learns that a file is missing.
+    """
     actions: Any = import_module("ministack.core.iam_actions")
     evaluator: Any = import_module("ministack.core.iam_evaluator")
     account_id = import_module("ministack.core.responses").get_account_id
@@ -47,6 +52,8 @@ def check_as_aws_does() -> None:
             }
             with decisions.open("a") as file:
                 file.write(json.dumps(decision) + "\n")
+        if result is None and action in _OF_A_FILE and (bucket := _bucket_without(named["resource_arn"])):
+            return recorded(access_key, "s3:ListBucket", service, region, resource_arn=bucket)
         return result
 
     def condition_of(key: str, call: Any) -> Any:
@@ -58,6 +65,13 @@ def check_as_aws_does() -> None:
     actions.dynamodb_service_context = context_of
     evaluator.resolve_principal = limited
     evaluator.enforce = recorded
+
+
+def _bucket_without(file: str) -> str | None:
+    """The ARN of the bucket that a file is missing in."""
+    bucket, _, name = file.partition("/")
+    found = import_module("ministack.services.s3")._buckets.get(bucket.rpartition(":")[2])
+    return bucket if found is not None and name not in found["objects"] else None
 
 
 _subnets: dict[str, list[str]] = {}

@@ -227,6 +227,18 @@ def _numbers(properties: Properties) -> Properties:
     return found
 
 
+def _keep_old_files() -> None:
+    """A file is as old as its metadata says: none expires within a rehearsal."""
+    s3: Any = import_module("ministack.services.s3")
+    build = s3._build_object_record
+
+    def record(body: bytes, headers: dict[str, str], *rest: Any, **named: Any) -> dict[str, Any]:
+        made: dict[str, Any] = build(body, headers, *rest, **named)
+        return {**made, "last_modified": headers.get("x-amz-meta-uploaded-at", made["last_modified"])}
+
+    s3._build_object_record = record
+
+
 def _run_functions_alone() -> None:
     """Functions get a Python without the emulator's packages, and boto3 as in Lambda's runtime."""
     runtime: Any = import_module("ministack.core.lambda_runtime")
@@ -250,6 +262,7 @@ _convert("AWS::Lambda::EventSourceMapping", _numbers)
 _convert("AWS::SQS::Queue", _numbers)
 _tell_of_mappings()
 _transform_with_parameters()
+_keep_old_files()
 rights.check_as_aws_does()
 apis.serve_as_aws_does()
 _run_functions_alone()

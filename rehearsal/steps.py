@@ -20,7 +20,7 @@ from localstage.services.ports import Ports
 from rehearsal import report
 from rehearsal.cloud import ROOT, Account, Cloud, Resource, ensure_cloud
 from rehearsal.errors import RehearsalError
-from rehearsal.events import Case, cases, dead_letters, parked
+from rehearsal.events import Case, cases, dead_letters, parked, uploads
 from rehearsal.machines import Machines
 from rehearsal.mappings import reading
 from rehearsal.report import unproven
@@ -100,6 +100,7 @@ class Rehearsal:
         prefix, token = await asyncio.to_thread(self._prefix_and_token, stack)
         if not names:
             await asyncio.to_thread(self.account.put_dead_letters, stack, *dead_letters())
+            await asyncio.to_thread(self.account.put_files, stack, *uploads())
             await asyncio.to_thread(self._machines.park, f"{stack}-broker", *parked())
         with self._timed(f"{len(wanted)} events of events/ to {stage}"):
             for away, group in groupby(wanted, lambda case: case.away):

@@ -11,7 +11,9 @@ import pytest
 from headrace.core.envelope import decode
 from headrace.core.errors import PoisonRecord
 from headrace.core.stream import TableSettings
+from headrace.streams.chat.attachments.files import names_of
 from headrace.streams.chat.stream import CHAT
+from rehearsal.events import uploads
 from tests.unit.template_stack import ROOT, TemplateStack
 
 EVENTS = sorted((ROOT / "events").glob("*.json"))
@@ -46,6 +48,7 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
     [
         "receive_http.single",
         "receive_http.batch",
+        "receive_http.attachments",
         "receive_http.ride",
         "receive_http.rides",
         "receive_http.rides_taken_back",
@@ -94,6 +97,8 @@ def test_an_event_holds_no_real_token(path: Path) -> None:
         "manage_rooms.show",
         "manage_rooms.change",
         "manage_rooms.direct",
+        "manage_rooms.upload",
+        "read_chat.attachments",
     ],
 )
 def test_an_http_event_comes_from_a_route_of_its_function(template_stack: TemplateStack, name: str) -> None:
@@ -141,6 +146,21 @@ def test_a_batch_from_rabbitmq_may_hold_events_of_every_stream_and_poison() -> N
     assert [decode(body).stream for body in bodies] == ["chat", "ski", "ads"]
     with pytest.raises(PoisonRecord):
         decode(poison)
+
+
+def test_messages_name_the_files_that_the_rehearsal_uploads_and_one_that_is_missing() -> None:
+    sent = [
+        json.loads(read(f"{name}.json")["body"]) for name in ("receive_http.attachments", "receive_frame.attachments")
+    ]
+    accepted = [{**each, "userId": "alice"} for batch in sent for each in batch["events"]]
+    records = read("persist_events.attachments.json")["rmqMessagesByQueue"]["persist.chat.0::/"]
+    bodies = [base64.b64decode(record["data"], validate=True) for record in records]
+    queued = [event for body in bodies for event in decode(body).events]
+
+    assert [record["basicProperties"]["bodySize"] for record in records] == [len(body) for body in bodies]
+    named = [name for event in (*accepted, *queued) for name in names_of(event)]
+    assert [name for name in named if not name.endswith("z" * 26)] == uploads()
+    assert len(named) == len(uploads()) + 3
 
 
 def test_records_from_the_retry_lane_can_be_stored() -> None:

@@ -74,4 +74,7 @@ def test_a_right_that_no_event_uses_needs_a_reason() -> None:
 
 def test_only_rights_of_lambda_itself_and_of_signed_links_need_no_event() -> None:
     """Whatever the code of a function needs, an event uses. A signed link has the rights of who signed it."""
-    assert [reason for reason in _NO_EVENT.values() if not reason.startswith("Lambda")] == ["who opens a link uses it"]
+    assert {reason for reason in _NO_EVENT.values() if not reason.startswith("Lambda")} == {
+        "who opens a link uses it",
+        "who uploads to a signed address uses it",
+    }
