@@ -18,7 +18,7 @@ INTERFACE_MINUTES = 20
 """How long the network interfaces of disabled mappings, and then of deleted ones, are waited for."""
 STACK_MINUTES = 90
 BUCKET = "AWS::S3::Bucket"
-KEPT = ("ArchiveBucket", "AttachmentsBucket")
+KEPT = ("ArchiveBucket",)
 """Buckets that the template retains: they outlive their stack, with their files."""
 BROKER_LOGS = "/aws/amazonmq/"
 
@@ -133,10 +133,11 @@ def _buckets(stack: Stack) -> dict[str, str]:
 
 
 def _empty(bucket: str) -> None:
-    # A listing has 1,000 files at most.
+    # A listing has 1,000 files at most, which are deleted in one call.
     while files := call("s3", "list_objects_v2", Bucket=bucket).get("Contents"):
-        for file in files:
-            call("s3", "delete_object", Bucket=bucket, Key=file["Key"])
+        names = [{"Key": file["Key"]} for file in files]
+        if left := call("s3", "delete_objects", Bucket=bucket, Delete={"Objects": names, "Quiet": True}).get("Errors"):
+            raise DeletionError(f"{len(left)} files of {bucket} cannot be deleted: {left[0]['Code']}")
 
 
 def _delete(stack_id: str) -> None:

@@ -88,12 +88,12 @@ def test_a_file_goes_from_its_sender_to_all_who_may_read_the_message(
 def test_frames_and_batches_name_attachments_too(alice: Client) -> None:
     room = unique("room")
     posted(alice, room, "first")
-    one, two = uploaded(alice, room), uploaded(alice, room)
+    one, two, three = (uploaded(alice, room) for _ in range(3))
     sender = Subscriber(alice.stage, alice.user)
     assert sender.request("sendMessage", room, message="by frame", attachments=[one])["lane"] == "main"
     events = [
         {"roomId": room, "message": "in a batch", "attachments": [two]},
-        {"roomId": room, "message": "wrong", "attachments": [{**two, "bytes": 7}]},
+        {"roomId": room, "message": "wrong", "attachments": [{**three, "bytes": 7}]},
     ]
 
     results = alice.http("POST", "/messages/batch", {"events": events})[1]["results"]
