@@ -10,7 +10,7 @@ from headrace.runtime import aws
     ("region", "endpoint", "begin"),
     [
         ("eu-west-1", None, "https://files.s3.eu-west-1.amazonaws.com/exports/1.gz?"),
-        ("us-east-1", None, "https://files.s3.amazonaws.com/exports/1.gz?"),
+        ("us-east-1", None, "https://files.s3.us-east-1.amazonaws.com/exports/1.gz?"),
         ("eu-west-1", "http://127.0.0.1:4566", "http://127.0.0.1:4566/files/exports/1.gz?"),
     ],
     ids=["a Region", "the first Region", "the local stage"],

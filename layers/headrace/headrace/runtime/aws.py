@@ -100,10 +100,14 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         user_agent=USER_AGENT,
     )
     if service == "s3":
-        # For links: signed for the bucket's own host in the Region, also in us-east-1, since other hosts redirect; and by
-        # Signature 4. The console's policy names that host.
-        options = {"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"}
-        config = config.merge(Config(signature_version="s3v4", s3=options))
+        # For links: signed for the bucket's own host in the Region (which the console's policy names), since other hosts
+        # redirect; and by Signature 4.
+        config = config.merge(
+            Config(
+                signature_version="s3v4",
+                s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
+            )
+        )
     return session().create_client(service, config=config)
 
 
