@@ -41,10 +41,6 @@ class Case:
     before_each: Call = lambda: None
 
 
-def _no_bucket() -> Any:
-    raise AssertionError("no message of the benchmark has attachments")
-
-
 class Pages:
     """The calls that read pages: bare Query calls, and ours."""
 
@@ -54,20 +50,13 @@ class Pages:
         from headrace.core.times import SystemClock
         from headrace.runtime.aws import client as lean
         from headrace.storage.dynamodb.readers import DynamoReader
-        from headrace.streams.chat.attachments.store import Attachments
         from headrace.streams.chat.messages.history import History
 
         self._database = found.client()
         self._newest = NewestPageCache(redis_cache(found.cache_port), SystemClock())
         self._histories = {
             kind: History(
-                DynamoReader(lean("dynamodb")),
-                CursorSigner(CURSOR_KEY),
-                TABLE,
-                SystemClock(),
-                access,
-                self._newest,
-                attachments=Attachments(_no_bucket),
+                DynamoReader(lean("dynamodb")), CursorSigner(CURSOR_KEY), TABLE, SystemClock(), access, self._newest
             )
             for kind, access in RoomAccesses(SIZES).of.items()
         }

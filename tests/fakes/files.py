@@ -11,9 +11,6 @@ from tests.fakes.storage import MemoryObjects
 PNG = b"\x89PNG\r\n\x1a\n and the rest of an image"
 
 
-LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
-
-
 class MemoryFiles(MemoryObjects):
     """Files with types and states; they are uploaded by :meth:`put`."""
 
@@ -23,17 +20,17 @@ class MemoryFiles(MemoryObjects):
         self.states: dict[str, str] = {}
         self.owners: dict[str, str] = {}
 
-    def put(self, name: str, body: bytes = PNG, type: str = "image/png", at: datetime = LONG_AGO) -> None:
+    def put(self, name: str, body: bytes = PNG, type: str = "image/png", at: datetime | None = None) -> None:
         """Upload a file."""
         self.write(name, body)
-        self.types[name], self.states[name], self.written_at[name] = type, "unnamed", at
+        self.types[name], self.states[name], self.written_at[name] = type, "unnamed", at or datetime.now(UTC)
 
     def look(self, name: str, count: int) -> Found | None:
         self._count()
         if name not in self.objects:
             return None
         body = self.objects[name]
-        return Found(body[:count], len(body), self.types[name], self.owners.get(name))
+        return Found(body[:count], len(body), self.types[name], self.owners.get(name), self.written_at[name])
 
     def set_owner(self, name: str, owner: str, state: State) -> bool:
         self._count()

@@ -16,7 +16,6 @@ from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
-from tests.fakes.files import NO_FILES
 from tests.fakes.live import live_hook
 from tests.fakes.storage import MemoryCache, MemoryReader
 
@@ -83,9 +82,7 @@ class Platform:
         access = RoomAccess(CachedRooms(rooms), self.memberships)
         reader = MemoryReader(lambda _: [said.row() for said in self.said])
         newest = NewestPageCache(self.cache, self.clock)
-        self.history = History(
-            reader, CursorSigner(b"k" * 32), "messages", self.clock, access, newest, attachments=NO_FILES
-        )
+        self.history = History(reader, CursorSigner(b"k" * 32), "messages", self.clock, access, newest)
 
     def store(self, said: Said, *, invalidates: bool) -> None:
         """Put a message into the table; the writer may end before it invalidates the cached page."""

@@ -26,7 +26,6 @@ from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
 from headrace.streams.chat.stream import item_of
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
-from tests.fakes.files import NO_FILES
 from tests.fakes.storage import MemoryReader
 from tests.model.running import ASKED, run
 from tests.worlds.history_world import body
@@ -118,9 +117,7 @@ class Gaps(RuleBasedStateMachine):
         rooms = MemoryRooms()
         rooms.create(Room("kitchen", "open", "group", times.iso(START), "alice"))
         access = RoomAccess(CachedRooms(rooms), MemoryMemberships())
-        self.history = History(
-            self.table, CursorSigner(b"k" * 32), TABLE.name, self.clock, access, attachments=NO_FILES
-        )
+        self.history = History(self.table, CursorSigner(b"k" * 32), TABLE.name, self.clock, access)
         self.numbers = itertools.count()
         self.frames: list[tuple[int, bytes]] = []
         """Frames on their way, each with the time of its arrival."""

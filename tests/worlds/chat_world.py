@@ -26,7 +26,6 @@ from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryChanges
-from tests.fakes.files import NO_FILES
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
@@ -57,7 +56,7 @@ class ChatWorld(RoomWorld):
         self.hooks = [activity, LiveHook(log, hints, lambda: self.live, self.clock, lambda rows: [None] * len(rows))]
         self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
-        self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log, attachments=NO_FILES)
+        self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log)
         self.subscriptions = Subscriptions(self.connections, hints, self.access, self.history)
         walks = Walks(MemoryCache(self.clock))
         self.chat = ChatReading(

@@ -24,7 +24,6 @@ from headrace.streams.chat.rooms.routes import RoomServices
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms, SilentChannels
 from tests.fakes.clock import FixedClock
-from tests.fakes.files import NO_FILES
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import START, at, row
 from tests.worlds.requests import request_of
@@ -62,7 +61,7 @@ class ConversationWorld:
         self.marks = RoomServices(
             unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused, unused, unused
         )
-        history = History(self.reader, cursors, "messages", self.clock, unused, attachments=NO_FILES)
+        history = History(self.reader, cursors, "messages", self.clock, unused)
         self.chat = ChatReading(
             history, self.memberships, self.rooms, self.reader, cursors, "messages", Walks(self.cache), unused
         )

@@ -21,7 +21,6 @@ from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, n
 from headrace.streams.chat.messages.room_log import Batch, LoggedFrame
 from headrace.streams.chat.rooms.rooms import RoomAccess
 from headrace.streams.chat.stream import CHAT, item_of
-from tests.fakes.files import NO_FILES
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryReader
 from tests.worlds.functions import routes_of
@@ -57,9 +56,7 @@ class Stage:
         self, access: RoomAccess, limiter: RateLimiter | None = None, shares: Shares | None = None
     ) -> Handler:
         cursors = CursorSigner(b"k" * 32)
-        history = History(
-            self.reader, cursors, TABLE.table, self.world.clock, access, log=self.log, attachments=NO_FILES
-        )
+        history = History(self.reader, cursors, TABLE.table, self.world.clock, access, log=self.log)
         audience = SubscriberHints(self.cache, self.connections, sleep=self.world.clock.advance)
         found = Subscriptions(self.connections, audience, access, history, limiter, shares, LastChecks(self.cache))
         return frame_handler(Api(routes_of("read_frame"), lambda: found, self.world.clock), actions=ACTIONS)

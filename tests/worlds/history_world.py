@@ -18,7 +18,6 @@ from headrace.core.times import Interval
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, not_in_room
 from tests.fakes.clock import FixedClock
-from tests.fakes.files import NO_FILES
 from tests.fakes.storage import MemoryReader
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
@@ -83,7 +82,7 @@ def history(
     newest: NewestPageCache | None = None,
 ) -> History:
     reader, clock = MemoryReader(lambda _: rows), clock or FixedClock(START)
-    return History(reader, CursorSigner(b"k" * 32), "messages", clock, access or Rights(), newest, attachments=NO_FILES)
+    return History(reader, CursorSigner(b"k" * 32), "messages", clock, access or Rights(), newest)
 
 
 def at(second: float) -> str:

@@ -27,7 +27,7 @@ from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.stream import CHANGES, CHAT
-from tests.fakes.files import NO_FILES, memory_attachments
+from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.chat_world import MESSAGES, ChatWorld
@@ -69,7 +69,7 @@ class RetentionWorld(ChatWorld):
         access = RoomAccess(rooms, self.memberships)
         reader = MemoryReader(self.write_path.store.rows)
         cursors, newest = self.history.cursors, NewestPageCache(self.cache, self.clock)
-        history = History(reader, cursors, TABLE.table, self.clock, access, newest, self.log, attachments=NO_FILES)
+        history = History(reader, cursors, TABLE.table, self.clock, access, newest, self.log)
         walks = Walks(MemoryCache(self.clock))
         return ChatReading(history, self.memberships, rooms.table, reader, cursors, TABLE.table, walks, self.changes)
 

@@ -789,7 +789,7 @@ class LiftRides(TypedDict):
 
 
 class LinkedAttachment(TypedDict):
-    """An attachment of a message, with the address to read it at for ten minutes; a live message has no address.
+    """An attachment of a message, with the address to read it at for ten minutes; in frames, it has no address.
 
     Browsers show images of the types png, jpeg, gif and webp, and save all other files under their name.
     """
@@ -886,7 +886,7 @@ class MessageItem(TypedDict):
     `replyTo` is the key of the message that a reply answers; that message can be missing, deleted or expired.
     `reactions` says how many users chose each value: the 20 that most chose, with `moreReactions` if there are
     others; `reactionsAt` is when they were counted last. `attachments` have addresses to read them at, except in
-    live messages.
+    frames.
     """
 
     key: Key

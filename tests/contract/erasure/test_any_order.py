@@ -81,7 +81,7 @@ class Stage(World):
         self.uploads.put(file_name(by, "kitchen", upload_id), at=now)
         named = {"id": upload_id, "name": text, "type": "image/png", "bytes": len(PNG)}
         self.accept(CHAT, by, {"roomId": "kitchen", "message": text, "attachments": [named]}, text)
-        assert self.attachments.accept([json.loads(self.sent[-1][3])["events"][0]]) == [None]
+        assert self.attachments.accept([json.loads(self.sent[-1][3])["events"][0]], self.clock.now()) == [None]
 
     def change(self, by: str, which: int, kind: str) -> None:
         """Edit or delete a message of one's own, or react to any."""

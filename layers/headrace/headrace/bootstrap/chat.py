@@ -67,8 +67,8 @@ def access() -> RoomAccess:
 
 
 @functools.cache
-def history() -> History:
-    """The history of rooms and users, with the newest pages of rooms in the cache."""
+def history(*, links: bool) -> History:
+    """The history of rooms and users, with the newest pages of rooms in the cache; with ``links`` to attachments."""
     from headrace.streams.chat.messages.history import History
     from headrace.streams.chat.messages.redis import RedisRoomLog
     from headrace.streams.chat.stream import CHAT
@@ -76,7 +76,8 @@ def history() -> History:
     newest = NewestPageCache(cache(), clock())
     log = RedisRoomLog(cache())
     table = table_settings(CHAT).table
-    return History(range_reader(), cursors(), table, clock(), access(), newest, log, attachments=attachments())
+    files = attachments() if links else None
+    return History(range_reader(), cursors(), table, clock(), access(), newest, log, files)
 
 
 @functools.cache
@@ -90,7 +91,7 @@ def reading() -> ChatReading:
 
     settings, parallel = RoomSettings.read(), client("dynamodb", connections=2 * AT_ONCE)
     return ChatReading(
-        history(),
+        history(links=True),
         DynamoMemberships(parallel, settings.memberships_table),
         DynamoRooms(parallel, settings.rooms_table),
         DynamoReader(parallel),
@@ -108,7 +109,9 @@ def subscriptions() -> Subscriptions:
     from headrace.streams.chat.live.subscriptions import Subscriptions
 
     shares, checks = Shares(separate_cache()), LastChecks(cache())
-    return Subscriptions(connections(), subscriber_hints(), access(), history(), rate_limiter(), shares, checks)
+    return Subscriptions(
+        connections(), subscriber_hints(), access(), history(links=False), rate_limiter(), shares, checks
+    )
 
 
 @functools.cache
@@ -126,7 +129,7 @@ def room_services() -> RoomServices:
     log, hints = RedisRoomLog(cache()), subscriber_hints()
     channels = UserChannels(log, hints, publisher().live_publisher(), clock())
     joins = Joins(memberships(), acceptor({}), channels)
-    checks, most_days = LastChecks(cache()), RoomSettings.read().chat_retention_days or MOST_DAYS
+    checks, days = LastChecks(cache()), RoomSettings.read().chat_retention_days
     return RoomServices(
         rooms(),
         memberships(),
@@ -138,6 +141,6 @@ def room_services() -> RoomServices:
         channels,
         cursors,
         checks,
-        Uploading(RoomGate(rooms(), memberships()), attachments()),
-        most_days,
+        Uploading(RoomGate(rooms(), memberships()), attachments(), days),
+        days or MOST_DAYS,
     )

@@ -88,6 +88,7 @@ def persister() -> Persister:
                 "ads": lambda: TakeBackHook(DynamoStubs(dynamodb(), tables[ADS.name].table), clock()),
             }
         ),
+        StreamHooks({"chat": lambda: KeepHook(attachments)}),
         MessagesOnly(LateEvents(cache(), clock(), SETTLE_SECONDS)),
         StreamHooks(
             {
@@ -95,7 +96,6 @@ def persister() -> Persister:
                 "ads": lambda: SettleHook(clock()),
             }
         ),
-        StreamHooks({"chat": lambda: KeepHook(attachments)}),
     )
     erasures = DynamoErasures(dynamodb(), ErasureSettings.read().erasures_table)
     screen = ErasureScreen(erasures, person_hashes(), clock())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from headrace.bootstrap.shared import attachments, clock, dynamodb
 from headrace.core.stream import Tell
@@ -18,11 +19,11 @@ from headrace.storage.s3 import S3Objects
 from headrace.streams.ads import dynamodb as clicks
 from headrace.streams.ads import stream as ads
 from headrace.streams.chat import told as messages
-from headrace.streams.chat.attachments.tidier import AttachmentTidier
-from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
-from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.registry import STREAMS
 from headrace.streams.ski import stream as ski
+
+if TYPE_CHECKING:
+    from headrace.streams.chat.attachments.tidier import AttachmentTidier
 
 TOLD: dict[str, tuple[Tell, tuple[str, ...]]] = {
     "chat": (messages.tell, messages.TYPES),
@@ -76,6 +77,11 @@ def tidier() -> Tidier:
 @functools.cache
 def attachment_tidier() -> AttachmentTidier:
     """Deletes the files of messages that have expired."""
+    # Imported here: no other function of this module needs it.
+    from headrace.streams.chat.attachments.tidier import AttachmentTidier
+    from headrace.streams.chat.rooms.dynamodb.rooms import DynamoRooms
+    from headrace.streams.chat.rooms.rooms import CachedRooms
+
     settings = RoomSettings.read()
     rooms = CachedRooms(DynamoRooms(dynamodb(), settings.rooms_table))
-    return AttachmentTidier(attachments(), rooms, settings.chat_retention_days, clock())
+    return AttachmentTidier(attachments(), rooms, clock())

@@ -55,6 +55,10 @@ def normalize_id(value: str) -> str:
     return value
 
 
+DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Controls of the direction of writing, which would change the line that a value is shown in."""
+
+
 def without_controls(text: str) -> str:
     """``text`` without control characters and lone surrogates, which no id has."""
     if text.isprintable():

@@ -16,7 +16,6 @@ from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
-from tests.fakes.files import NO_FILES
 from tests.fakes.live import live_hook
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, ids, interval, row
@@ -37,10 +36,8 @@ class Room:
         signer = CursorSigner(b"k" * 32)
         newest = NewestPageCache(self.cache, self.clock)
         newest.find("lobby")
-        self.pages = History(self, signer, "messages", self.clock, self.rights, newest, attachments=NO_FILES)
-        self.table_only = History(
-            MemoryReader(self.table), signer, "messages", self.clock, self.rights, attachments=NO_FILES
-        )
+        self.pages = History(self, signer, "messages", self.clock, self.rights, newest)
+        self.table_only = History(MemoryReader(self.table), signer, "messages", self.clock, self.rights)
 
     def table(self, _: str) -> list[dict[str, Any]]:
         return self.rows
@@ -207,7 +204,7 @@ def test_p10_nothing_is_written_to_a_cache_whose_miss_was_slow() -> None:
 
     slow = Slow(room.clock)
     newest = NewestPageCache(slow, room.clock)
-    pages = History(room, CursorSigner(b"k" * 32), "messages", room.clock, room.rights, newest, attachments=NO_FILES)
+    pages = History(room, CursorSigner(b"k" * 32), "messages", room.clock, room.rights, newest)
     newest.find("lobby")
 
     body(pages.room(ALICE, "lobby", PageRequest()))

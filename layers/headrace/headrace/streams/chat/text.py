@@ -9,12 +9,11 @@ from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from headrace.core.fields import Text, accepts, checked_id
+from headrace.core.keys import DIRECTIONS
 
 TEXT_BYTES = 4096
 TEXT_FORM = f"a text of at most {TEXT_BYTES} bytes in UTF-8"
 VALUE_LIMIT = 32
-_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Controls of the direction of writing, which would change the line that a value is shown in."""
 VALUE_FORM = f"1 to {VALUE_LIMIT} characters without control characters, such as an emoji"
 
 
@@ -32,7 +31,7 @@ def _value(value: str) -> str:
     categories = [unicodedata.category(character) for character in value]
     if all(each[0] in "CZ" for each in categories):
         raise ValueError("is empty" if not value else "is blank")
-    if "Cc" in categories or "Cs" in categories or not _DIRECTIONS.isdisjoint(value):
+    if "Cc" in categories or "Cs" in categories or not DIRECTIONS.isdisjoint(value):
         raise ValueError("contains a control character")
     return value
 

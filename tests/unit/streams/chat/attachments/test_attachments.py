@@ -11,7 +11,15 @@ import pytest
 from headrace.core.errors import FollowUpUnavailable, InvalidEvent, StoreUnavailable
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import DAY, SECOND
-from headrace.streams.chat.attachments.files import file_name, folder_of, is_of_type, names_of, room_of
+from headrace.streams.chat.attachments.files import (
+    days_of,
+    file_name,
+    folder_of,
+    is_of_type,
+    names_of,
+    new_upload_id,
+    room_of,
+)
 from headrace.streams.chat.attachments.gate import AT_MOST, AttachmentGate
 from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.attachments.tidier import AttachmentTidier
@@ -91,6 +99,7 @@ def test_other_attachments_make_another_message_and_the_same_ones_the_same() -> 
         ([attachment(bytes=10_000_001)], "attachments[0].bytes", "is out of range"),
         ([attachment(type="text/html")], "attachments[0].type", "is not one of the allowed values"),
         ([attachment(name="a/b")], "attachments[0].name", "contains '/'"),
+        ([attachment(name="a\u202egpj.exe")], "attachments[0].name", "contains a control of the direction of writing"),
         ([attachment(name="a\u0000b")], "attachments[0].name", "contains a control character"),
         ([attachment(url="https://elsewhere.example")], "attachments[0].url", "is not a field of this event"),
     ],
@@ -156,6 +165,21 @@ def test_a_file_that_is_not_what_the_message_says_is_refused(
 
     assert world.errors(accepted(attachment(**named))) == [[error]]
     assert "waiting" not in world.files.states.values()
+
+
+def test_a_file_that_the_bucket_may_remove_any_moment_cannot_be_named(world: World) -> None:
+    world.upload(at=datetime.fromtimestamp(world.clock.now() / SECOND, UTC) - timedelta(hours=23, minutes=1))
+
+    assert world.errors(accepted(attachment())) == [[("attachments[0].id", "is not uploaded")]]
+
+
+def test_a_batch_keeps_a_limited_number_of_files_and_the_rest_later(world: World) -> None:
+    messages = [accepted(*[attachment(number) for number in range(10)], messageId=f"m-{n}").event for n in range(51)]
+
+    *others, last = KeepHook(world.attachments).after_store(CHAT, messages)
+
+    assert others == [None] * 50
+    assert isinstance(last, FollowUpUnavailable)
 
 
 def test_a_message_that_its_room_refuses_changes_no_file(world: World) -> None:
@@ -310,19 +334,31 @@ def test_files_go_when_no_message_of_their_time_is_shown_any_more() -> None:
     clock, files = FixedClock(NOW), MemoryFiles()
     for room, days in (("hall", 5), ("hall", 7), ("attic", 20), ("attic", 40)):
         uploaded = datetime.fromisoformat(NOW) - timedelta(days=days)
-        files.put(f"{folder_of('alice')}{room}/{days}", at=uploaded)
-    tidier = AttachmentTidier(memory_attachments(files), Retentions(hall=3), 30, clock)
+        files.put(file_name("alice", room, new_upload_id(30)), at=uploaded)
+    tidier = AttachmentTidier(memory_attachments(files), Retentions(hall=3), clock)
 
     assert tidier.run(lambda: 900.0) == 2
-    assert [name.rpartition("/")[2] for name in files.objects] == ["5", "20"]
+    assert [room_of(name) for name in files.objects] == ["hall", "attic"]
     clock.advance(4 * DAY / SECOND)
     assert tidier.run(lambda: 900.0) == 1
 
 
+def test_files_go_after_the_days_of_the_stage_at_their_upload_as_rows_do() -> None:
+    clock, files = FixedClock(NOW), MemoryFiles()
+    uploaded = datetime.fromisoformat(NOW) - timedelta(days=100)
+    names = {days: file_name("alice", "hall", new_upload_id(days)) for days in (30, 365, 0)}
+    for name in names.values():
+        files.put(name, at=uploaded)
+
+    assert AttachmentTidier(memory_attachments(files), Retentions(), clock).run(lambda: 900.0) == 1
+    assert files.objects.keys() == {names[365], names[0]}
+    assert [days_of(names[days]) for days in names] == [30, 365, 0]
+
+
 def test_without_a_retention_every_file_stays_and_a_bucket_that_is_too_large_says_so() -> None:
     files = MemoryFiles()
-    files.put(f"{folder_of('alice')}hall/1", at=datetime(2000, 1, 1, tzinfo=UTC))
-    tidier = AttachmentTidier(memory_attachments(files), Retentions(), 0, FixedClock(NOW))
+    files.put(file_name("alice", "hall", new_upload_id(0)), at=datetime(2000, 1, 1, tzinfo=UTC))
+    tidier = AttachmentTidier(memory_attachments(files), Retentions(), FixedClock(NOW))
 
     assert tidier.run(lambda: 900.0) == 0
     with pytest.raises(TimeoutError, match="too many files"):

@@ -19,7 +19,6 @@ from headrace.streams.chat.rooms.memberships import Change
 from headrace.streams.chat.rooms.rooms import Room, RoomAccess
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
-from tests.fakes.files import NO_FILES
 from tests.fakes.storage import MemoryReader
 from tests.worlds.history_world import ALICE, START, Rights, at, body, history, ids, interval, row
 
@@ -48,7 +47,7 @@ class Counting(MemoryReader):
 
 def counting(rows: list[dict[str, Any]], access: Rights) -> tuple[History, Counting]:
     reader = Counting(rows)
-    return History(reader, CursorSigner(b"k" * 32), "messages", FixedClock(START), access, attachments=NO_FILES), reader
+    return History(reader, CursorSigner(b"k" * 32), "messages", FixedClock(START), access), reader
 
 
 def test_messages_between_two_intervals_are_not_read() -> None:

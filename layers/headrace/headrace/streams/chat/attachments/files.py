@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b32decode, b32encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from secrets import token_bytes
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, ConfigDict, Field
@@ -58,6 +60,8 @@ TYPES_FORM = (
 def _file_name(value: str) -> str:
     if "/" in value:
         raise PydanticCustomError("file_name", "contains '/'")
+    if not keys.DIRECTIONS.isdisjoint(value):
+        raise PydanticCustomError("file_name", "contains a control of the direction of writing")  # shows another ending
     return value
 
 
@@ -91,7 +95,7 @@ SentAttachments = Annotated[list[SentAttachment], Field(min_length=1, max_length
 
 
 class LinkedAttachment(TypedDict):
-    """An attachment of a message, with the address to read it at for ten minutes; a live message has no address.
+    """An attachment of a message, with the address to read it at for ten minutes; in frames, it has no address.
 
     Browsers show images of the types png, jpeg, gif and webp, and save all other files under their name.
     """
@@ -126,6 +130,16 @@ def folder_of(user_id: str) -> str:
 def file_name(user_id: str, room_id: str, upload_id: str) -> str:
     """The name of a file in the bucket. So only who uploaded it can name it, and only in its room."""
     return f"{folder_of(user_id)}{room_id}/{upload_id}"
+
+
+def new_upload_id(stage_days: int) -> str:
+    """An id in 26 characters of base32: the days that the stage keeps messages now, and 112 random bits."""
+    return b32encode(stage_days.to_bytes(2) + token_bytes(14)).decode().lower().rstrip("=")
+
+
+def days_of(name: str) -> int:
+    """The days that the stage kept messages when a file was uploaded; 0 is without limit."""
+    return int.from_bytes(b32decode(name[-26:].upper() + "======")[:2])
 
 
 def room_of(name: str) -> str:

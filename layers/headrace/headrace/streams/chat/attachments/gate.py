@@ -42,16 +42,16 @@ class AttachmentGate:
                 left -= named
                 found[at] = _too_many() if left < 0 else None
                 asked += [at] if left >= 0 else []
-        for at, error in zip(asked, self._refusals([events[at].event for at in asked]), strict=True):
+        for at, error in zip(asked, self._refusals([events[at].event for at in asked], now), strict=True):
             found[at] = error
         return found
 
-    def _refusals(self, messages: Sequence[dict[str, Any]]) -> Sequence[HeadraceError | None]:
+    def _refusals(self, messages: Sequence[dict[str, Any]], now: int) -> Sequence[HeadraceError | None]:
         try:
-            return self._attachments().accept(messages)
+            return self._attachments().accept(messages, now)
         except StoreUnavailable as error:
             report("attachments", f"messages with attachments are refused: {error.message}")
-            text = "the attachments cannot be checked right now; send the message again as it is"
+            text = "the attachments cannot be checked right now; send the message again as it is, under this messageId"
             return [StoreUnavailable(text)] * len(messages)
 
 

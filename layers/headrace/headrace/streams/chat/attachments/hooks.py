@@ -12,6 +12,9 @@ from headrace.storage.ports import Failure
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 
+AT_MOST = 500
+"""Files that one batch keeps: a call for each, ten at once. Those of other messages follow in the retry lane."""
+
 
 class KeepHook:
     """Chat's hook after rows are stored. If the bucket is unavailable, the events go to the retry lane."""
@@ -20,9 +23,18 @@ class KeepHook:
         self._attachments = attachments
 
     def after_store(self, _: Stream, items: Sequence[Item]) -> Sequence[Failure | FollowUpUnavailable | None]:
-        messages = [item for item in items if ATTACHMENTS in item]
-        failure = self._keep(messages) if messages else None
-        return [failure if ATTACHMENTS in item else None for item in items]
+        outcomes: list[FollowUpUnavailable | None] = [None] * len(items)
+        left = AT_MOST
+        places: list[int] = []
+        for at, item in enumerate(items):
+            if ATTACHMENTS in item:
+                left -= len(item[ATTACHMENTS])
+                places += [at] if left >= 0 else []
+                outcomes[at] = None if left >= 0 else FollowUpUnavailable("there are too many attachments at once")
+        if places and (failure := self._keep([items[at] for at in places])) is not None:
+            for at in places:
+                outcomes[at] = failure
+        return outcomes
 
     def _keep(self, messages: Sequence[Item]) -> FollowUpUnavailable | None:
         try:

@@ -23,10 +23,12 @@ class S3Files(S3Objects):
             return None
         owner = None
         if found.get("TagCount"):
-            tags = self._call(self._client.get_object_tagging, Key=name)["TagSet"]
-            owner = next((tag["Value"] for tag in tags if tag["Key"] == _OWNER), None)
+            tags = self._call_if_there(self._client.get_object_tagging, Key=name)
+            if tags is None:
+                return None
+            owner = next((tag["Value"] for tag in tags["TagSet"] if tag["Key"] == _OWNER), None)
         size = int(found["ContentRange"].rpartition("/")[2])
-        return Found(found["Body"], size, found["ContentType"], owner)
+        return Found(found["Body"], size, found["ContentType"], owner, found["LastModified"])
 
     def set_owner(self, name: str, owner: str, state: State) -> bool:
         tags = {"TagSet": [{"Key": _STATE, "Value": state}, {"Key": _OWNER, "Value": owner}]}

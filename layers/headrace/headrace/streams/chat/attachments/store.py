@@ -1,22 +1,22 @@
 """The files of messages in a bucket: uploads, checks, links, and which of them stay.
 
 Tags say in which state a file is, and which message is its owner. The bucket deletes what is ``unnamed`` after a day,
-and what is ``waiting`` with an accepted message after 30 days: longer than an event waits in a lane.
+and what is ``waiting`` with an accepted message after 35 days: longer than an event waits in a lane.
 """
 
 from __future__ import annotations
 
 import itertools
-import secrets
-from base64 import b32encode, b64encode
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Literal, Protocol, TypeVar
 
 from headrace.core.errors import FieldError, InvalidEvent, StoreUnavailable
 from headrace.core.keys import content_tag
+from headrace.core.times import SECOND
 from headrace.runtime.breaker import Cooldown
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Objects
@@ -29,12 +29,15 @@ from headrace.streams.chat.attachments.files import (
     is_inline,
     is_of_type,
     names_of,
+    new_upload_id,
     room_of,
 )
 
 LINK_SECONDS = 600
 """How long an upload's address and a link to read are good for."""
 State = Literal["unnamed", "waiting", "stored"]
+NAMED_WITHIN = timedelta(hours=23)
+"""After so long, no message can name an upload: the bucket removes it from its 24th hour on."""
 UNNAMED: State = "unnamed"
 WAITING: State = "waiting"
 STORED: State = "stored"
@@ -45,12 +48,13 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file: its first bytes, its size, the type that it was uploaded with, and its owner, if a message names it."""
+    """A file: its first bytes, its size, its type, the message that owns it, if any, and when it was uploaded."""
 
     first: bytes
     bytes: int
     type: str
     owner: str | None
+    uploaded: datetime
 
 
 class Files(Objects, Protocol):
@@ -74,13 +78,15 @@ class Attachments:
         self._parallel = Parallel(AT_ONCE, "attachments")
         self._cooldown = Cooldown()
 
-    def upload(self, user_id: str, room_id: str, type: str, bytes: int) -> tuple[str, str, Mapping[str, str]]:
-        """The id of a new upload, its address, and the headers to send."""
-        upload_id = b32encode(secrets.token_bytes(16)).decode().lower().rstrip("=")
+    def upload(
+        self, user_id: str, room_id: str, type: str, bytes: int, stage_days: int
+    ) -> tuple[str, str, Mapping[str, str]]:
+        """The id of a new upload, its address, and the headers to send. ``stage_days`` is the stage's retention now."""
+        upload_id = new_upload_id(stage_days)
         name = file_name(user_id, room_id, upload_id)
         return upload_id, *self._files().upload(name, type, bytes, LINK_SECONDS)
 
-    def accept(self, messages: Sequence[Mapping[str, Any]]) -> list[InvalidEvent | None]:
+    def accept(self, messages: Sequence[Mapping[str, Any]], now: int) -> list[InvalidEvent | None]:
         """Why each message that is about to be accepted is refused, or ``None``: its files stay as long as it can wait.
 
         One is refused if a file is not uploaded, is not what the message says, or is that of another message. Raises
@@ -88,6 +94,7 @@ class Attachments:
         """
         named = [names_of(message) for message in messages]
         looked = iter(self._all(lambda files, name: files.look(name, CHECKED_BYTES), itertools.chain(*named)))
+        oldest = datetime.fromtimestamp(now / SECOND, UTC) - NAMED_WITHIN
         errors: list[InvalidEvent | None] = []
         new: dict[str, str] = {}
         for message, names in zip(messages, named, strict=True):
@@ -95,13 +102,14 @@ class Attachments:
             details = [
                 error
                 for number, (sent, name, file) in enumerate(zip(message[ATTACHMENTS], names, found, strict=True))
-                if (error := _refusal(number, sent, file, owner, new.get(name))) is not None
+                if (error := _refusal(number, sent, _fresh(file, oldest), owner, new.get(name))) is not None
             ]
             errors.append(InvalidEvent(details=details) if details else None)
             if not details:
                 # What an earlier try has accepted stays as it is: its message can be stored by now.
                 new |= {name: owner for name, file in zip(names, found, strict=True) if file and not file.owner}
-        self._all(lambda files, pair: files.set_owner(*pair, WAITING), new.items())
+        if not all(self._all(lambda files, pair: files.set_owner(*pair, WAITING), new.items())):
+            raise StoreUnavailable("a file has just been removed")  # tried again, its message is refused
         return errors
 
     def keep(self, messages: Sequence[Mapping[str, Any]]) -> bool:
@@ -122,7 +130,8 @@ class Attachments:
         if self._cooldown.is_active:
             raise StoreUnavailable("the bucket could not be reached a moment ago")
         try:
-            return self._parallel.map(lambda argument: call(self._files(), argument), list(arguments))
+            files = self._files()  # here, and not in several threads at once
+            return self._parallel.map(lambda argument: call(files, argument), list(arguments))
         except StoreUnavailable:
             self._cooldown.start()
             raise
@@ -159,6 +168,11 @@ def owner_of(message: Mapping[str, Any]) -> str:
     """What stands for a message, an event or a row, in the tag of its files. Its time can change until it is stored."""
     sender = message.get("sender") or message["timestampSk"].rpartition("#")[2]
     return content_tag(message["messageId"], sender)
+
+
+def _fresh(found: Found | None, oldest: datetime) -> Found | None:
+    """A file that can be named; one that is older without an owner may be removed at any time."""
+    return None if found is None or (found.owner is None and found.uploaded < oldest) else found
 
 
 def _refusal(

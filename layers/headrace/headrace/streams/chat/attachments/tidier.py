@@ -1,7 +1,7 @@
 """Deletes the files of messages that have expired, once a day.
 
 A file is uploaded at most a day before its message is accepted. So it goes a few days after a message of the time of
-its upload would expire, as its room and the stage say now.
+its upload would expire: as its room says now, and as the stage said then, as for the row of the message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headrace.core import times
 from headrace.core.collections import parts
 from headrace.core.times import Clock
 from headrace.runtime.observability import logger
-from headrace.streams.chat.attachments.files import room_of
+from headrace.streams.chat.attachments.files import days_of, room_of
 from headrace.streams.chat.attachments.store import Attachments
 
 LATER = 3 * times.DAY
@@ -43,11 +43,10 @@ class Rooms(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AttachmentTidier:
-    """Reads the names of the whole bucket. ``stage_days`` is the stage's retention; 0 is without limit."""
+    """Reads the names of the whole bucket."""
 
     attachments: Attachments
     rooms: Rooms
-    stage_days: int
     clock: Clock
 
     def run(self, remaining: Callable[[], float]) -> int:
@@ -62,11 +61,12 @@ class AttachmentTidier:
             if remaining() < MARGIN:
                 raise TimeoutError("the bucket has too many files to read in one invocation")
             retentions = self.rooms.retentions({room_of(name) for name, _ in part})
-            kept_from = {room_id: self._kept_from(each, now) for room_id, each in retentions.items()}
+            kept_from = {room_id: each.kept_from(now) for room_id, each in retentions.items()}
             expired = [
                 name
                 for name, uploaded in part
-                if times.iso(round(uploaded.timestamp()) * times.SECOND + LATER) < kept_from[room_of(name)]
+                if times.iso(round(uploaded.timestamp()) * times.SECOND + LATER)
+                < max(kept_from[room_of(name)], _kept_by_stage(days_of(name), now))
             ]
             self.attachments.delete_files(expired)
             deleted += len(expired)
@@ -79,6 +79,7 @@ class AttachmentTidier:
         yield from self.attachments.names(first)
         yield from takewhile(lambda named: named[0] <= first, self.attachments.names(""))
 
-    def _kept_from(self, retention: Retention, now: int) -> str:
-        stage = times.iso(max(0, now - self.stage_days * times.DAY)) if self.stage_days else ""
-        return max(stage, retention.kept_from(now))
+
+def _kept_by_stage(days: int, now: int) -> str:
+    """The canonical time before which a stage has deleted messages; its ``days`` are those of the time of storing."""
+    return times.iso(max(0, now - days * times.DAY)) if days else ""

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from headrace.api.router import Request, Route
 from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
-from headrace.streams.chat.attachments.files import LinkedAttachment
+from headrace.streams.chat.attachments.files import ATTACHMENTS, LinkedAttachment
 from headrace.streams.chat.changes.versions import readable_message
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.paths import MessagePath
@@ -26,7 +26,7 @@ class LinkedAttachments(TypedDict):
 def list_attachments(chat: ChatReading, request: Request[MessagePath, None, None]) -> dict[str, Any]:
     """List the attachments of a message with new addresses to read them at. Live messages come without them."""
     message = readable_message(chat, request)
-    return {"attachments": chat.history.attachments.linked(message), "until": until(request.now)}
+    return {"attachments": chat.history.item_of(message).get(ATTACHMENTS, []), "until": until(request.now)}
 
 
 def route(scopes: tuple[str, ...]) -> Route:

@@ -112,7 +112,8 @@ class History:
     """Reads pages of history. Rows whose ``expiresAt`` has passed, or that their room keeps no more, are never shown.
 
     ``table`` is the table of messages. Without ``newest``, every page comes from the table. With ``log``, the positions
-    of pages with ``since`` have the tag of the room's newest frame.
+    of pages with ``since`` have the tag of the room's newest frame. With ``attachments``, items have links to their
+    files: ten links would fill half of a frame.
     """
 
     reader: RangeReader
@@ -122,12 +123,12 @@ class History:
     access: RoomAccess
     newest: NewestPageCache | None = None
     log: RoomLog | None = None
-    attachments: Attachments = field(kw_only=True)
+    attachments: Attachments | None = None
 
     def item_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The item of a row, with links to its attachments."""
+        """The item of a row."""
         item = item_of(row)
-        if ATTACHMENTS in item:
+        if ATTACHMENTS in item and self.attachments is not None:
             item[ATTACHMENTS] = self.attachments.linked(row)
         return item
 

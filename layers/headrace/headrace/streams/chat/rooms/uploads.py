@@ -29,10 +29,11 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Uploading:
-    """What the route of uploads uses: who may write in a room, and the bucket."""
+    """What the route of uploads uses: who may write in a room, the bucket, and the stage's retention."""
 
     gate: Gate
     attachments: Attachments
+    stage_days: int
 
 
 class Services(Protocol):
@@ -74,7 +75,9 @@ def start_upload(services: Services, request: Request[RoomPath, None, UploadRequ
     uploading = services.uploading
     room_id, caller, body = request.path.room_id, request.caller, request.body
     uploading.gate.check(caller, room_id, request.now)
-    upload_id, url, headers = uploading.attachments.upload(caller.subject, room_id, body.type, body.bytes)
+    upload_id, url, headers = uploading.attachments.upload(
+        caller.subject, room_id, body.type, body.bytes, uploading.stage_days
+    )
     return {"id": upload_id, "upload": {"url": url, "headers": dict(headers)}, "until": until(request.now)}
 
 
