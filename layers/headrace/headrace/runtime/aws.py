@@ -100,8 +100,8 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
         user_agent=USER_AGENT,
     )
     if service == "s3":
-        # For links: by Signature 4, and for the bucket's own host in the Region, which the console's policy names. Other
-        # hosts redirect.
+        # For links: by Signature 4, and for the bucket's own host in the Region, which the console's policy names.
+        # Other hosts redirect.
         config = config.merge(
             Config(
                 signature_version="s3v4",
