@@ -1,4 +1,5 @@
-"""P15: Whatever is stored, changed, erased and delivered again, in any order: no text of an erased user is left."""
+"""P15: Whatever is stored, changed, erased, delivered again, lost and brought back, in any order: no text of an erased
+user is left."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter, StreamHooks
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.tasks import Task
+from headrace.queues.ports import RetryRecord
+from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
+from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import file_name, folder_of, names_of
 from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.changes.gate import ChangeRights
@@ -29,10 +33,13 @@ from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import CHANGES, CHAT
+from ops.copy_rows import put_if_absent
+from ops.erased import Erased
 from tests.contract.erasure_world import ANN, TABLES, World
 from tests.contract.tables import made
 from tests.fakes.files import PNG
 from tests.fakes.live import live_hook
+from tests.fakes.queues import MemoryDeadLane
 from tests.worlds.write_path import rabbit_event, received_event
 
 SETTINGS = {"chat": TableSettings(table="EMessages")}
@@ -59,6 +66,8 @@ class Stage(World):
         """The user, the time of acceptance and the text of each event, and its record."""
         self.keys: list[tuple[str, str]] = []
         self.erased_at = ""
+        self.backup: list[dict[str, Any]] = []
+        self.dead_lane = MemoryDeadLane(self.dead)
 
     def accept(self, stream: Stream, by: str, event: dict[str, Any], text: str) -> None:
         self.clock.advance(0.001)
@@ -104,6 +113,30 @@ class Stage(World):
             if not failed:
                 self.retry_lane.delete([received.receipt])
 
+    def redrive(self) -> None:
+        """Give dead letters back to the retry lane."""
+        letters = self.dead_lane.receive(0)
+        for letter in letters:
+            attributes = {name: value for name, value in letter.attributes.items() if name != ENCODING}
+            record = RetryRecord(from_text(letter.body, letter.attributes.get(ENCODING)), attributes)
+            assert self.retry_lane.send([record]) == [None]
+        self.dead_lane.delete(letters)
+
+    def back_up(self) -> None:
+        """Keep the rows that there are: as a backup does, and as an archive has them."""
+        pages = self.sdk.get_paginator("scan").paginate(TableName="EMessages")
+        self.backup += [row for page in pages for row in page["Items"]]
+
+    def lose(self) -> None:
+        """Lose all messages and changes."""
+        keys = [{name: row[name] for name in ("roomId", "timestampSk")} for row in self.rows("EMessages")]
+        DynamoTable(self.dynamodb, "EMessages", "rows").delete_many(keys)
+
+    def bring_back(self) -> None:
+        """Bring back what was kept, the newest state of each row first: as copying rows does, and a replay."""
+        for row in Erased(self.erasures, self.hashes).without(self.backup[::-1]):
+            put_if_absent(self.sdk, "EMessages", row, "roomId")
+
     def request_erasure(self) -> None:
         if not self.tasks.sent:
             self.erased_at = iso(self.clock.now())
@@ -121,6 +154,8 @@ class Stage(World):
         while self.tasks.sent:
             self.run_slice()
         self.clock.advance(100)
+        self.bring_back()
+        self.redrive()
         for which in range(len(self.sent)):
             self.deliver(which)
         for _ in range(ROUNDS):
@@ -144,9 +179,7 @@ STEPS = st.one_of(
     ),
     st.tuples(st.just("deliver"), st.integers(0, 19)),
     st.tuples(st.just("wait"), st.sampled_from([1, 15, 61, 200])),
-    st.tuples(st.just("retry")),
-    st.tuples(st.just("request_erasure")),
-    st.tuples(st.just("run_slice")),
+    st.tuples(st.sampled_from(["retry", "redrive", "back_up", "lose", "bring_back", "request_erasure", "run_slice"])),
 )
 
 
@@ -161,6 +194,8 @@ def dynamodb(dynalite: str) -> Iterator[Any]:
 @example(steps=[("share", ANN), ("deliver", 0), ("change", ANN, 0, "delete"), ("deliver", 1), ("deliver", 0)])
 @example(steps=[("share", ANN), ("share", "bob"), ("deliver", 0), ("request_erasure",), ("deliver", 1), ("deliver", 0)])
 @example(steps=[*KNOWN, ("change", ANN, 1, "react"), ("deliver", 2), ("request_erasure",), ("run_slice",)])
+@example(steps=[*KNOWN, ("back_up",), ("request_erasure",), ("run_slice",), ("lose",), ("bring_back",), ("run_slice",)])
+@example(steps=[*KNOWN, ("change", ANN, 0, "edit"), ("deliver", 2), ("back_up",), ("lose",), ("request_erasure",)])
 @example(steps=[*KNOWN, ("change", ANN, 0, "edit"), ("request_erasure",), ("run_slice",), ("deliver", 2)])
 @given(steps=st.lists(STEPS, min_size=5, max_size=40))
 def test_no_order_brings_a_text_of_an_erased_user_back(dynamodb: Any, steps: list[tuple[Any, ...]]) -> None:
