@@ -84,15 +84,15 @@ export function Attachments({ item, room }) {
   }, [needs]);
   const open = async (event, { id, url }) => {
     event.preventDefault();
-    const found = (await read()).find((each) => each.id === id);
-    window.open(found?.url ?? url, "_blank", "noreferrer");
+    const found = (await read()).find((each) => each.id === id)?.url ?? url;
+    found && window.open(found, "_blank", "noreferrer");
   };
   const part = (file) => {
     const { name, type, url } = file;
     const shown = SHOWN.test(type)
       ? html`<img key=${isRenewed.current} src=${url} alt=${name} loading="lazy" onError=${renew} />`
       : html`<${Line} ...${file} />`;
-    return url === undefined ? shown : html`<a href=${url} onClick=${(event) => open(event, file)}>${shown}</a>`;
+    return key === undefined ? shown : html`<a href=${url ?? "#"} onClick=${(event) => open(event, file)}>${shown}</a>`;
   };
   return files && html`
     <ul class="files">${files.map((file) => html`<li key=${file.id} class=${SHOWN.test(file.type) ? "image" : ""}>${part(file)}</li>`)}</ul>

@@ -61,7 +61,7 @@ function Composer({ room, title }) {
   const field = useRef(null);
   const chosen = useFiles(draft);
   const { files } = chosen;
-  const said = text.trim() || files.map(({ name }) => name).join(", ").slice(0, NAMES);
+  const said = text.trim() || [...files.map(({ name }) => name).join(", ")].slice(0, NAMES).join("");
   const bytes = bytesOf(text);
   const { acts } = room;
   const { answered } = acts;

@@ -43,7 +43,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 28_010,
-    "localstage": 12_294,
+    "localstage": 12_300,
     "loadtest": 7_636,
     "bench": 4_597,
     "tools": 3_650,

@@ -22,7 +22,8 @@ TYPES = frozenset(
 )
 """The types that the platform takes."""
 
-_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/#]")
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/#\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Controls, also of the direction of writing, and what a name that is not UTF-8 leaves."""
 _guessed = mimetypes.MimeTypes()  # without the files of the system, so that a name has one type everywhere
 for _ending, _type in {".webp": "image/webp", ".ogg": "audio/ogg", ".oga": "audio/ogg", ".m4a": "audio/mp4"}.items():
     _guessed.add_type(_type, _ending)

@@ -18,7 +18,7 @@ const TYPES =
 
 /** The name of a `File`, as the platform takes it. */
 export function nameOf(blob: Blob): string {
-  return [...((blob as File).name ?? "").replace(/[\p{Cc}/#]/gu, "_")].slice(-LONGEST).join("");
+  return [...((blob as File).name ?? "").replace(/[\p{Cc}\p{Cs}/#\u202A-\u202E\u2066-\u2069]/gu, "_")].slice(-LONGEST).join("");
 }
 
 /** The type of a file, such as "text/plain;charset=utf-8", as the platform takes it. */
