@@ -6,14 +6,16 @@ import mimetypes
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
+
+from .types import FileType
 
 MOST = 10
 """So many attachments has a message at most."""
 LARGEST = 10_000_000
 """So many bytes has an attachment at most."""
 LONGEST_NAME = 128
-ANY_TYPE = "application/octet-stream"
+ANY_TYPE: FileType = "application/octet-stream"
 TYPES = frozenset(
     (
         *("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain", "application/zip"),
@@ -29,36 +31,21 @@ for _ending, _type in {".webp": "image/webp", ".ogg": "audio/ogg", ".oga": "audi
     _guessed.add_type(_type, _ending)
 
 
-class Attachment(TypedDict):
-    """An uploaded file, as a message names it."""
-
-    id: str
-    name: str
-    type: str
-    bytes: int
-
-
-class AttachmentItem(Attachment):
-    """An attachment of a message; its address is good for ten minutes, and needs no token."""
-
-    url: str
-
-
 class File(NamedTuple):
     """A file to upload."""
 
     data: bytes
     name: str
-    type: str
+    type: FileType
 
 
-def type_of(name: str) -> str:
+def type_of(name: str) -> FileType:
     """The type of a file with this name; ``application/octet-stream`` for one that the platform does not take."""
     found, encoding = _guessed.guess_type(name, strict=False)
     return found if encoding is None and found in TYPES else ANY_TYPE
 
 
-def file_of(data: bytes | os.PathLike[str], name: str | None = None, type_: str | None = None) -> File:
+def file_of(data: bytes | os.PathLike[str], name: str | None = None, type_: FileType | None = None) -> File:
     """The file to upload, read from its path if ``data`` is one.
 
     Raises:

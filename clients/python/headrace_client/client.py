@@ -12,14 +12,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypedDict, TypeVar
 
-from .attachments import Attachment, AttachmentItem, file_of
+from .attachments import file_of
 from .errors import RateLimited, Unavailable, Unreachable
 from .http import NOT_OPEN, HttpTransport, checked
 from .operations import Operations, _segment
 from .pace import Pace, SendSettings
 from .sending import Event, Sender, Sent, with_id_and_time
 from .tokens import Token
-from .types import IncomingMessage
+from .types import FileType, IncomingMessage, LinkedAttachment, SentAttachment
 
 _log = logging.getLogger("headrace_client")
 NOT_REPEATABLE = ("/dead-letters/", "/parked/")
@@ -96,8 +96,8 @@ class AsyncHeadrace(Operations):
         return await self._repeat(ask, method, method != "POST" or not path.startswith(NOT_REPEATABLE))
 
     async def upload(
-        self, room_id: str | int, data: bytes | os.PathLike[str], name: str | None = None, type: str | None = None
-    ) -> Attachment:
+        self, room_id: str | int, data: bytes | os.PathLike[str], name: str | None = None, type: FileType | None = None
+    ) -> SentAttachment:
         """Upload a file for a message to a room; returns what the message's ``attachments`` name.
 
         ``data`` is the file or its path, whose name it gets if none is given. The type is guessed from the name. A file
@@ -116,10 +116,10 @@ class AsyncHeadrace(Operations):
         await self._repeat(lambda: self._http.put(upload["url"], upload["headers"], file.data), "an upload")
         return {"id": begun["id"], "name": file.name, "type": file.type, "bytes": len(file.data)}
 
-    async def attachments(self, room_id: str | int, key: str) -> list[AttachmentItem]:
+    async def attachments(self, room_id: str | int, key: str) -> list[LinkedAttachment]:
         """The attachments of a message with new addresses, which are good for ten minutes."""
         path = f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/attachments"
-        found: list[AttachmentItem] = (await self.request("GET", path))["attachments"]
+        found: list[LinkedAttachment] = (await self.request("GET", path))["attachments"]
         return found
 
     async def _repeat(self, work: Callable[[], Awaitable[Result]], named: str, is_safe: bool = True) -> Result:
@@ -195,12 +195,12 @@ class Headrace(Operations):
         return self._run(self._client.send(events, raise_for_errors=raise_for_errors))
 
     def upload(
-        self, room_id: str | int, data: bytes | os.PathLike[str], name: str | None = None, type: str | None = None
-    ) -> Attachment:
+        self, room_id: str | int, data: bytes | os.PathLike[str], name: str | None = None, type: FileType | None = None
+    ) -> SentAttachment:
         """Upload a file for a message to a room, as :meth:`AsyncHeadrace.upload`."""
         return self._run(self._client.upload(room_id, data, name, type))
 
-    def attachments(self, room_id: str | int, key: str) -> list[AttachmentItem]:
+    def attachments(self, room_id: str | int, key: str) -> list[LinkedAttachment]:
         """The attachments of a message with new addresses, as :meth:`AsyncHeadrace.attachments`."""
         return self._run(self._client.attachments(room_id, key))
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from ..attachments import MOST, Attachment, AttachmentItem, File, file_of
+from .. import types
+from ..attachments import MOST, File, file_of
 from ..client import Headrace
 from .show import Command, attachment_lines, show_json, visible
 from .stage import Stage
@@ -50,12 +51,12 @@ def files_of(paths: tuple[Path, ...]) -> list[File]:
         raise click.UsageError(visible(str(error))) from None
 
 
-def uploaded(client: Headrace, room: str, files: list[File]) -> list[Attachment]:
+def uploaded(client: Headrace, room: str, files: list[File]) -> list[types.SentAttachment]:
     """Upload the files, one after the other."""
     return [client.upload(room, *file) for file in files]
 
 
-def _save(attachment: AttachmentItem, folder: Path) -> Path:
+def _save(attachment: types.LinkedAttachment, folder: Path) -> Path:
     """Save under the attachment's name, without what would lead out of the folder or hide the file."""
     name = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]', "_", attachment["name"]).lstrip(".") or "attachment"
     try:

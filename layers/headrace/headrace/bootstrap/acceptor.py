@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import (
+    attachments,
     breaker_status,
     clock,
     impatient,
@@ -23,7 +24,6 @@ from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
     AddressSettings,
-    AttachmentSettings,
     BacklogSettings,
     BrokerSettings,
     ResortSettings,
@@ -32,7 +32,6 @@ from headrace.runtime.settings import (
 )
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.chat.attachments.gate import AttachmentGate
-from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights, ChatGate
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
@@ -42,7 +41,6 @@ from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.resorts import SeasonGate
 
 if TYPE_CHECKING:
-    from headrace.streams.chat.attachments.s3 import S3Files
     from headrace.streams.chat.live.frames import Sending
 
 
@@ -78,21 +76,7 @@ def change_gate() -> ChangeGate:
 
 def chat_gate(messages: RoomGate) -> Gate:
     """Decides which messages and changes may be written."""
-    return AttachmentGate(ChatGate(messages, change_gate), attachments)
-
-
-@functools.cache
-def attachments() -> Attachments:
-    """The files of messages, which are looked at before a message is accepted."""
-    return Attachments(_files)
-
-
-@functools.cache
-def _files() -> S3Files:
-    # Imported here: few messages have files.
-    from headrace.streams.chat.attachments.s3 import S3Files
-
-    return S3Files(impatient("s3"), AttachmentSettings.read().attachments_bucket)
+    return AttachmentGate(ChatGate(messages, change_gate), lambda: attachments(is_impatient=True))
 
 
 def room_gate() -> RoomGate:

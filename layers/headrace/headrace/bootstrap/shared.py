@@ -74,20 +74,19 @@ def impatient(service: str) -> AwsClient:
 
 
 @functools.cache
-def attachment_files() -> S3Files:
-    """The bucket of the files of messages."""
-    # Imported here: few messages have files, and the client of S3 takes long to make.
-    from headrace.streams.chat.attachments.s3 import S3Files
-
-    return S3Files(client("s3"), AttachmentSettings.read().attachments_bucket)
-
-
-@functools.cache
-def attachments() -> Attachments:
-    """The files of messages."""
+def attachments(*, is_impatient: bool = False) -> Attachments:
+    """The files of messages; ``is_impatient`` where a request waits for them."""
     from headrace.streams.chat.attachments.store import Attachments
 
-    return Attachments(attachment_files)
+    @functools.cache
+    def files() -> S3Files:
+        # Imported here: few messages have files, and the client of S3 takes long to make.
+        from headrace.streams.chat.attachments.s3 import S3Files
+
+        s3 = impatient("s3") if is_impatient else client("s3")
+        return S3Files(s3, AttachmentSettings.read().attachments_bucket)
+
+    return Attachments(files)
 
 
 @functools.cache
