@@ -14,24 +14,27 @@ _LOOP = "Fn::ForEach::"
 def expand_loops(document: dict[str, Any], overrides: Mapping[str, str]) -> None:
     """Replace each loop of ``document`` by the resources that it makes with these parameters.
 
-    The loop's identifier is filled into the names of the resources, and into their ``Ref`` and ``Fn::Sub``.
+    The loop's identifier is filled into the names of the resources and all that they contain. A body can have loops.
 
     Raises:
         TemplateError: a loop's collection is neither a list nor a value of Mappings.
     """
+    document["Resources"] = _expanded(document["Resources"], document, overrides)
+
+
+def _expanded(found: Mapping[str, Any], document: Mapping[str, Any], overrides: Mapping[str, str]) -> dict[str, Any]:
     resources: dict[str, Any] = {}
-    for name, resource in document["Resources"].items():
+    for name, resource in found.items():
         if not name.startswith(_LOOP):
             resources[name] = resource
             continue
         try:
             identifier, collection, fragment = resource
             for item in _items(collection, document, overrides):
-                for key, body in fragment.items():
-                    resources[key.replace(f"${{{identifier}}}", item)] = _filled(body, identifier, item)
+                resources |= _expanded(_filled(fragment, identifier, item), document, overrides)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise TemplateError(f"{name} must have an identifier, a list or a value of Mappings, and a body") from None
-    document["Resources"] = resources
+    return resources
 
 
 def _items(collection: Any, document: Mapping[str, Any], overrides: Mapping[str, str]) -> list[str]:
@@ -49,10 +52,10 @@ def _filled(node: Any, identifier: str, item: str) -> Any:
     match node:
         case {"Ref": name} if name == identifier:
             return item
-        case {"Fn::Sub": str(text)}:
-            return {"Fn::Sub": text.replace(f"${{{identifier}}}", item)}
+        case str():
+            return node.replace(f"${{{identifier}}}", item)
         case dict():
-            return {key: _filled(value, identifier, item) for key, value in node.items()}
+            return {_filled(key, identifier, item): _filled(value, identifier, item) for key, value in node.items()}
         case list():
             return [_filled(value, identifier, item) for value in node]
     return node

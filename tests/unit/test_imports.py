@@ -46,7 +46,7 @@ LINES = {
     "localstage": 12_300,
     "loadtest": 7_636,
     "bench": 4_597,
-    "tools": 3_650,
+    "tools": 3_690,
     "faults": 3_414,
     "rehearsal": 2_160,
     "ops": 1_550,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,8 @@ OPEN_WRITES, CLOSE_WRITES, CONNECTED_SECONDS = 3, 3, 7200
 """API Gateway ends a connection after two hours."""
 CLICK_READS = 1.09
 """Read units that look a click up before it is stored, as DynamoDB Local charged them."""
+SCALED_USE = 0.7
+"""The use of provisioned units that templates/scaling.yaml keeps."""
 CUSTOM_METRICS = 55
 POLLS_PER_MINUTE = 15
 SCHEDULED_CALLS = HOURS * 12 + MINUTES
@@ -120,9 +122,9 @@ class Row:
     indexes: tuple[int, ...]
 
     @property
-    def units(self) -> int:
-        """Write units of one put."""
-        return sum(math.ceil(size / KB) for size in (self.table, *self.indexes))
+    def units(self) -> list[int]:
+        """Write units of one put: of the table, and of each index."""
+        return [math.ceil(size / KB) for size in (self.table, *self.indexes)]
 
     def stored(self, price: Prices) -> float:
         """Dollars a month for keeping it: in the table and its indexes, and for recovery, which has the table only."""
@@ -171,6 +173,10 @@ def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
     yield Position("broker storage", stage.disk_gb * price("mq_storage"))
     yield Position("interface endpoints", stage.endpoints * HOURS * price("endpoint"))
     yield Position("cache, the smallest", 0.1 * HOURS * price("cache_storage"))
+    if stage.minimum_units:
+        hour = price("dynamodb_provisioned_write") + price("dynamodb_provisioned_read")
+        minimum = stage.scaled * stage.minimum_units * hour * HOURS
+        yield Position("DynamoDB, units that the tables of events always have", minimum)
     yield Position("secrets", stage.secrets * price("secret"))
     observed = stage.alarm_metrics * price("alarm_metric") + CUSTOM_METRICS * price("custom_metric")
     yield Position("alarms and metrics, the dashboard", observed + price("dashboard"))
@@ -195,12 +201,14 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     yield Position("Lambda, receiving", load=frames * receive, usual=events * usual_call)
     invocations = events / events_per_invocation(load, queues, load.window)
     yield Position("Lambda, persisting", load=persisting(load, queues, price, load.window))
-    units = events * row.units * price("dynamodb_write")
-    yield Position(f"DynamoDB, {row.units} write units an event", load=units, usual=units, is_dynamodb=True)
+    name = f"DynamoDB, {sum(row.units)} write units an event"
+    usual_units = events * sum(row.units) * price("dynamodb_write")
+    yield Position(name, load=_units(load, stage, price, "write", row.units), usual=usual_units, is_dynamodb=True)
     activity = min(frames, load.rooms * queues * SECONDS) if load.stream == "chat" else 0
     yield Position("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
-    lookups = events * CLICK_READS if load.stream == "ads" else 0
-    yield Position("DynamoDB, looking clicks up", load=lookups * price("dynamodb_read"), is_dynamodb=True)
+    lookups = [CLICK_READS] if load.stream == "ads" else []
+    read = _units(load, stage, price, "read", lookups)
+    yield Position("DynamoDB, looking clicks up", load=read, is_dynamodb=True)
     # As many events as arrive in this time are stored from then on, when the first ones expire.
     stored = load.rate * days * 86_400 * row.stored(price)
     name = f"DynamoDB, storage after {days} days"
@@ -214,6 +222,17 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     yield Position("traffic between zones and endpoints", load=moved)
     acks = events * ACK_BYTES / GB * price("data_out")
     yield Position("data out, acks", load=acks, usual=acks)
+
+
+def _units(load: Load, stage: Stage, price: Prices, kind: str, units: Sequence[float]) -> float:
+    """What the units of each event cost, in a table and in each of its indexes.
+
+    Of provisioned ones, the minimum is paid at rest.
+    """
+    if not stage.minimum_units:
+        return load.events * sum(units) * price(f"dynamodb_{kind}")
+    above = sum(max(0.0, load.rate * each / SCALED_USE - stage.minimum_units) for each in units)
+    return above * HOURS * price(f"dynamodb_provisioned_{kind}")
 
 
 def _listening(load: Load, price: Prices) -> Iterator[Position]:

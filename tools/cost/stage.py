@@ -29,7 +29,8 @@ class Stage:
 
     ``queues`` and ``retention`` are the persist queues of each stream, and the days that its rows are kept.
     ``warm_units`` are the write units a second, over all tables and indexes, that are warmed once beyond those that
-    every table has. ``values`` are all parameters.
+    every table has. Each of the ``scaled`` tables and indexes has at least ``minimum_units`` provisioned, or none if
+    that is 0. ``values`` are all parameters.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Stage:
     warm_units: int
     queues: Mapping[str, int]
     retention: Mapping[str, int]
+    minimum_units: int = 0
+    scaled: int = 0
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -72,7 +75,7 @@ def read(name: str) -> Stage:
     persisting = resources["PersistEvents"]["Properties"]["Environment"]["Variables"]
     queues = {name.removesuffix("Queues").lower(): int(values[name]) for name in values if name.endswith("Queues")}
     kept = {name: int(resolver.value(persisting[f"{name.upper()}_RETENTION_DAYS"])) for name in queues}
-    warmed = str(properties("AWS::DynamoDB::Table")).count("WarmThroughput")
+    of_events = str(properties("AWS::DynamoDB::Table")).count("WarmThroughput")
     return Stage(
         name,
         instance,
@@ -82,9 +85,11 @@ def read(name: str) -> Stage:
         len(properties("AWS::SecretsManager::Secret")),
         sum(_metrics(alarm, nodes) for alarm in alarms),
         sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
-        warmed * max(0, int(values["WarmWriteUnits"]) - ON_DEMAND_UNITS),
+        of_events * max(0, int(values["WarmWriteUnits"]) - ON_DEMAND_UNITS),
         queues,
         kept,
+        int(values["MinimumTableUnits"]),
+        of_events,
         values,
     )
 

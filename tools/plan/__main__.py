@@ -93,7 +93,8 @@ def _notes(read: Stage, listed: Prices, load: Load) -> list[str]:
     provisioned = listed("dynamodb_provisioned_write") / (HOUR * listed("dynamodb_write"))
     largest = broker(load, replace(read, instance=LARGEST))
     return [
-        f"Provisioned tables with autoscaling cost less from {provisioned:.0%} use of their units on average.",
+        f"Provisioned tables with autoscaling cost less from {provisioned:.0%} use of their units on average:"
+        " MinimumTableUnits.",
         f"One broker of the largest type ({LARGEST}, {CORES[LARGEST]} cores) takes {load.rate / largest.use:,.0f}"
         " of these events/s. Above that, a stage needs several brokers, which are not built"
         " (docs/adr/0079-several-brokers.md).",

@@ -22,6 +22,7 @@ from tools.cost.model import (
     RECEIVE_EVENT_SECONDS,
     RECEIVE_SECONDS,
     RECORDS,
+    SCALED_USE,
     Load,
     events_per_invocation,
     row_of,
@@ -117,8 +118,12 @@ def _tables(load: Load, stage: Stage, hot: float) -> Iterator[Part]:
     units = math.ceil(row.table / KB)
     warm = max(ON_DEMAND_UNITS, int(stage.values["WarmWriteUnits"]))
     written = load.rate * units
-    source = "DynamoDB, warm throughput"
-    yield Part("table, at once", written, warm, "write units/s", "WarmWriteUnits; it grows with time", source)
+    if stage.minimum_units:
+        most, scaling = int(stage.values["MaximumTableUnits"]) * SCALED_USE, "templates/scaling.yaml"
+        yield Part("table, provisioned", written, most, "write units/s", "MaximumTableUnits", scaling)
+    else:
+        source = "DynamoDB, warm throughput"
+        yield Part("table, at once", written, warm, "write units/s", "WarmWriteUnits; it grows with time", source)
     source = "DynamoDB, quotas"
     yield Part("table, the account", written, TABLE_UNITS, "write units/s", "its quota", source)
     if load.stream == "chat":

@@ -130,6 +130,7 @@ def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_sta
         "ReserveConcurrency",
         "Tracing",
     }
+    of_the_account |= {"MaximumTableUnits", "MinimumTableUnits"}
     of_the_account |= {"Archive", "Console", "TellTarget", "TellTypes", "WebhookUrl", "Zones"}
     assert template_stack.parameters.keys() == set_by_stages | of_the_account | FAULT_PARAMETERS.keys()
 

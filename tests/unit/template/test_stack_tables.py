@@ -7,7 +7,8 @@ import pytest
 from headrace.core.stream import Stream
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
-from tests.unit.template_stack import CLIENT_STREAMS, TemplateStack
+from localstage.template.document import parse
+from tests.unit.template_stack import CLIENT_STREAMS, ROOT, TemplateStack
 
 
 def test_every_table_can_be_restored_and_has_the_right_expiry(
@@ -51,6 +52,40 @@ def test_every_table_of_events_and_its_indexes_can_be_warmed(template_stack: Tem
 
         for one in (table, *table.get("GlobalSecondaryIndexes", [])):
             assert one.get("WarmThroughput") == warm, stream.name
+
+
+def test_a_provisioned_table_and_its_indexes_scale_together(template_stack: TemplateStack) -> None:
+    """A table is provisioned with all of its indexes; one that does not scale would hold back the others."""
+    units = {f"{kind}CapacityUnits": {"Ref": "MinimumTableUnits"} for kind in ("Read", "Write")}
+    provisioned = {"Fn::If": ["ScalesTables", units, {"Ref": "AWS::NoValue"}]}
+    wanted = set()
+    for name, table in template_stack.of_type("AWS::DynamoDB::Table").items():
+        indexes = table.get("GlobalSecondaryIndexes", [])
+        if "ProvisionedThroughput" in table:
+            assert table["BillingMode"] == {"Fn::If": ["ScalesTables", "PROVISIONED", "PAY_PER_REQUEST"]}
+            assert all(one.get("ProvisionedThroughput") == provisioned for one in (table, *indexes)), name
+            wanted |= {("table", name, "")} | {("index", name, one["IndexName"]) for one in indexes}
+    path = ROOT / "templates" / "scaling.yaml"
+    resources = parse(path.read_text(encoding="utf-8"), path)["Resources"]
+    targets = {id: one["Properties"] for id, one in resources.items() if one["Type"].endswith("ScalableTarget")}
+    policies = [one["Properties"] for one in resources.values() if one["Type"].endswith("ScalingPolicy")]
+
+    assert len(wanted) == 11
+    assert {(one["ScalableDimension"]["Fn::Sub"], *_scaled(one["ResourceId"])) for one in targets.values()} == {
+        (f"dynamodb:{kind}:{unit}CapacityUnits", *where) for kind, *where in wanted for unit in ("Read", "Write")
+    }
+    assert [one["ScalingTargetId"]["Ref"]["Fn::Sub"] for one in policies] == list(targets)
+    for target, policy in zip(targets.values(), policies, strict=True):
+        unit = target["ScalableDimension"]["Fn::Sub"].split(":")[-1].removesuffix("CapacityUnits")
+        metric = policy["TargetTrackingScalingPolicyConfiguration"]["PredefinedMetricSpecification"]
+
+        assert metric == {"PredefinedMetricType": {"Fn::Sub": f"DynamoDB{unit}CapacityUtilization"}}
+
+
+def _scaled(resource_id: dict[str, Any]) -> tuple[str, str]:
+    """The table and the index of a scalable target."""
+    _, table, *index = resource_id["Fn::Join"][1]
+    return (table["Ref"], index[1]["Fn::Sub"]) if index else (table["Ref"]["Fn::Sub"], "")
 
 
 def test_a_table_has_the_keys_and_indexes_of_its_stream(template_stack: TemplateStack) -> None:

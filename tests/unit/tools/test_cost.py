@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,8 @@ from tools.stack_reference.costs import event_units
 DEV = Stage(
     "dev", "mq.m7g.medium", 1, 200, 8, 3, 31, 1, 0, {"chat": 4, "ski": 1, "ads": 1}, {"chat": 30, "ski": 730, "ads": 90}
 )
+
+SCALED = replace(DEV, minimum_units=400, scaled=11)
 
 
 def cost(load: Load, name: str, at: Stage = DEV, listed: Prices | None = None) -> Position:
@@ -48,10 +51,10 @@ def test_only_prices_in_use_are_named_as_not_confirmed() -> None:
 
 def test_every_price_is_used() -> None:
     listed = prices.read()
-    listed("dynamodb_provisioned_write")  # by make plan
     for name in stage.STAGES:
         positions(Load(listeners=1, connections=1), stage.read(name), listed)
     positions(Load(http=True), DEV, listed)
+    positions(Load(http=True), SCALED, listed)
     once(DEV, listed)
 
     assert listed.used == listed.named.keys()
@@ -76,7 +79,7 @@ def test_a_position_at_rest_is_a_price_times_hours() -> None:
 
 
 def test_a_large_message_takes_a_unit_per_kilobyte_of_table_and_user_index() -> None:
-    assert row_of(4_100).units == 5 + 5 + 1
+    assert row_of(4_100).units == [5, 5, 1]
 
 
 def test_rides_and_clicks_have_their_own_units_and_queues() -> None:
@@ -105,6 +108,23 @@ def test_warm_tables_are_paid_once_in_prod() -> None:
 
     assert once(stage.read("prod"), prices.read()) == pytest.approx(warm * 8_000 * 0.00065)
     assert once(stage.read("dev"), prices.read()) == 0
+
+
+def test_provisioned_units_are_paid_at_rest_and_above_that_by_their_use() -> None:
+    """At 700 clicks/s, the table and each index need 1,000 units."""
+    clicks = Load(rate=700.0, batch=1, http=True, stream="ads")
+    paid = cost(clicks, "DynamoDB, units that the tables", SCALED)
+    written = cost(clicks, "DynamoDB, 4 write units an event", SCALED)
+
+    assert paid.rest == pytest.approx(11 * 400 * (0.00065 + 0.00013) * 730)
+    assert written.load == pytest.approx(4 * 600 * 0.00065 * 730)
+    assert written.usual == pytest.approx(clicks.events * 4 * of("dynamodb_write"))
+    assert cost(replace(clicks, rate=200.0), "DynamoDB, looking", SCALED).load == 0
+
+
+def test_a_stage_without_a_minimum_pays_for_each_request() -> None:
+    assert {each.minimum_units for each in map(stage.read, stage.STAGES)} == {0}
+    assert not [each for each in positions(Load(), DEV, prices.read()) if "always have" in each.name]
 
 
 def test_events_take_a_write_unit_of_the_table_and_of_each_index() -> None:

@@ -45,6 +45,13 @@ def test_queues_and_larger_nodes_raise_what_a_stage_takes() -> None:
     assert broker(Load(), more).use == broker(Load(), PROD).use / 2
 
 
+def test_provisioned_tables_are_full_at_seventy_percent_of_their_maximum() -> None:
+    scaled = replace(PROD, minimum_units=100, values={**PROD.values, "MaximumTableUnits": 10_000})
+
+    assert part("table, provisioned", Load(7_000.0), scaled).use == pytest.approx(1.0)
+    assert "table, at once" not in {each.name for each in parts(Load(), scaled, 0.01)}
+
+
 def test_a_busy_key_is_full_by_its_share() -> None:
     assert part("the busiest room", Load(10_000.0), hot=0.1).use == pytest.approx(1.0)
     assert part("the busiest ad", replace(CLICKS, rate=10_000.0), hot=0.4).use == pytest.approx(1.0)

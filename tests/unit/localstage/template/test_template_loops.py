@@ -37,6 +37,20 @@ def test_a_loop_goes_through_a_list(project):
     assert names(project, '["a", "b"]') == ["work-a", "work-b"]
 
 
+def test_a_loop_can_contain_loops(project):
+    inner = """Fn::ForEach::Colors:
+      - Color
+      - [Red, Blue]
+      - ${Color}${Number}:
+          Type: AWS::SQS::Queue
+          Properties: {QueueName: !Sub "${Color}-${Number}", VisibilityTimeout: 60}
+"""
+    head, _, _ = LOOP.partition("Work${Number}")
+    model = project.load(head % "[1, 2]" + inner, head=HEAD)
+
+    assert [queue.name for queue in model.queues.values()] == ["Red-1", "Blue-1", "Red-2", "Blue-2"]
+
+
 @pytest.mark.parametrize(("count", "expected"), [("1", ["work-0"]), ("3", ["work-0", "work-1", "work-2"])])
 def test_a_parameter_selects_how_often_a_loop_runs(project, count, expected):
     (project.folder / "samconfig.toml").write_text(
