@@ -48,10 +48,11 @@ def store(url: str, parallel: int) -> Write:
     from headrace.runtime.breaker import BreakerRule
     from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
     from headrace.storage.ports import GuardedStore
+    from headrace.streams.chat.messages.shards import MessageStore
 
     os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
-    guarded = GuardedStore(DynamoStore(writing_client(parallel), parallel), BreakerRule())
-    return lambda items: put(guarded, TABLE, CHAT_KEY, items)
+    messages = MessageStore(GuardedStore(DynamoStore(writing_client(parallel), parallel), BreakerRule()))
+    return lambda items: put(messages, TABLE, CHAT_KEY, items)
 
 
 def measure_write(write: Write, items: list[Row]) -> tuple[float, float]:

@@ -42,8 +42,9 @@ def put(store: Any, table: str, key: tuple[str, str], rows: Iterable[Row], *, in
 def fill(table: str, key: tuple[str, str], rows: Iterable[Row], *, insert_only: bool = False) -> None:
     """Write many rows as persist_events does, 5,000 at a time."""
     from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
+    from headrace.streams.chat.messages.shards import MessageStore
 
-    store, batch = DynamoStore(writing_client(), 8, 60), []
+    store, batch = MessageStore(DynamoStore(writing_client(), 8, 60)), []
     for row in rows:
         batch.append(row)
         if len(batch) == 5_000:

@@ -3,12 +3,14 @@
 Starts its own dynalite (data in memory) and Redis, and fills a room of 1,000 messages and one of 200,000. The bare side
 is boto3's ``client.query`` as its documentation shows it: one consistent Query of the newest 20 rows. Headrace's
 side is the whole function, from the event to the answer: token, rights, cursors, rows, JSON. Both take turns, call by
-call. Numbers are medians of each round's p50; ratios are medians of the rounds' ratios.
+call. The same with a room of 8 shards against one without, also through a proxy that delays each request by 8 ms, as a
+network does. Numbers are medians of each round's p50; ratios are medians of the rounds' ratios.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -16,14 +18,16 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from bench.history.rooms import TABLE, RoomAccesses, fill_rooms
+from bench.history.rooms import SHARDED, TABLE, RoomAccesses, fill_rooms
 from bench.requests import http_event
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.services import Database, database, redis_cache
+from localstage.core.tcp_proxy import delayed
 
 SIZES = [1_000, 200_000]
-PAGE = 20
+PAGE, LARGEST = 20, 200
 CURSOR_KEY = b"bench" * 8
+DELAY_MS = 8
 
 Call = Callable[[], Any]
 
@@ -51,12 +55,18 @@ class Pages:
         from headrace.runtime.aws import client as lean
         from headrace.storage.dynamodb.readers import DynamoReader
         from headrace.streams.chat.messages.history import History
+        from headrace.streams.chat.messages.shards import MessageReader
 
         self._database = found.client()
         self._newest = NewestPageCache(redis_cache(found.cache_port), SystemClock())
         self._histories = {
             kind: History(
-                DynamoReader(lean("dynamodb")), CursorSigner(CURSOR_KEY), TABLE, SystemClock(), access, self._newest
+                MessageReader(DynamoReader(lean("dynamodb"))),
+                CursorSigner(CURSOR_KEY),
+                TABLE,
+                SystemClock(),
+                access,
+                self._newest,
             )
             for kind, access in RoomAccesses(SIZES).of.items()
         }
@@ -72,7 +82,7 @@ class Pages:
             Limit=PAGE,
         )
 
-    def ours(self, kind: str, size: int) -> Call:
+    def ours(self, kind: str, room: str, limit: int = PAGE) -> Call:
         """The whole function read_chat for one request."""
         from headrace.api.router import Api, Route, http_handler
         from headrace.core.caller import CHAT_READ
@@ -80,22 +90,24 @@ class Pages:
         from headrace.streams.chat.messages.history import RoomPageRequest, read_room
         from headrace.streams.chat.rooms.requests import RoomPath
 
-        event = http_event("GET /rooms/{roomId}/messages", "chat:read", path={"roomId": f"room-{size}"})
+        event = http_event(
+            "GET /rooms/{roomId}/messages", "chat:read", path={"roomId": room}, query={"limit": str(limit)}
+        )
         chat = SimpleNamespace(history=self._histories[kind])
         route = Route(read_room, scopes=(CHAT_READ,), path=RoomPath, query=RoomPageRequest)
         answer = http_handler(Api({event["routeKey"]: route}, lambda: chat, SystemClock()))
         return lambda: answer(event)
 
-    def forget_requests(self, size: int) -> Call:
-        """A call that forgets earlier requests for the room, so that its page is not cached."""
-        return lambda: self._newest._asked.pop(f"room-{size}", None)
+    def forget_requests(self) -> None:
+        """Forget earlier requests, so that no page is cached."""
+        self._newest._asked.clear()
 
     def cases(self) -> Iterator[Case]:
         """All pages to measure. The membership intervals are read each time, also when the page is cached."""
         for kind, first, cached in (("open", "≤ 1.0×", "≤ 0.25×"), ("members", "≤ 1.5×", "≤ 1.5×")):
             for size in SIZES:
-                bare, ours = self.bare(size), self.ours(kind, size)
-                yield Case(kind, "first", size, bare, ours, first, self.forget_requests(size))
+                bare, ours = self.bare(size), self.ours(kind, f"room-{size}")
+                yield Case(kind, "first", size, bare, ours, first, self.forget_requests)
                 yield Case(kind, "newest, cached", size, bare, ours, cached)
 
 
@@ -117,10 +129,38 @@ def check(case: Case) -> None:
     answer = case.ours()
     if answer["statusCode"] != 200:
         raise SystemExit(f"{case}: {answer['body']}")
-    ours = [item["key"] for item in json.loads(answer["body"])["items"]]
+    ours = _keys(answer)
     bare = [item["timestampSk"]["S"] for item in case.bare()["Items"]]
     if ours != bare:
         raise SystemExit(f"{case.kind} {case.page} {case.size}: not the page of the bare Query")
+
+
+def measure_shards(found: Database, rounds: int, calls: int) -> list[Series]:
+    """Print the table of the room with shards; returns its numbers."""
+    print()
+    head("page", "latency", "room without shards", "with 8 shards", "ratio", "aim")
+    series = []
+    with delayed(found.port, DELAY_MS / 1000) as slow:
+        for latency, url in (("none", found.url), (f"{DELAY_MS} ms", f"http://127.0.0.1:{slow}")):
+            os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = url
+            pages = Pages(found)
+            for limit in (PAGE, LARGEST):
+                plain, sharded = (pages.ours("open", room, limit) for room in (f"room-{SIZES[0]}", SHARDED))
+                if _keys(plain()) != _keys(sharded()):
+                    raise SystemExit("the rooms with the same messages have different pages")
+                case = Case("open", f"first {limit}", SIZES[0], plain, sharded, "≤ 2×", pages.forget_requests)
+                seen = [p50s(case, calls) for _ in range(rounds + 1)][1:]
+                of_plain, of_sharded = ([each[side] for each in seen] for side in (0, 1))
+                name = f"page of {limit} of a room with 8 shards, latency {latency}"
+                against = ratio(f"{name}, time against a room without", of_sharded, of_plain, "lower")
+                texts = (f"{statistics.median(each):.2f} ms" for each in (of_plain, of_sharded))
+                row(f"{limit}", latency, *texts, f"{against.median:.2f}×", case.aim)
+                series += [against, figure(name, of_sharded, "ms")]
+    return series
+
+
+def _keys(answer: Any) -> list[str]:
+    return [item["key"] for item in json.loads(answer["body"])["items"]]
 
 
 def measure(pages: Pages, rounds: int, calls: int) -> list[Series]:
@@ -162,9 +202,9 @@ def main(rounds: int, calls: int, messages: int) -> list[Series]:
     with database(CURSOR_SECRET_ARN="bench") as found:
         began = time.monotonic()
         fill_rooms(found, SIZES)
-        count, seconds = sum(SIZES), time.monotonic() - began
+        count, seconds = sum(SIZES) + SIZES[0], time.monotonic() - began
         print(f"{count:,} messages written in {seconds:.0f} s. Medians of {rounds} rounds of {calls} calls.\n")
-        return measure(Pages(found), rounds, calls)
+        return measure(Pages(found), rounds, calls) + measure_shards(found, rounds, calls)
 
 
 if __name__ == "__main__":

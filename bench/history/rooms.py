@@ -6,6 +6,8 @@ from bench.rows import CHAT_KEY, Row, chat_row, fill
 from bench.services import Database, create_table
 
 TABLE, ROOMS, MEMBERSHIPS = "ChatMessages", "Rooms", "Memberships"
+SHARDED = "arena~8"
+"""An open room with as many messages as the smallest one."""
 START = 1_763_719_200_000_000
 STEP = 250_000
 
@@ -27,6 +29,7 @@ def fill_rooms(found: Database, sizes: list[int]) -> None:
         create_table(found.client(), name, indexes=())
     for size in sizes:
         fill(TABLE, CHAT_KEY, (message(f"room-{size}", number) for number in range(size)))
+    fill(TABLE, CHAT_KEY, (message(SHARDED, number) for number in range(min(sizes))))
 
 
 class RoomAccesses:
@@ -43,8 +46,8 @@ class RoomAccesses:
         self.of: dict[str, RoomAccess] = {}
         for kind in ("open", "members"):
             rooms = CachedRooms(DynamoRooms(dynamodb, ROOMS))
-            for size in sizes:
-                rooms._cached[f"room-{size}"] = Room(f"room-{size}", kind, "group", moment(0), "alice")
+            for room_id in (SHARDED, *(f"room-{size}" for size in sizes)):
+                rooms._cached[room_id] = Room(room_id, kind, "group", moment(0), "alice")
             self.of[kind] = RoomAccess(rooms, memberships)
         for size in sizes:
             joined = membership_event(moment(0), "e0")

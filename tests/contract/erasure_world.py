@@ -32,11 +32,12 @@ from headrace.exports.user import UserSources
 from headrace.exports.withdrawal import ExportEraser
 from headrace.live.connections import connection_row, subscription_row
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.client import DynamoTable, from_wire
+from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.change import fold
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.changes.reactions import ReactionCounts
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.invitations import Invitation
@@ -104,7 +105,8 @@ class World:
         places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock)
         self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryObjects()
-        messages, memberships = (DynamoTable(self.dynamodb, name, "rows") for name in ("EMessages", "EMemberships"))
+        messages = DynamoMessages(self.dynamodb, "EMessages", "rows")
+        memberships = DynamoTable(self.dynamodb, "EMemberships", "rows")
         steps = [
             ExportEraser(messages, memberships, self.exports, self.files, self.hashes).exports,
             chat.attachments,
@@ -143,7 +145,7 @@ class World:
         accepted = stream.accept(event, sender).event
         row = stream.item(accepted, NOW, TableSettings(table="", retention_days=30))
         names = {"chat": "EMessages", "ads": "EClicks", "ski": "ERides"}
-        DynamoTable(self.dynamodb, names[stream.name], "rows").put(row)
+        self.table(names[stream.name]).put(row)
         return row
 
     def erase(self, parts: int = 1000) -> Task:
@@ -165,16 +167,18 @@ class World:
             left = iter([100.0] * parts + [0.0] * 1000)
             self.exporter.run(read_task(encode(asdict(each)), ExportTask), lambda left=left: next(left))
 
+    def table(self, name: str) -> DynamoTable:
+        return (DynamoMessages if name.startswith("EMessages") else DynamoTable)(self.dynamodb, name, "rows")
+
     def rows(self, table: str) -> list[Item]:
-        pages = self.sdk.get_paginator("scan").paginate(TableName=table)
-        return [from_wire(row) for page in pages for row in page["Items"]]
+        return list(self.table(table).scan_all())
 
     def clear(self) -> None:
         """Delete all rows."""
         for table in TABLES:
             names = [each["AttributeName"] for each in table["KeySchema"]]
             keys = [{name: row[name] for name in names} for row in self.rows(table["TableName"])]
-            DynamoTable(self.dynamodb, table["TableName"], "rows").delete_many(keys)
+            self.table(table["TableName"]).delete_many(keys)
 
     def holding(self, text: str) -> list[str]:
         """What has ``text`` in it: rows of all tables, and dead letters."""
@@ -186,8 +190,8 @@ class World:
 def fill(world: World) -> dict[str, Item]:
     """What ann and bob did; the rows that tests look at."""
     found = {}
-    for room in ("kitchen", "hall"):
-        world.rooms.create(Room(room, MEMBERS, GROUP, iso(NOW), ANN if room == "kitchen" else "bob"))
+    for room in ("kitchen~4", "hall"):
+        world.rooms.create(Room(room, MEMBERS, GROUP, iso(NOW), ANN if room == "kitchen~4" else "bob"))
         for user in (ANN, "bob"):
             added_by = {ANN: "bob", "bob": ANN}[user]
             join = membership_event(iso(world.clock.now()), f"join-{user[:1]}-{room}")
@@ -206,16 +210,18 @@ def fill(world: World) -> dict[str, Item]:
     for user in (ANN, "bob"):
         connections = DynamoTable(world.dynamodb, "EConnections", "connections")
         connections.put(connection_row(f"c-{user[:3]}", caller(user), NOW))
-        connections.put(subscription_row("kitchen", f"c-{user[:3]}", caller(user), NOW // 1_000_000, None))
+        connections.put(subscription_row("kitchen~4", f"c-{user[:3]}", caller(user), NOW // 1_000_000, None))
 
-        mine = found[f"{user} writes"] = world.store(CHAT, user, {"roomId": "kitchen", "message": f"secret of {user}"})
+        mine = found[f"{user} writes"] = world.store(
+            CHAT, user, {"roomId": "kitchen~4", "message": f"secret of {user}"}
+        )
         found[f"{user} says"] = world.store(CHAT, user, {"roomId": "hall", "message": f"more of {user}"})
         key = mine["timestampSk"]
         edit = world.store(
-            CHANGES, user, {"roomId": "kitchen", "key": key, "change": "edit", "message": f"edited by {user}"}
+            CHANGES, user, {"roomId": "kitchen~4", "key": key, "change": "edit", "message": f"edited by {user}"}
         )
-        world.changes.mark_changed("kitchen")
-        world.changes.apply("kitchen", key, fold(user, [edit]), iso(NOW))
+        world.changes.mark_changed("kitchen~4")
+        world.changes.apply("kitchen~4", key, fold(user, [edit]), iso(NOW))
         found[f"{user} clicks"] = world.store(
             ADS, user, {"adId": "ad-1", "adType": "banner", "clickedAt": iso(world.clock.now())}
         )
@@ -223,7 +229,7 @@ def fill(world: World) -> dict[str, Item]:
         ride = {"resortID": 7, "seasonID": 2025, "dayID": 3, "skierID": skier, "time": 60, "liftID": 4}
         found[f"{user} rides"] = world.store(SKI, "gate", ride, trusted=True)
     for by, of in ((ANN, "bob"), ("bob", ANN), ("carl", "bob")):
-        at = {"roomId": "kitchen", "key": found[f"{of} writes"]["timestampSk"]}
+        at = {"roomId": "kitchen~4", "key": found[f"{of} writes"]["timestampSk"]}
         world.store(CHANGES, by, {**at, "change": "react", "value": "+1"})
     return found
 

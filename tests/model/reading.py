@@ -10,7 +10,9 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.newest_page_cache import AGE_SECONDS, NewestPageCache
 from headrace.core import times
 from headrace.core.caller import Caller
+from headrace.core.room_shards import stored
 from headrace.streams.chat.messages.history import History
+from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
 from headrace.streams.chat.stream import CHAT
@@ -21,7 +23,8 @@ from tests.fakes.storage import MemoryCache, MemoryReader
 
 START = times.parse_iso("2025-11-21T10:00:00Z")
 USERS = ("alice", "bob", "carol")
-ROOMS = {"hall": "open", "club": "members", "nowhere": None}
+ROOMS = {"hall": "open", "arena~2": "open", "club": "members", "stadium~4": "members", "nowhere": None}
+"""Their kinds. Two have shards, in which their rows are."""
 IDS = ("a", "a!", "a b", "я")
 Place = tuple[str, str, str]
 """Time, id and sender: messages are ordered by these three, independently of their keys' encoding."""
@@ -80,7 +83,7 @@ class Platform:
             if kind is not None:
                 rooms.create(Room(name, kind, "group", time_of(0), "alice"))  # type: ignore[arg-type]
         access = RoomAccess(CachedRooms(rooms), self.memberships)
-        reader = MemoryReader(lambda _: [said.row() for said in self.said])
+        reader = MessageReader(MemoryReader(lambda _: [stored(said.row()) for said in self.said]))
         newest = NewestPageCache(self.cache, self.clock)
         self.history = History(reader, CursorSigner(b"k" * 32), "messages", self.clock, access, newest)
 
@@ -92,9 +95,10 @@ class Platform:
             live_hook(self.cache, self.clock).after_store(CHAT, [said.row()])
 
     def move(self, kind: Any, user: str, tick: int, event_id: str) -> None:
-        """Add a join or leave."""
+        """Add a join or leave of every room of members."""
         event = membership_event(time_of(tick), event_id)
-        self.memberships.add(Change(user_id=user, room_id="club", kind=kind, event=event))
+        for room_id in ("club", "stadium~4"):
+            self.memberships.add(Change(user_id=user, room_id=room_id, kind=kind, event=event))
 
     @staticmethod
     def caller(user: str) -> Caller:

@@ -22,7 +22,7 @@ TICKS = 6
 LIMITS = st.integers(1, 6)
 
 users = st.sampled_from(USERS)
-rooms = st.sampled_from(["club", "club", "club", "hall", "nowhere"])
+rooms = st.sampled_from(["club", "club", "stadium~4", "stadium~4", "hall", "arena~2", "nowhere"])
 ticks = st.integers(0, TICKS)
 bounds = st.tuples(st.none() | ticks, st.none() | ticks).filter(lambda two: None in two or two[0] <= two[1])
 
@@ -234,6 +234,7 @@ class Reading(RuleBasedStateMachine):
     def a_non_member_is_forbidden_to_read_the_room(self) -> None:
         if not self.model.was_ever_in("carol"):
             assert self.room_page("carol", "club", PageRequest()) is None
+            assert self.room_page("carol", "stadium~4", PageRequest()) is None
 
     def room_page(self, user: str, room: str, request: PageRequest) -> dict[str, Any] | None:
         """The page; ``None`` if it is forbidden, which is asserted for users who were never members."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from headrace.core.room_shards import COUNTS
 from headrace.core.stream import TIME_SHARDS
 from headrace.streams.ads.stream import AD_SHARDS
 from headrace.streams.ads.stream import TIME_SHARDS as CLICK_SHARDS
@@ -128,8 +129,10 @@ def _tables(load: Load, stage: Stage, hot: float) -> Iterator[Part]:
     yield Part("table, the account", written, TABLE_UNITS, "write units/s", "its quota", source)
     if load.stream == "chat":
         yield _sharded("time shards", load.rate, TIME_SHARDS.write, "TIME_SHARDS in core/stream.py")
-        rest = "nothing: a room is one partition"
-        yield Part("the busiest room", load.rate * hot * units, PARTITION_UNITS, "write units/s", rest, PARTITION)
+        busiest = load.rate * hot * units
+        shards = next((count for count in COUNTS.values() if busiest <= count * PARTITION_UNITS), max(COUNTS.values()))
+        moved_by = f"{shards} shards: a new room, its id ends in ~{shards}"
+        yield Part("the busiest room", busiest, PARTITION_UNITS, "write units/s", moved_by, PARTITION)
     elif load.stream == "ski":
         where = "RESORT_DAY_SHARDS in streams/ski/stream.py"
         yield _sharded("the busiest resort's day", load.rate * hot, RESORT_DAY_SHARDS.write, where)

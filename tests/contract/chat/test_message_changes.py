@@ -12,17 +12,17 @@ from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.core.times import iso
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.change import Change, fold, item, message_of
 from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from tests.contract.tables import described, made
 from tests.fakes.chat import MemoryChanges
 from tests.worlds.ports import free_port
 
 T = [iso(1_763_719_258_000_000 + number) for number in range(20)]
 KEY = f"{T[0]}#m-1#aaaaaaaaaaaa"
-MESSAGE = {"roomId": "kitchen", "timestampSk": KEY, "userId": "alice", "message": "helo", "timestamp": T[0]}
+MESSAGE = {"roomId": "kitchen~4", "timestampSk": KEY, "userId": "alice", "message": "helo", "timestamp": T[0]}
 TABLE = "ChangedMessages"
 
 Put = Any
@@ -41,10 +41,10 @@ def place(request: pytest.FixtureRequest) -> tuple[ChangeStore, Put]:
         return MemoryChanges(rows), lambda row: rows.update({(row["roomId"], row["timestampSk"]): row})
     request.getfixturevalue("table")
     dynamodb = client("dynamodb")
-    return DynamoChanges(dynamodb, TABLE), DynamoTable(dynamodb, TABLE, "messages").put
+    return DynamoChanges(dynamodb, TABLE), DynamoMessages(dynamodb, TABLE, "messages").put
 
 
-def change(number: int, kind: str = "edit", key: str = KEY, room: str = "kitchen", **more: Any) -> Item:
+def change(number: int, kind: str = "edit", key: str = KEY, room: str = "kitchen~4", **more: Any) -> Item:
     event = {"roomId": room, "key": key, "change": kind, "changeId": f"c-{number}", "timestamp": T[number]}
     event |= {"changedBy": "alice", "sender": "bbbbbbbbbbbb", **more}
     return item(event | ({"message": f"text {number}"} if kind == "edit" else {}), 0, TableSettings(table=TABLE))
@@ -63,9 +63,9 @@ def test_the_changes_of_a_message_are_those_under_its_key_in_its_room(place: tup
     ]:
         put(row)
 
-    assert list(store.changes_of("kitchen", KEY)) == [mine[2], mine[0], mine[1]]
-    assert store.message("kitchen", KEY) == MESSAGE
-    assert store.message("kitchen", other) is None
+    assert list(store.changes_of("kitchen~4", KEY)) == [mine[2], mine[0], mine[1]]
+    assert store.message("kitchen~4", KEY) == MESSAGE
+    assert store.message("kitchen~4", other) is None
 
 
 def test_only_a_later_change_is_applied_and_the_first_text_stays(place: tuple[ChangeStore, Put]) -> None:
@@ -75,13 +75,13 @@ def test_only_a_later_change_is_applied_and_the_first_text_stays(place: tuple[Ch
     assert first is not None
     assert second is not None
 
-    applied = store.apply("kitchen", KEY, second, T[9])
+    applied = store.apply("kitchen~4", KEY, second, T[9])
 
     edited = {**MESSAGE, "message": "text 3", "editedAt": T[3], "firstText": "helo", "storedAt": T[9]}
-    assert applied == {**edited, "changeKey": second.key} == store.message("kitchen", KEY)
-    assert store.apply("kitchen", KEY, first, T[10]) is None
-    assert store.apply("kitchen", KEY, second, T[10]) is None
-    assert store.message("kitchen", KEY) == applied
+    assert applied == {**edited, "changeKey": second.key} == store.message("kitchen~4", KEY)
+    assert store.apply("kitchen~4", KEY, first, T[10]) is None
+    assert store.apply("kitchen~4", KEY, second, T[10]) is None
+    assert store.message("kitchen~4", KEY) == applied
 
 
 def test_a_deletion_removes_every_text(place: tuple[ChangeStore, Put]) -> None:
@@ -90,12 +90,12 @@ def test_a_deletion_removes_every_text(place: tuple[ChangeStore, Put]) -> None:
     other = change(5, key=f"{T[0]}#m-2#aaaaaaaaaaaa")
     for row in [MESSAGE, *rows, other]:
         put(row)
-    edit, deletion = fold("alice", rows[:1]), fold("alice", store.changes_of("kitchen", KEY))
+    edit, deletion = fold("alice", rows[:1]), fold("alice", store.changes_of("kitchen~4", KEY))
     assert edit is not None
     assert deletion is not None
-    store.apply("kitchen", KEY, edit, T[8])
+    store.apply("kitchen~4", KEY, edit, T[8])
 
-    assert store.apply("kitchen", KEY, deletion, T[9]) == {
+    assert store.apply("kitchen~4", KEY, deletion, T[9]) == {
         **MESSAGE,
         "message": "",
         "deletedAt": T[2],
@@ -104,12 +104,12 @@ def test_a_deletion_removes_every_text(place: tuple[ChangeStore, Put]) -> None:
         "storedAt": T[9],
     }
     for _ in range(2):
-        store.forget("kitchen", KEY)
-    assert list(store.changes_of("kitchen", KEY)) == rows[1:]
-    assert list(store.changes_of("kitchen", other["timestampSk"].split("#1#")[0])) == [other]
+        store.forget("kitchen~4", KEY)
+    assert list(store.changes_of("kitchen~4", KEY)) == rows[1:]
+    assert list(store.changes_of("kitchen~4", other["timestampSk"].split("#1#")[0])) == [other]
 
 
-def reaction(number: int, user: str, value: str | None, key: str = KEY, room: str = "kitchen") -> Item:
+def reaction(number: int, user: str, value: str | None, key: str = KEY, room: str = "kitchen~4") -> Item:
     event = {"roomId": room, "key": key, "change": "react", "changeId": "c", "timestamp": T[number]}
     event |= {"changedBy": user, "sender": "bbbbbbbbbbbb", **({"value": value} if value else {})}
     return item(event, 0, TableSettings(table=TABLE))
@@ -132,14 +132,17 @@ def test_the_reactions_to_a_message_are_in_the_order_of_users_and_times(place: t
     for row in [*mine[::-1], *others, change(2), MESSAGE]:
         put(row)
 
-    assert sorted(store.reactions_to("kitchen", KEY), key=str) == sorted(mine, key=str)
-    assert [row["timestamp"] for row in store.reactions_to("kitchen", KEY) if row["changedBy"] == "ann"] == [T[2], T[3]]
+    assert sorted(store.reactions_to("kitchen~4", KEY), key=str) == sorted(mine, key=str)
+    assert [row["timestamp"] for row in store.reactions_to("kitchen~4", KEY) if row["changedBy"] == "ann"] == [
+        T[2],
+        T[3],
+    ]
     assert list(store.reactions_to(longest, f"{T[0]}#{longest}#aaaaaaaaaaaa")) == others[2:]
     store.forget_rows(mine[:1])
-    assert [row["timestamp"] for row in store.reactions_to("kitchen", KEY)].count(T[2]) == 0
+    assert [row["timestamp"] for row in store.reactions_to("kitchen~4", KEY)].count(T[2]) == 0
     for _ in range(2):
-        store.forget("kitchen", KEY)
-    assert list(store.reactions_to("kitchen", KEY)) == list(store.changes_of("kitchen", KEY)) == []
+        store.forget("kitchen~4", KEY)
+    assert list(store.reactions_to("kitchen~4", KEY)) == list(store.changes_of("kitchen~4", KEY)) == []
     assert [len(list(store.reactions_to(*message_of(row)))) for row in others] == [1, 1, 1]
 
 
@@ -148,53 +151,53 @@ def test_reactions_are_shown_only_as_those_that_were_counted_last(place: tuple[C
     put(MESSAGE)
     shown = {"reactions": {"up": 2, "\u2764": 1}, "moreReactions": True, "reactionsAt": T[5]}
 
-    assert store.show_reactions("kitchen", KEY, shown, T[4], T[9]) is None
-    assert store.show_reactions("kitchen", KEY, shown, None, T[9]) == {**MESSAGE, **shown, "storedAt": T[9]}
-    assert store.show_reactions("kitchen", KEY, shown, None, T[10]) is None
+    assert store.show_reactions("kitchen~4", KEY, shown, T[4], T[9]) is None
+    assert store.show_reactions("kitchen~4", KEY, shown, None, T[9]) == {**MESSAGE, **shown, "storedAt": T[9]}
+    assert store.show_reactions("kitchen~4", KEY, shown, None, T[10]) is None
     fewer = {"reactions": {"up": 1}, "reactionsAt": T[6]}
-    assert store.show_reactions("kitchen", KEY, fewer, T[5], None) == {**MESSAGE, **fewer, "storedAt": T[9]}
+    assert store.show_reactions("kitchen~4", KEY, fewer, T[5], None) == {**MESSAGE, **fewer, "storedAt": T[9]}
     none = {"reactionsAt": T[7]}
-    assert store.show_reactions("kitchen", KEY, none, T[6], T[10]) == {**MESSAGE, **none, "storedAt": T[10]}
+    assert store.show_reactions("kitchen~4", KEY, none, T[6], T[10]) == {**MESSAGE, **none, "storedAt": T[10]}
 
 
 def test_a_deleted_message_shows_no_reactions(place: tuple[ChangeStore, Put]) -> None:
     store, put = place
     put(MESSAGE)
     shown = {"reactions": {"up": 1}, "moreReactions": True, "reactionsAt": T[5]}
-    store.show_reactions("kitchen", KEY, shown, None, T[9])
+    store.show_reactions("kitchen~4", KEY, shown, None, T[9])
 
-    row = store.apply("kitchen", KEY, Change("delete", "2#x", T[6], "alice"), T[10])
+    row = store.apply("kitchen~4", KEY, Change("delete", "2#x", T[6], "alice"), T[10])
 
     assert row is not None
     assert not row.keys() & shown.keys()
-    assert store.show_reactions("kitchen", KEY, shown, None, T[11]) is None
-    assert store.message("kitchen", KEY) == row
+    assert store.show_reactions("kitchen~4", KEY, shown, None, T[11]) is None
+    assert store.message("kitchen~4", KEY) == row
 
 
 def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore, Put]) -> None:
     store, _ = place
 
-    assert store.apply("kitchen", KEY, Change("edit", "1#x", T[1], "alice", "text"), T[9]) is None
-    store.set_stored("kitchen", KEY, T[9])
-    store.set_expiry("kitchen", KEY, 5)
-    store.forget("kitchen", KEY)
-    assert store.show_reactions("kitchen", KEY, {"reactionsAt": T[5]}, None, T[9]) is None
+    assert store.apply("kitchen~4", KEY, Change("edit", "1#x", T[1], "alice", "text"), T[9]) is None
+    store.set_stored("kitchen~4", KEY, T[9])
+    store.set_expiry("kitchen~4", KEY, 5)
+    store.forget("kitchen~4", KEY)
+    assert store.show_reactions("kitchen~4", KEY, {"reactionsAt": T[5]}, None, T[9]) is None
 
-    assert store.message("kitchen", KEY) is None
-    assert list(store.changes_of("kitchen", KEY)) == []
+    assert store.message("kitchen~4", KEY) is None
+    assert list(store.changes_of("kitchen~4", KEY)) == []
 
 
 def test_rooms_with_changes_are_known_by_their_mark(place: tuple[ChangeStore, Put]) -> None:
     store, put = place
-    assert store.changed_rooms({"kitchen", "hall"}) == set()
+    assert store.changed_rooms({"kitchen~4", "hall"}) == set()
 
     for _ in range(2):
-        store.mark_changed("kitchen")
+        store.mark_changed("kitchen~4")
 
     put(MESSAGE)
-    assert store.changed_rooms({"kitchen", "hall"}) == {"kitchen"}
-    store.set_stored("kitchen", KEY, T[9])
-    assert store.message("kitchen", KEY) == {**MESSAGE, "storedAt": T[9]}
+    assert store.changed_rooms({"kitchen~4", "hall"}) == {"kitchen~4"}
+    store.set_stored("kitchen~4", KEY, T[9])
+    assert store.message("kitchen~4", KEY) == {**MESSAGE, "storedAt": T[9]}
 
 
 @pytest.mark.parametrize("before", [{}, {"expiresAt": 9}])
@@ -203,9 +206,9 @@ def test_the_expiry_of_a_message_only_moves_to_a_sooner_time(place: tuple[Change
     put({**MESSAGE, **before})
 
     for at in (7, 8, 7):
-        store.set_expiry("kitchen", KEY, at)
+        store.set_expiry("kitchen~4", KEY, at)
 
-    assert store.message("kitchen", KEY) == {**MESSAGE, "expiresAt": 7}
+    assert store.message("kitchen~4", KEY) == {**MESSAGE, "expiresAt": 7}
 
 
 @pytest.mark.parametrize("is_memory", [True, False])
@@ -217,6 +220,6 @@ def test_an_unavailable_table_is_a_store_that_is_unavailable(is_memory: bool, mo
         store = memory = MemoryChanges({})
         memory.down = True
     with pytest.raises(StoreUnavailable):
-        list(store.changes_of("kitchen", KEY))
+        list(store.changes_of("kitchen~4", KEY))
     with pytest.raises(StoreUnavailable):
-        store.apply("kitchen", KEY, Change("delete", "2#x", T[1], "alice"), T[9])
+        store.apply("kitchen~4", KEY, Change("delete", "2#x", T[1], "alice"), T[9])

@@ -9,11 +9,13 @@ import pytest
 
 from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
 from headrace.core.items import Item
+from headrace.core.room_shards import stored
 from headrace.core.times import Interval, iso
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import RangeQuery, RangeReader
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
+from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.stream import REPLY_INDEX, THREAD, thread
 from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryReader
@@ -25,7 +27,7 @@ KEY = f"{T[0]}#m-0#aaaaaaaaaaaa"
 LONGEST = "\U0001f600" * 128
 
 
-def row(number: int, room: str = "kitchen", to: str | None = KEY) -> Item:
+def row(number: int, room: str = "kitchen~4", to: str | None = KEY) -> Item:
     found = {"roomId": room, "timestampSk": f"{T[number]}#m-{number}#aaaaaaaaaaaa", "text": str(number)}
     return found | ({THREAD: thread(room, to)} if to else {})
 
@@ -49,19 +51,19 @@ def table(dynalite: str) -> Iterator[None]:
 @pytest.fixture(params=["memory", "dynamodb"])
 def reader(request: pytest.FixtureRequest) -> RangeReader:
     if request.param == "memory":
-        return MemoryReader(lambda _: ROWS)
+        return MessageReader(MemoryReader(lambda _: [stored(each) for each in ROWS]))
     request.getfixturevalue("table")
     dynamodb = client("dynamodb")
-    stored = DynamoTable(dynamodb, TABLE, "messages")
+    messages = DynamoMessages(dynamodb, TABLE, "messages")
     for each in ROWS:
-        stored.put(each)
-    return DynamoReader(dynamodb)
+        messages.put(each)
+    return MessageReader(DynamoReader(dynamodb))
 
 
 @pytest.mark.parametrize("limit", [1, 3, 4, 200])
 @pytest.mark.parametrize("intervals", [None, (Interval(T[2], T[4]), Interval(T[7], None))])
 def test_pages_have_the_replies_of_one_message_in_order(reader: RangeReader, limit: int, intervals: Any) -> None:
-    rows = RangeQuery(TABLE, THREAD, thread("kitchen", KEY), "timestampSk", index=REPLY_INDEX)
+    rows = RangeQuery(TABLE, THREAD, thread("kitchen~4", KEY), "timestampSk", index=REPLY_INDEX)
     found, place = list[str](), None
     while True:
         spans = spans_of(intervals, None, None)
@@ -69,7 +71,7 @@ def test_pages_have_the_replies_of_one_message_in_order(reader: RangeReader, lim
         found += [each["text"] for each in page.items]
         if page.more is None:
             break
-        place = {"timestampSk": page.more["timestampSk"], "roomId": "kitchen"}
+        place = {"timestampSk": page.more["timestampSk"], "roomId": "kitchen~4"}
 
     numbers = range(1, 12) if intervals is None else [2, 3, 7, 8, 9, 10, 11]
     assert found == [str(number) for number in numbers]

@@ -167,10 +167,10 @@ def test_a_text_that_is_deleted_or_replaced_leaves_the_archive_when_it_is_tidied
     world.tidier.run(lambda: 100.0)
     assert [line for line in world.lines() if "edited by bob" in line]
     (mine,) = (row for row in world.rows("EMessages") if row.get("message") == "edited by bob" and "messageId" in row)
-    at = {"roomId": "kitchen", "key": mine["timestampSk"]}
+    at = {"roomId": "kitchen~4", "key": mine["timestampSk"]}
     deleted = world.store(CHANGES, "bob", {**at, "change": "delete"})
     (edit,) = (row for row in world.rows("EMessages") if row.get("change") == "edit" and row["changedBy"] == "bob")
-    world.changes.apply("kitchen", at["key"], fold("bob", [deleted, edit]), iso(world.clock.now()))
+    world.changes.apply("kitchen~4", at["key"], fold("bob", [deleted, edit]), iso(world.clock.now()))
     world.changes.forget_rows([edit])
 
     world.archive()
@@ -204,7 +204,7 @@ def test_an_erased_person_is_in_no_object_and_does_not_come_back(world: Archived
 def fill_counts(world: Archived) -> str:
     """Count the reactions to bob's message; a row that an erasure does not touch."""
     (his,) = (row for row in world.rows("EMessages") if row.get("firstText") == "secret of bob")
-    count_reactions(world, "kitchen", his["timestampSk"])
+    count_reactions(world, "kitchen~4", his["timestampSk"])
     (click,) = (row for row in world.rows("EClicks") if row["userId"] == "bob")
     return json.dumps(["clicks", click], default=sorted, sort_keys=True)
 

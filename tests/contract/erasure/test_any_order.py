@@ -25,12 +25,13 @@ from headrace.erasure.tasks import Task
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.ports import Store
 from headrace.streams.chat.attachments.files import file_name, folder_of, names_of
 from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.changes.gate import ChangeRights
 from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook
 from headrace.streams.chat.messages.gate import MessageCheck
+from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import CHANGES, CHAT
 from ops.copy_rows import put_if_absent
@@ -50,7 +51,7 @@ ROUNDS = 60
 class Stage(World):
     """A world whose events take both lanes, delivered one by one and again."""
 
-    def __init__(self, dynamodb: Any, store: DynamoStore) -> None:
+    def __init__(self, dynamodb: Any, store: Store) -> None:
         super().__init__(dynamodb)
         rooms = CachedRooms(self.rooms)
         rights = ChangeRights(self.changes, rooms, self.memberships)
@@ -80,16 +81,16 @@ class Stage(World):
 
     def say(self, by: str) -> None:
         text = f"<{by} {len(self.sent)}>"
-        self.accept(CHAT, by, {"roomId": "kitchen", "message": text}, text)
+        self.accept(CHAT, by, {"roomId": "kitchen~4", "message": text}, text)
 
     def share(self, by: str) -> None:
         """Upload a file, and accept a message that names it."""
         text = f"<{by} {len(self.sent)}>"
         upload_id = b32encode(len(self.sent).to_bytes(16)).decode().lower().rstrip("=")
         now = datetime.fromisoformat(iso(self.clock.now() + 1000))
-        self.uploads.put(file_name(by, "kitchen", upload_id), at=now)
+        self.uploads.put(file_name(by, "kitchen~4", upload_id), at=now)
         named = {"id": upload_id, "name": text, "type": "image/png", "bytes": len(PNG)}
-        self.accept(CHAT, by, {"roomId": "kitchen", "message": text, "attachments": [named]}, text)
+        self.accept(CHAT, by, {"roomId": "kitchen~4", "message": text, "attachments": [named]}, text)
         assert self.attachments.accept([json.loads(self.sent[-1][3])["events"][0]], self.clock.now()) == [None]
 
     def change(self, by: str, which: int, kind: str) -> None:
@@ -98,7 +99,7 @@ class Stage(World):
         if known:
             text = f"<{by} {len(self.sent)}>"
             more = {"edit": {"message": text}, "react": {"value": text}, "delete": {}}[kind]
-            at = {"roomId": "kitchen", "key": known[which % len(known)], "change": kind}
+            at = {"roomId": "kitchen~4", "key": known[which % len(known)], "change": kind}
             self.accept(CHANGES, by, at | more, text)
 
     def deliver(self, which: int) -> None:
@@ -130,7 +131,7 @@ class Stage(World):
     def lose(self) -> None:
         """Lose all messages and changes."""
         keys = [{name: row[name] for name in ("roomId", "timestampSk")} for row in self.rows("EMessages")]
-        DynamoTable(self.dynamodb, "EMessages", "rows").delete_many(keys)
+        self.table("EMessages").delete_many(keys)
 
     def bring_back(self) -> None:
         """Bring back what was kept, the newest state of each row first: as copying rows does, and a replay."""
@@ -199,7 +200,7 @@ def dynamodb(dynalite: str) -> Iterator[Any]:
 @example(steps=[*KNOWN, ("change", ANN, 0, "edit"), ("request_erasure",), ("run_slice",), ("deliver", 2)])
 @given(steps=st.lists(STEPS, min_size=5, max_size=40))
 def test_no_order_brings_a_text_of_an_erased_user_back(dynamodb: Any, steps: list[tuple[Any, ...]]) -> None:
-    stage = Stage(dynamodb, DynamoStore(writing_client(2), 2))
+    stage = Stage(dynamodb, MessageStore(DynamoStore(writing_client(2), 2)))
     stage.clear()  # of an example that failed
     for name, *arguments in steps:
         if name == "wait":
@@ -213,7 +214,7 @@ def test_no_order_brings_a_text_of_an_erased_user_back(dynamodb: Any, steps: lis
             assert stage.holding(text) == []
     if stage.erased_at and all(by != ANN or iso(at) <= stage.erased_at for by, at, *_ in stage.sent):
         assert stage.holding(ANN) == []
-    rows = [row for row in stage.rows("EMessages") if row["roomId"] == "kitchen"]
+    rows = [row for row in stage.rows("EMessages") if row["roomId"] == "kitchen~4"]
     assert {key for by, key in stage.keys if by == "bob"} <= {row["timestampSk"] for row in rows}
     files, named = stage.uploads.objects.keys(), {name for row in rows for name in names_of(row)}
     # What stays is what messages name. Other files wait for their messages, and the bucket deletes them.

@@ -17,7 +17,7 @@ from headrace.erasure.eraser import SETTLE_SECONDS
 from headrace.erasure.people import SKIER, USER, Person
 from headrace.erasure.tasks import DONE, RUNNING, Task
 from headrace.queues.ports import RetryRecord
-from headrace.storage.dynamodb.client import DynamoClient, DynamoTable
+from headrace.storage.dynamodb.client import DynamoClient
 from headrace.streams.chat.change import fold
 from headrace.streams.chat.stream import CHANGES, CHAT
 from tests.contract.erasure_world import ANN, NAMES, NOW, SKIER_ID, TABLES, World, count_reactions, fill
@@ -36,7 +36,7 @@ def world(dynalite: str) -> Iterator[World]:
 @pytest.mark.parametrize("parts", [1000, 3])
 def test_nothing_of_an_erased_person_is_left_whether_in_one_slice_or_in_many(world: World, parts: int) -> None:
     found = fill(world)
-    assert count_reactions(world, "kitchen", found["bob writes"]["timestampSk"]) == {"+1": 2}
+    assert count_reactions(world, "kitchen~4", found["bob writes"]["timestampSk"]) == {"+1": 2}
 
     task = world.erase(parts)
 
@@ -59,18 +59,18 @@ def test_nothing_of_an_erased_person_is_left_whether_in_one_slice_or_in_many(wor
 def test_counts_stay_and_others_keep_all_that_is_theirs(world: World) -> None:
     found = fill(world)
     before = {name: world.rows(name) for name in NAMES}
-    count_reactions(world, "kitchen", found["bob writes"]["timestampSk"])
+    count_reactions(world, "kitchen~4", found["bob writes"]["timestampSk"])
 
     task = world.erase()
 
     pseudonym = world.hashes.pseudonym(Person(USER, ANN), task.erased_at)
     messages = {(row["roomId"], row["timestampSk"]): row for row in world.rows("EMessages")}
-    mine = messages["kitchen", found[f"{ANN} writes"]["timestampSk"]]
+    mine = messages["kitchen~4", found[f"{ANN} writes"]["timestampSk"]]
     assert {mine[name] for name in ("userId", "username", "deletedBy")} == {pseudonym}
     assert (mine["message"], mine["deletedAt"]) == ("", task.erased_at)
-    his = messages["kitchen", found["bob writes"]["timestampSk"]]
+    his = messages["kitchen~4", found["bob writes"]["timestampSk"]]
     assert (his["userId"], his["message"], his["reactions"]) == ("bob", "edited by bob", {"+1": 1})
-    added = messages["kitchen", found[f"{ANN} joins kitchen"]["timestampSk"]]
+    added = messages["kitchen~4", found[f"{ANN} joins kitchen~4"]["timestampSk"]]
     assert (added["userId"], added["memberId"], added["memberName"]) == ("bob", pseudonym, pseudonym)
     assert "deletedAt" not in added
     plain = [row for row in before["EMessages"] if "change" not in row and row["timestampSk"] != "#"]
@@ -81,25 +81,25 @@ def test_counts_stay_and_others_keep_all_that_is_theirs(world: World) -> None:
     skiers = {row["skierID"] for row in world.rows("ERides")}
     assert skiers == {"5", world.hashes.pseudonym(Person(SKIER, str(SKIER_ID)), task.erased_at)}
     assert {row["userId"] for row in world.rows("EMemberships")} == {"bob"}
-    assert world.memberships.get("bob", "kitchen").added_by == pseudonym
+    assert world.memberships.get("bob", "kitchen~4").added_by == pseudonym
     rooms = {row["roomId"]: row for row in world.rows("ERooms")}
-    assert (rooms["kitchen"]["createdBy"], rooms["hall"]["createdBy"]) == (pseudonym, "bob")
+    assert (rooms["kitchen~4"]["createdBy"], rooms["hall"]["createdBy"]) == (pseudonym, "bob")
     assert rooms["direct:x"]["seats"] == {pseudonym, "bob"}
 
 
 def test_a_message_that_an_owner_deleted_stays_deleted_without_the_owners_name(world: World) -> None:
     found = fill(world)
     key = found["bob writes"]["timestampSk"]
-    deletion = world.store(CHANGES, ANN, {"roomId": "kitchen", "key": key, "change": "delete"})
-    DynamoTable(world.dynamodb, "EMessages", "messages").put({**deletion, "by": "owner"})
-    world.changes.apply("kitchen", key, fold("bob", [{**deletion, "by": "owner"}]), iso(NOW))
+    deletion = world.store(CHANGES, ANN, {"roomId": "kitchen~4", "key": key, "change": "delete"})
+    world.table("EMessages").put({**deletion, "by": "owner"})
+    world.changes.apply("kitchen~4", key, fold("bob", [{**deletion, "by": "owner"}]), iso(NOW))
 
     task = world.erase()
 
-    message = world.changes.message("kitchen", key)
+    message = world.changes.message("kitchen~4", key)
     assert message is not None
     assert message["deletedBy"] == world.hashes.pseudonym(Person(USER, ANN), task.erased_at)
-    assert fold("bob", world.changes.changes_of("kitchen", key)) is not None
+    assert fold("bob", world.changes.changes_of("kitchen~4", key)) is not None
     assert world.holding(ANN) == []
 
 
@@ -179,7 +179,7 @@ def test_an_erasure_that_stops_after_any_write_is_completed_by_the_next_try(
     """Counts of reactions are right, and nothing of the person is left."""
     found = fill(world)
     bobs = found["bob writes"]["timestampSk"]
-    assert count_reactions(world, "kitchen", bobs) == {"+1": 2}
+    assert count_reactions(world, "kitchen~4", bobs) == {"+1": 2}
     left = iter(range(writes))
     call = DynamoClient.call
 
@@ -198,7 +198,7 @@ def test_an_erasure_that_stops_after_any_write_is_completed_by_the_next_try(
     world.eraser.run(replace(task, round=2), lambda: 100.0)
 
     assert world.holding(ANN) == world.holding(str(SKIER_ID)) == []
-    message = world.changes.message("kitchen", bobs)
+    message = world.changes.message("kitchen~4", bobs)
     assert message is not None
     assert message["reactions"] == {"+1": 1}
 

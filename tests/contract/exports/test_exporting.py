@@ -135,7 +135,7 @@ def test_a_line_is_the_whole_row_but_of_others_only_what_names_the_user(world: W
     (click,) = [line["row"] for line in lines if line["kind"] == "clicks"]
     assert click == {**rows[f"{ANN} clicks"]}
     others = [line["row"] for line in lines if line["kind"] == "namedByOthers"]
-    assert {"userId": "bob", "roomId": "kitchen", "addedBy": ANN} in others
+    assert {"userId": "bob", "roomId": "kitchen~4", "addedBy": ANN} in others
     assert {name for row in others for name in row} == {"userId", "roomId", "addedBy", "invitedBy"}
     text = json.dumps(lines)
     assert "secret of bob" not in text
@@ -202,21 +202,21 @@ def test_the_rows_of_exports_name_nobody(world: World) -> None:
     fill(world)
 
     world.export(of_ann(world))
-    world.export(Task(ROOM, "kitchen", ANN, iso(world.clock.now())))
+    world.export(Task(ROOM, "kitchen~4", ANN, iso(world.clock.now())))
 
     assert not [row for row in world.rows("Erasures") if ANN in json.dumps(row, default=str)]
-    assert not [row for row in world.rows("Erasures") if "kitchen" in json.dumps(row, default=str)]
+    assert not [row for row in world.rows("Erasures") if "kitchen~4" in json.dumps(row, default=str)]
     assert not [name for name in world.files.objects if ANN in name]
 
 
 def test_the_export_of_a_room_is_what_its_owner_reads(world: World) -> None:
     rows = fill(world)
     deleted = rows["bob writes"]
-    deletion = world.store(CHANGES, "bob", {"roomId": "kitchen", "key": deleted["timestampSk"], "change": "delete"})
-    world.changes.apply("kitchen", deleted["timestampSk"], fold("bob", [deletion]), deletion["timestamp"])
-    early = {"roomId": "kitchen", "message": "before ann came", "timestamp": "2025-11-20T00:00:00.000000Z"}
+    deletion = world.store(CHANGES, "bob", {"roomId": "kitchen~4", "key": deleted["timestampSk"], "change": "delete"})
+    world.changes.apply("kitchen~4", deleted["timestampSk"], fold("bob", [deletion]), deletion["timestamp"])
+    early = {"roomId": "kitchen~4", "message": "before ann came", "timestamp": "2025-11-20T00:00:00.000000Z"}
     world.store(CHAT, "bob", early, trusted=True)
-    task = Task(ROOM, "kitchen", ANN, iso(world.clock.now()))
+    task = Task(ROOM, "kitchen~4", ANN, iso(world.clock.now()))
 
     world.export(task, 1)
 
@@ -233,12 +233,12 @@ def test_the_export_of_a_room_is_what_its_owner_reads(world: World) -> None:
     text = json.dumps(lines)
     assert "before ann came" not in text
     assert "secret of" not in text
-    assert lines[-1]["row"]["roomId"] == "kitchen"
+    assert lines[-1]["row"]["roomId"] == "kitchen~4"
 
 
 def test_who_owns_the_room_no_more_gets_no_export_of_it(world: World) -> None:
     fill(world)
-    task = Task(ROOM, "kitchen", "bob", iso(world.clock.now()))
+    task = Task(ROOM, "kitchen~4", "bob", iso(world.clock.now()))
 
     world.export(task)
 
@@ -249,7 +249,7 @@ def test_who_owns_the_room_no_more_gets_no_export_of_it(world: World) -> None:
 @pytest.mark.parametrize(
     ("asked", "other"),
     [
-        (Task(ROOM, "kitchen", ANN, NOW), Task(ROOM, "kitchen", "bob", NOW)),
+        (Task(ROOM, "kitchen~4", ANN, NOW), Task(ROOM, "kitchen~4", "bob", NOW)),
         (Task("user", ANN, "4", NOW), Task("user", ANN, None, NOW)),
     ],
     ids=["owner", "skier"],
@@ -272,10 +272,10 @@ def test_a_task_for_another_owner_or_skier_than_was_asked_for_writes_nothing(
 def test_an_owner_who_left_exports_what_came_until_then_and_no_members(world: World) -> None:
     fill(world)
     left = membership_event(iso(world.clock.now()), "leave-a")
-    world.memberships.add(Change(user_id=ANN, room_id="kitchen", kind="leave", event=left))
+    world.memberships.add(Change(user_id=ANN, room_id="kitchen~4", kind="leave", event=left))
     world.clock.advance(1)
-    later = world.store(CHAT, "bob", {"roomId": "kitchen", "message": "when ann was gone"})
-    task = Task(ROOM, "kitchen", ANN, iso(world.clock.now()))
+    later = world.store(CHAT, "bob", {"roomId": "kitchen~4", "message": "when ann was gone"})
+    task = Task(ROOM, "kitchen~4", ANN, iso(world.clock.now()))
 
     world.export(task)
 

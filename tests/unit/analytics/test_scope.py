@@ -11,8 +11,13 @@ from headrace.streams.chat.stream import CHAT
 
 @pytest.mark.parametrize(
     ("narrowed", "index"),
-    [((), "TimeIndex"), ((("userId", "alice"),), "UserIndex"), ((("roomId", "kitchen"),), None)],
-    ids=["all", "user", "room"],
+    [
+        ((), "TimeIndex"),
+        ((("userId", "alice"),), "UserIndex"),
+        ((("roomId", "kitchen"),), None),
+        ((("roomId", "stadium~8"),), None),
+    ],
+    ids=["all", "user", "room", "shards"],
 )
 def test_a_scope_is_read_where_all_of_its_rows_are(narrowed: tuple[tuple[str, str], ...], index: str | None) -> None:
     """A sparse index lacks most rows of a room."""

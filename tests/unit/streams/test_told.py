@@ -10,6 +10,7 @@ import pytest
 
 from headrace.bootstrap.teller import TOLD
 from headrace.core.items import Item
+from headrace.core.room_shards import stored
 from headrace.core.stream import Stream, TableSettings, Told
 from headrace.core.times import SECOND
 from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
@@ -116,6 +117,14 @@ def test_when_a_row_expires_or_was_stored_is_not_told() -> None:
 @pytest.mark.parametrize("partition", ["#changes#kitchen", "#reactions#kitchen#key", "#probe#persist.chat.0"])
 def test_rows_that_are_no_messages_are_not_told(partition: str) -> None:
     assert tell(None, {"roomId": partition, "timestampSk": "key"}) is None
+
+
+def test_a_message_in_a_shard_is_told_with_the_id_of_its_room() -> None:
+    world = Messages()
+    row = {**CHAT.item(world.message("alice", "hello"), world.clock.now(), TABLE), "roomId": "stadium~8"}
+
+    assert tell(None, stored(row)) == tell(None, row)
+    assert stored(row) != row
 
 
 def rows(stream: Stream, back: Stream, raw: dict[str, Any]) -> tuple[Item, Item]:

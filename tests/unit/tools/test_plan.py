@@ -54,6 +54,8 @@ def test_provisioned_tables_are_full_at_seventy_percent_of_their_maximum() -> No
 
 def test_a_busy_key_is_full_by_its_share() -> None:
     assert part("the busiest room", Load(10_000.0), hot=0.1).use == pytest.approx(1.0)
+    assert part("the busiest room", Load(10_000.0), hot=0.5).moved_by == "8 shards: a new room, its id ends in ~8"
+    assert part("the busiest room", Load(10_000.0), hot=0.9).moved_by.startswith("16 shards")
     assert part("the busiest ad", replace(CLICKS, rate=10_000.0), hot=0.4).use == pytest.approx(1.0)
     assert part("the busiest resort's day", replace(RIDES, rate=10_000.0), hot=0.8).use == pytest.approx(1.0)
 

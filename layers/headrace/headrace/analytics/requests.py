@@ -153,6 +153,6 @@ class Scope:
                     return index.name, index.partition_key, index.partitions(value)
         for name, value in self.narrowed:
             if self.stream.partition_key == name:
-                return None, name, [value]
+                return None, name, self.stream.partitions(value)
         index, shards = next((each, each.shards) for each in self.stream.indexes if each.sharded and each.shards)
         return index.name, index.partition_key, keys.shard_names(shards.read)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headrace.analytics.generations import SETTLE_SECONDS
@@ -12,6 +13,7 @@ from headrace.bootstrap.shared import cache, clock, cursors, range_reader
 from headrace.core.stream import Stream
 from headrace.runtime.settings import table_settings
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
+from headrace.storage.ports import ColumnReader
 
 if TYPE_CHECKING:
     from headrace.streams.ads.routes import AdsServices
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
 def chat_analytics() -> Analytics:
     """The analytics of chat messages."""
     # Imported here: the stream takes 4 ms of CPU, and read_ads needs the analytics of clicks alone.
+    from headrace.streams.chat.messages.shards import MessageColumns
     from headrace.streams.chat.stream import CHAT
 
-    return analytics_of(CHAT)
+    return analytics_of(CHAT, MessageColumns)
 
 
 @functools.cache
@@ -35,10 +38,10 @@ def ads_services() -> AdsServices:
     return AdsServices(range_reader(), cursors(), table_settings(ADS).table, analytics_of(ADS))
 
 
-def analytics_of(stream: Stream) -> Analytics:
-    """The analytics of a stream's events."""
+def analytics_of(stream: Stream, adapted: Callable[[ColumnReader], ColumnReader] = lambda reader: reader) -> Analytics:
+    """The analytics of a stream's events, from an ``adapted`` reader."""
     table = table_settings(stream)
     # A client with a connection for each read, for which the shared client's pool is too small.
-    reader = DynamoColumns(columns_client(PARALLEL_READS))
+    reader = adapted(DynamoColumns(columns_client(PARALLEL_READS)))
     scanner = Scanner(reader, table.table, clock())
     return Analytics(stream, scanner, cache(), clock(), SETTLE_SECONDS)

@@ -71,13 +71,14 @@ def history(*, links: bool) -> History:
     """The history of rooms and users, with the newest pages of rooms in the cache; with ``links`` to attachments."""
     from headrace.streams.chat.messages.history import History
     from headrace.streams.chat.messages.redis import RedisRoomLog
+    from headrace.streams.chat.messages.shards import MessageReader
     from headrace.streams.chat.stream import CHAT
 
     newest = NewestPageCache(cache(), clock())
     log = RedisRoomLog(cache())
     table = table_settings(CHAT).table
     files = attachments() if links else None
-    return History(range_reader(), cursors(), table, clock(), access(), newest, log, files)
+    return History(MessageReader(range_reader()), cursors(), table, clock(), access(), newest, log, files)
 
 
 @functools.cache
@@ -86,6 +87,7 @@ def reading() -> ChatReading:
     from headrace.storage.dynamodb.readers import DynamoReader
     from headrace.streams.chat.changes.dynamodb import DynamoChanges
     from headrace.streams.chat.messages.history import AT_ONCE, ChatReading
+    from headrace.streams.chat.messages.shards import MessageReader
     from headrace.streams.chat.messages.walks import Walks
     from headrace.streams.chat.stream import CHAT
 
@@ -94,7 +96,7 @@ def reading() -> ChatReading:
         history(links=True),
         DynamoMemberships(parallel, settings.memberships_table),
         DynamoRooms(parallel, settings.rooms_table),
-        DynamoReader(parallel),
+        MessageReader(DynamoReader(parallel)),
         cursors(),
         table_settings(CHAT).table,
         Walks(cache()),

@@ -34,6 +34,7 @@ from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.redis import RedisRoomLog
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.dynamodb import DynamoResorts
@@ -56,7 +57,7 @@ def eraser() -> Eraser:
     archive = [tidier().tidy] if ArchiveSettings.read().archive_bucket else []
     screen = ErasureScreen(erasures, person_hashes(), clock())
     exports = ExportEraser(
-        DynamoTable(dynamodb(), messages, "messages"),
+        DynamoMessages(dynamodb(), messages, "messages"),
         DynamoTable(dynamodb(), rooms.memberships_table, "memberships"),
         DynamoExports(dynamodb(), settings.erasures_table),
         S3Objects(client("s3"), ExportSettings.read().exports_bucket),

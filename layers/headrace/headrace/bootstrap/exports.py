@@ -14,9 +14,9 @@ from headrace.exports.routes import ExportServices
 from headrace.exports.user import UserSources
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings, table_settings
-from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.ads.stream import ADS
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI
@@ -58,7 +58,7 @@ def exporter() -> Exporter:
     room = RoomSources(
         DynamoRooms(dynamodb(), rooms.rooms_table),
         DynamoMemberships(dynamodb(), rooms.memberships_table),
-        DynamoTable(dynamodb(), messages, "messages"),
+        DynamoMessages(dynamodb(), messages, "messages"),
         attachments(),
         clock(),
     )

@@ -50,6 +50,7 @@ from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook
 from headrace.streams.chat.messages.redis import RedisRoomLog
 from headrace.streams.chat.messages.room_log import RoomLog
+from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import CHAT
@@ -72,7 +73,7 @@ def persister() -> Persister:
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     parallel = settings.persist_parallel_writes
     store = DynamoStore(writing_client(parallel), parallel)
-    guarded = GuardedStore(store, BreakerRule(on_state=breaker_status().seen))
+    guarded = MessageStore(GuardedStore(store, BreakerRule(on_state=breaker_status().seen)))
     tables = {name: table_settings(each) for name, each in STREAMS.items()}
     log, by_first_message = RedisRoomLog(cache()), room_settings.rooms_by_first_message
     changes = DynamoChanges(dynamodb(), tables[CHAT.name].table)

@@ -115,7 +115,8 @@ class Stream:
     ``id_field`` is the field of the id, in requests and in answers; requests may call it ``other_id_field``.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
     A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
-    With ``insert_only`` an existing row is never replaced.
+    With ``insert_only`` an existing row is never replaced. ``partitions(value)`` are those of the rows whose
+    ``partition_key`` has a value.
     ``people`` are the fields of its stamped events that name a person, each with the kind of person.
     """
 
@@ -133,6 +134,7 @@ class Stream:
     indexes: tuple[Index, ...] = ()
     analytics_dimensions: AnalyticsDimensions | None = None
     insert_only: bool = False
+    partitions: Callable[[str], list[str]] = lambda value: [value]
     people: tuple[tuple[str, str], ...] = ()
 
 

@@ -19,7 +19,6 @@ from headrace.erasure.finders import changes_of, messages_of, notices_of, rows_o
 from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import (
@@ -35,6 +34,7 @@ from headrace.streams.chat.change import (
 )
 from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.changes.reactions import ReactionCounts
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
 from headrace.streams.chat.messages.room_log import Batch, RoomLog
 from headrace.streams.chat.stream import CHAT, TEXT
@@ -58,7 +58,7 @@ class ChatEraser:
         late: LateEvents,
         clock: Clock,
     ) -> None:
-        self._table = DynamoTable(client, table, "messages")
+        self._table = DynamoMessages(client, table, "messages")
         self._changes = changes
         self._attachments = attachments
         self._reactions = ReactionCounts(changes, clock)

@@ -6,8 +6,10 @@ Each function takes the table, whom to look for, and the place to begin at. It r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from headrace.core.items import Item
+from headrace.core.room_shards import partitions_of
 from headrace.storage.dynamodb.client import DynamoTable, Pages, to_wire
 from headrace.streams.ads.stream import USER_INDEX as CLICKS_BY_USER
 from headrace.streams.chat.change import changes_by
@@ -36,13 +38,14 @@ def changes_of(messages: DynamoTable, user_id: str, start: Item | None = None) -
 
 def notices_of(messages: DynamoTable, membership: Item) -> Iterator[Item]:
     """The notices of the joins and leaves of a membership, which others may have sent."""
-    room_id = membership["roomId"]
-    for event in sorted({*membership.get("joins", ()), *membership.get("leaves", ())}):
+    partitions = partitions_of(membership["roomId"])
+    events = sorted({*membership.get("joins", ()), *membership.get("leaves", ())})
+    for event, partition in product(events, partitions):
         yield from messages.query_all(
             "roomId",
-            room_id,
+            partition,
             KeyConditionExpression="roomId = :room AND begins_with(timestampSk, :event)",
-            ExpressionAttributeValues=to_wire({":room": room_id, ":event": f"{event}#"}),
+            ExpressionAttributeValues=to_wire({":room": partition, ":event": f"{event}#"}),
             ConsistentRead=True,
         )
 

@@ -19,6 +19,7 @@ from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import is_reaction
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 
 _MEMBERSHIPS_AT_ONCE = 25
 _NAMED = ("userId", "roomId", "addedBy", "invitedBy")
@@ -69,7 +70,7 @@ class UserSources:
         return DynamoTable(self.client, name, "rows")
 
     def _messages(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.messages_of(self._table(self.messages), user_id, start):
+        for rows, place in finders.messages_of(DynamoMessages(self.client, self.messages, "rows"), user_id, start):
             yield [("messages", row) for row in rows], place
 
     def _attachments(self, user_id: str, start: Item | None) -> Pages:
@@ -78,12 +79,12 @@ class UserSources:
             yield [(ATTACHMENTS, self.attachments.exported(name))], {"name": name}
 
     def _changes(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.changes_of(self._table(self.messages), user_id, start):
+        for rows, place in finders.changes_of(DynamoMessages(self.client, self.messages, "rows"), user_id, start):
             yield [("reactions" if is_reaction(row) else "changes", row) for row in rows], place
 
     def _memberships(self, user_id: str, start: Item | None) -> Pages:
         """Memberships, and the notices about them that others have sent: the user's own are among the messages."""
-        messages = self._table(self.messages)
+        messages = DynamoMessages(self.client, self.messages, "rows")
         for rows, place in finders.memberships_of(self._table(self.memberships), user_id, start):
             for part in slices(rows, _MEMBERSHIPS_AT_ONCE):
                 lines: list[Line] = [("memberships", row) for row in part]

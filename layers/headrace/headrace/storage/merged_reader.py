@@ -15,12 +15,14 @@ class MergedReader:
 
     Sort keys are unique, so a position is a sort key alone. A query's ``start`` and the ``more`` of a result contain
     only that; ``start_key`` completes it to the attributes of a key. All partitions are read at the same time, each for
-    the query's whole limit, because all of the first rows may be in one of them.
+    ``share(limit, partitions)`` rows. By default that is the whole limit, because all of the first rows may be in one
+    of them; with a smaller share, a result with ``more`` may be short.
     """
 
     reader: RangeReader
     partitions: Callable[[str], Sequence[str]]
     start_key: Callable[[str], Mapping[str, str]]
+    share: Callable[[int, int], int] = lambda limit, _: limit
 
     def read(self, query: RangeQuery) -> Rows:
         return self.read_many([query])[0]
@@ -32,13 +34,16 @@ class MergedReader:
 
     def _parts(self, query: RangeQuery) -> list[RangeQuery]:
         place = self.start_key(query.start[query.sort_attribute]) if query.start is not None else None
+        partitions = self.partitions(query.partition)
+        limit = self.share(query.limit, len(partitions))
         return [
             replace(
                 query,
                 partition=partition,
+                limit=limit,
                 start={query.partition_attribute: partition, **place} if place is not None else None,
             )
-            for partition in self.partitions(query.partition)
+            for partition in partitions
         ]
 
 

@@ -123,15 +123,17 @@ def read_page(
     now: int,
     effort: ReadBudget,
     sees: Sees | None = None,
+    at_once: int = 1,
 ) -> Rows:
     """Up to ``limit`` rows of ``queries``, in order, without those that expired by ``now`` (epoch seconds).
 
-    ``more`` is the key to continue after, ``None`` if there is no further row to show. Reading ends early, perhaps with
+    The first ``at_once`` queries are read at once. ``more`` is the key to continue after, ``None`` if there is no
+    further row to show. Reading ends early, perhaps with
     no further row after ``more``, when ``effort`` is used up or ``sees`` returns ``None``.
     """
     found: list[dict[str, Any]] = []
     waiting = deque(queries)
-    width, stretch, skips = 1, 1, 0
+    width, stretch, skips = at_once, 1, 0
     last: Mapping[str, Any] | None = None
     while waiting:
         batch = [waiting.popleft() for _ in range(min(width, len(waiting)))]

@@ -77,10 +77,20 @@ class DynamoTable(DynamoClient):
         super().__init__(client, f"{subject} cannot be reached", f"{subject} are asked for too often")
         self._name = name
 
+    def _stored(self, row: Item) -> dict[str, Any]:
+        """A row, or a key, as the table has it."""
+        return to_wire(row)
+
+    def _read(self, wire: Mapping[str, Any]) -> Item:
+        """A row, or a key, that was read."""
+        return from_wire(wire)
+
     def get(self, key: Item) -> Item | None:
         """The row under ``key``, if there is one; the read is consistent."""
-        row = self.call(self.client.get_item, TableName=self._name, Key=to_wire(key), ConsistentRead=True).get("Item")
-        return None if row is None else from_wire(row)
+        row = self.call(self.client.get_item, TableName=self._name, Key=self._stored(key), ConsistentRead=True).get(
+            "Item"
+        )
+        return None if row is None else self._read(row)
 
     def get_many(self, keys: Sequence[Item]) -> list[Item]:
         """The rows under ``keys``, which differ.
@@ -90,32 +100,32 @@ class DynamoTable(DynamoClient):
         """
         rows = list[Item]()
         for part in slices(keys, GET_LIMIT):
-            left, tries = [to_wire(key) for key in part], GET_TRIES
+            left, tries = [self._stored(key) for key in part], GET_TRIES
             while left:
                 if not tries:
                     raise StoreThrottled(self._throttled)
                 tries -= 1
                 batch = {"Keys": left, "ConsistentRead": True}
                 response = self.call(self.client.batch_get_item, RequestItems={self._name: batch})
-                rows += map(from_wire, response["Responses"].get(self._name, ()))
+                rows += map(self._read, response["Responses"].get(self._name, ()))
                 left = response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
         return rows
 
     def put(self, row: Item, **parameters: Any) -> None:
         """Write a whole row."""
-        self.call(self.client.put_item, TableName=self._name, Item=to_wire(row), **parameters)
+        self.call(self.client.put_item, TableName=self._name, Item=self._stored(row), **parameters)
 
     def update(self, key: Item, expression: str, values: Item, **parameters: Any) -> Item:
         """Change attributes of one row; the attributes that ``ReturnValues`` among ``parameters`` asks for."""
         response = self.call(
             self.client.update_item,
             TableName=self._name,
-            Key=to_wire(key),
+            Key=self._stored(key),
             UpdateExpression=expression,
             ExpressionAttributeValues=to_wire(values),
             **parameters,
         )
-        return from_wire(response.get("Attributes", {}))
+        return self._read(response.get("Attributes", {}))
 
     def update_if(self, condition: str, key: Item, expression: str, values: Item, **parameters: Any) -> bool:
         """Change attributes of one row; ``False`` if ``condition`` does not hold."""
@@ -132,7 +142,7 @@ class DynamoTable(DynamoClient):
             self.call(
                 self.client.delete_item,
                 TableName=self._name,
-                Key=to_wire(key),
+                Key=self._stored(key),
                 ConditionExpression=condition,
                 **given,
             )
@@ -146,7 +156,7 @@ class DynamoTable(DynamoClient):
         Raises:
             StoreUnavailable: some may not be written; StoreThrottled: some are not.
         """
-        self._write([{"PutRequest": {"Item": to_wire(row)}} for row in rows])
+        self._write([{"PutRequest": {"Item": self._stored(row)}} for row in rows])
 
     def delete_many(self, keys: Sequence[Item]) -> None:
         """Delete the rows under ``keys``, which differ.
@@ -154,7 +164,7 @@ class DynamoTable(DynamoClient):
         Raises:
             StoreUnavailable: some may be left; StoreThrottled: some are.
         """
-        self._write([{"DeleteRequest": {"Key": to_wire(key)}} for key in keys])
+        self._write([{"DeleteRequest": {"Key": self._stored(key)}} for key in keys])
 
     def _write(self, requests: Sequence[dict[str, Any]]) -> None:
         for part in slices(requests, WRITE_LIMIT):
@@ -164,7 +174,7 @@ class DynamoTable(DynamoClient):
     def query(self, attribute: str, value: str, **parameters: Any) -> tuple[list[Item], bool]:
         """One page of the rows whose partition key ``attribute`` is ``value``, and whether there may be more."""
         response = self.call(self.client.query, **self._query(attribute, value), **parameters)
-        return list(map(from_wire, response["Items"])), "LastEvaluatedKey" in response
+        return list(map(self._read, response["Items"])), "LastEvaluatedKey" in response
 
     def query_all(self, attribute: str, value: str, **parameters: Any) -> Iterator[Item]:
         """All rows whose partition key ``attribute`` is ``value``, read page by page."""
@@ -192,11 +202,11 @@ class DynamoTable(DynamoClient):
 
     def _pages(self, operation: Callable[..., dict[str, Any]], parameters: dict[str, Any], start: Item | None) -> Pages:
         if start is not None:
-            parameters = parameters | {"ExclusiveStartKey": to_wire(start)}
+            parameters = parameters | {"ExclusiveStartKey": self._stored(start)}
         while True:
             response = self.call(operation, **parameters)
             last = response.get("LastEvaluatedKey")
-            yield list(map(from_wire, response["Items"])), None if last is None else from_wire(last)
+            yield list(map(self._read, response["Items"])), None if last is None else self._read(last)
             if last is None:
                 return
             parameters = parameters | {"ExclusiveStartKey": last}

@@ -30,6 +30,7 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item, expires_at
 from headrace.core.json import encode
+from headrace.core.room_shards import partitions_of
 from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
 from headrace.runtime.observability import Meter
 from headrace.streams.chat import change as changes
@@ -273,6 +274,7 @@ CHAT = Stream(
     retention_setting="CHAT_RETENTION_DAYS",
     partition_key="roomId",
     sort_key="timestampSk",
+    partitions=partitions_of,
     indexes=(
         Index(name="UserIndex", partition_key="userId", sort_key="timestampSk"),
         Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True, shards=TIME_SHARDS),

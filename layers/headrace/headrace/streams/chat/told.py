@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR, TIME_LENGTH
+from headrace.core.room_shards import room_of
 from headrace.core.stream import Told
 from headrace.core.times import HOUR_LENGTH, is_canonical
 from headrace.streams.chat.change import CHANGE_KEY, REACTIONS_AT, is_change, message_of
@@ -28,11 +29,11 @@ def tell(before: Item | None, after: Item) -> Told | None:
 
     A message that is stored again can lose its changes for a moment (ADR 34). That is not told: they follow.
     """
-    room_id, key = after["roomId"], after["timestampSk"]
-    if room_id.startswith(SEPARATOR):
+    if after["roomId"].startswith(SEPARATOR):
         return None  # a change, a mark of a room, or a probe
+    room_id, key = room_of(after["roomId"]), after["timestampSk"]
     found = _type(before or {}, after)
-    return Told(found, f"{room_id}{SEPARATOR}{key}", item_of(after)) if found else None
+    return Told(found, f"{room_id}{SEPARATOR}{key}", item_of({**after, "roomId": room_id})) if found else None
 
 
 def _type(before: Item, after: Item) -> str:

@@ -118,9 +118,27 @@ def test_no_message_creates_a_direct_room(world: RoomWorld) -> None:
     assert fate(*send(world, "bob", message(roomId=room))) == "main"
 
 
+@pytest.mark.parametrize("scope", ["chat:write", "events:write"])
+def test_no_message_creates_a_room_with_shards(world: RoomWorld, scope: str) -> None:
+    """Each of its pages costs more, which whoever creates it must want."""
+    (refused,) = send(world, "bob", message(roomId="stadium~8"), scopes=(scope,))
+
+    assert isinstance(refused.error, NotFound)
+    (detail,) = refused.error.details
+    assert (detail.field, detail.allowed) == ("roomId", "a room that was created; no message creates one with shards")
+    assert "stadium~8" not in world.rooms.rows
+    world.ok("bob", "PUT", "stadium~8", {"kind": "open"})
+    assert fate(*send(world, "bob", message(roomId="stadium~8"), scopes=(scope,))) == "main"
+
+
 @pytest.mark.parametrize(
     ("room", "by_first_message", "expected"),
-    [("new", True, None), ("new", False, "not_allowed"), (direct_room("alice", "bob"), True, "not_allowed")],
+    [
+        ("new", True, None),
+        ("new", False, "not_allowed"),
+        (direct_room("alice", "bob"), True, "not_allowed"),
+        ("stadium~8", True, "not_allowed"),
+    ],
 )
 def test_an_unchecked_message_creates_only_the_rooms_that_it_may(
     world: RoomWorld, room: str, by_first_message: bool, expected: str | None

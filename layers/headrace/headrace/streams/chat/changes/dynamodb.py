@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient
-from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
+from headrace.storage.dynamodb.client import ConditionFailed, to_wire
 from headrace.streams.chat.change import (
     CHANGE_KEY,
     DELETE,
@@ -21,6 +21,7 @@ from headrace.streams.chat.change import (
     partition,
     reactions_partition,
 )
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.positions import STORED_AT
 
 AT_ONCE = 10
@@ -40,7 +41,7 @@ class DynamoChanges:
     """A :class:`~headrace.streams.chat.change_store.ChangeStore`."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
-        self._table = DynamoTable(client, table, "messages")
+        self._table = DynamoMessages(client, table, "messages")
 
     def message(self, room_id: str, key: str) -> Item | None:
         return self._table.get(_key(room_id, key))

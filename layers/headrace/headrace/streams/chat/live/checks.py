@@ -20,6 +20,7 @@ from headrace.core import times
 from headrace.core.errors import CacheUnavailable, HeadraceError, mapping_of, to_body
 from headrace.core.json import Encoded, encode, encode_object, encoded_list
 from headrace.core.keys import channel_user, user_channel
+from headrace.core.room_shards import partitions_of
 from headrace.live.routes import followed_rooms
 from headrace.runtime.observability import report
 from headrace.storage.ports import RangeQuery
@@ -204,11 +205,12 @@ def _unlogged(history: History, times_of: Mapping[str, int]) -> set[str]:
     # Messages that are stored late in the ordinary way carry an earlier time than this bound.
     queries = [
         RangeQuery(
-            history.table, "roomId", room_id, STORED_AT, index=LATE_INDEX, lower=times.iso(since + OVERLAP), limit=1
+            history.table, "roomId", partition, STORED_AT, index=LATE_INDEX, lower=times.iso(since + OVERLAP), limit=1
         )
         for room_id, since in times_of.items()
+        for partition in partitions_of(room_id)
     ]
-    return {room_id for room_id, rows in zip(times_of, history.reader.read_many(queries), strict=True) if rows.items}
+    return {row["roomId"] for rows in history.reader.read_many(queries) for row in rows.items}
 
 
 def _logged(since: Since, scope: ReadScope, most: int, sent: Position, now: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from headrace.core import keys, times
 from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE, Caller
 from headrace.core.errors import FieldError, Forbidden, PoisonRecord, StoreThrottled, StoreUnavailable, UserError
 from headrace.core.items import Item
+from headrace.core.room_shards import shard_count
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import MINUTE, SECOND, Clock, Interval, micros_of
 from headrace.runtime.breaker import Cooldown
@@ -139,8 +140,11 @@ class RoomGate:
 
 
 def may_create(room_id: str, by_first_message: bool) -> bool:
-    """Whether a message to a room that does not exist creates it. It would be open, and direct rooms never are."""
-    return by_first_message and not keys.is_reserved_room(room_id)
+    """Whether a message to a room that does not exist creates it.
+
+    It would be open, and direct rooms never are. Each page of a room with shards costs more, so its id is no accident.
+    """
+    return by_first_message and not keys.is_reserved_room(room_id) and shard_count(room_id) == 1
 
 
 def refusal(intervals: Intervals | None, message: ValidatedEvent) -> UserError | None:

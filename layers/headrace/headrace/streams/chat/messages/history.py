@@ -24,6 +24,7 @@ from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
 from headrace.core.json import encode
+from headrace.core.room_shards import partition_of, partitions_of
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.attachments.files import ATTACHMENTS
@@ -230,17 +231,25 @@ class History:
         seconds: int,
         kept_from: str,
     ) -> Rows:
-        """Messages that were stored late, at ``first`` or after it, except those that the table shows anyway."""
+        """Messages that were stored late, at ``first`` or after it, except those that the table shows anyway.
+
+        Those of one shard of the room come after those of another. The place says in which one it is.
+        """
         key, stored_at = place
-        start = {"roomId": room_id, "timestampSk": key, positions.STORED_AT: stored_at} if key else None
+        partitions, start = partitions_of(room_id), None
+        if key:
+            start = {"roomId": room_id, "timestampSk": key, positions.STORED_AT: stored_at}
+            partitions = partitions[partitions.index(partition_of(room_id, key)) :]
         late = RangeQuery(
-            self.table, "roomId", room_id, positions.STORED_AT, index=positions.LATE_INDEX, lower=first, start=start
+            self.table, "roomId", partitions[0], positions.STORED_AT, index=positions.LATE_INDEX, lower=first
         )
+        spans = [(replace(late, start=start), ALL_KEYS)]
+        spans += [(replace(late, partition=partition), ALL_KEYS) for partition in partitions[1:]]
 
         def sees(row: Mapping[str, Any]) -> bool:
             return bool(kept_from <= row["timestamp"] < first) and scope.covers(row["timestamp"])
 
-        return read_page(self.reader, [(late, ALL_KEYS)], limit, seconds, ROOM_BUDGET, sees)
+        return read_page(self.reader, spans, limit, seconds, ROOM_BUDGET, sees, at_once=len(spans))
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
         """A page of one user's messages in all rooms. Other callers see only those that they may read.

@@ -16,6 +16,7 @@ from headrace.core.caller import Caller
 from headrace.core.collections import BoundedDict
 from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, echo
 from headrace.core.keys import is_reserved_room
+from headrace.core.room_shards import shard_count
 from headrace.core.times import Interval
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
@@ -111,7 +112,8 @@ def existing(room: Room | None, room_id: str) -> Room:
 
 def no_room(room_id: str) -> NotFound:
     """The error for a room that does not exist."""
-    detail = FieldError("roomId", "is not the id of a room", echo(room_id), "a room that was created, or has a message")
+    others = ", or has a message" if shard_count(room_id) == 1 else "; no message creates one with shards"
+    detail = FieldError("roomId", "is not the id of a room", echo(room_id), f"a room that was created{others}")
     return NotFound("there is no such room", details=[detail])
 
 
@@ -119,12 +121,6 @@ def seats_taken(user_id: str) -> Conflict:
     """The error for a third user of a direct room."""
     detail = FieldError("userId", "has no seat in this direct room", echo(user_id), "one of its two users")
     return Conflict("a direct room has two users, and both seats are taken", details=[detail])
-
-
-def _lasting(room: Room) -> Room:
-    """What never changes of a room."""
-    lasting = replace(room, name=None, topic=None, last_key=None, retention=AS_STAGE)
-    return room if room == lasting else lasting
 
 
 class CachedRooms:
@@ -166,7 +162,8 @@ class CachedRooms:
         return existing
 
     def _keep(self, room: Room) -> None:
-        self._cached[room.room_id] = _lasting(room)
+        # Only what never changes of a room.
+        self._cached[room.room_id] = replace(room, name=None, topic=None, last_key=None, retention=AS_STAGE)
         self.learn(room.room_id, room.retention)
 
     def learn(self, room_id: str, retention: Retention) -> None:

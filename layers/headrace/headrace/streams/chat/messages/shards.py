@@ -1,0 +1,83 @@
+"""The table of messages as if each room had one partition: rows have the id of their room, wherever they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+
+from headrace.core.items import Item
+from headrace.core.room_shards import partitions_of, room_of, shard_count, shown, stored
+from headrace.storage.merged_reader import MergedReader
+from headrace.storage.ports import ColumnReader, Columns, Failure, Query, RangeQuery, RangeReader, Rows, Store, Table
+
+
+def share(limit: int, shards: int) -> int:
+    """The rows to read of each shard for the first ``limit`` of a room.
+
+    More than a shard has among them, but for one page in some hundred. Such a page is short, and is read on.
+    """
+    return min(limit, ceil(limit / shards + 3 * sqrt(limit / shards) + 2))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStore:
+    """A :class:`~headrace.storage.ports.Store` that puts messages into the shards of their rooms."""
+
+    store: Store
+
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+        if "roomId" in table.key:
+            items = [stored(item) for item in items]
+        return self.store.put_many(table, items)
+
+
+class MessageReader:
+    """A :class:`~headrace.storage.ports.RangeReader` of the table of messages and its indexes.
+
+    All shards of a room are read at once, and their rows put in one order. So ``more`` has only the sort key.
+    """
+
+    def __init__(self, reader: RangeReader) -> None:
+        self._reader = reader
+        self._merged = MergedReader(reader, partitions_of, lambda key: {"timestampSk": key}, share)
+
+    def read(self, query: RangeQuery) -> Rows:
+        (rows,) = self.read_many([query])
+        return rows
+
+    def read_many(self, queries: Sequence[RangeQuery]) -> Iterable[Rows]:
+        if any(query.index for query in queries):
+            return map(_shown, self._reader.read_many([_from_place(query) for query in queries]))
+        spread = [shard_count(query.partition) > 1 for query in queries]
+        if not any(spread):
+            return self._reader.read_many(queries)
+        if not all(spread):
+            return [self.read(query) for query in queries]
+        return map(_shown, self._merged.read_many(queries))
+
+
+def _from_place(query: RangeQuery) -> RangeQuery:
+    """A query of an index that starts at the key of a row as it is stored."""
+    return query if query.start is None else replace(query, start=stored(dict(query.start)))
+
+
+def _shown(rows: Rows) -> Rows:
+    for row in rows.items:
+        shown(row)
+    return rows if rows.more is None else Rows(rows.items, shown(dict(rows.more)))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageColumns:
+    """A :class:`~headrace.storage.ports.ColumnReader` of the table of messages and its indexes."""
+
+    reader: ColumnReader
+
+    def read(self, query: Query) -> Columns:
+        found = self.reader.read(query)
+        room_ids = found.values["roomId"]
+        rooms = {room_id: room_of(room_id) for room_id in set(room_ids) if "~" in room_id}
+        if rooms:
+            found.values["roomId"] = [rooms.get(room_id, room_id) for room_id in room_ids]
+        return found

@@ -1,0 +1,193 @@
+"""A room with shards reads like any other room, whatever shards its messages are in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.core import keys
+from headrace.core.room_shards import partition_of, stored
+from headrace.core.times import SECOND
+from headrace.storage.ports import Columns, Query, RangeQuery, Table
+from headrace.streams.chat.messages.history import History, RoomPageRequest
+from headrace.streams.chat.messages.positions import OVERLAP, STORED_AT, position
+from headrace.streams.chat.messages.shards import MessageColumns, MessageReader, MessageStore, share
+from tests.fakes.clock import FixedClock
+from tests.fakes.storage import MemoryColumns, MemoryReader, MemoryStore
+from tests.worlds.conversation_world import ConversationWorld
+from tests.worlds.history_world import ALICE, START, Rights, at, body, interval, row
+
+ROOM = "stadium~4"
+MESSAGES = Table("messages", ("roomId", "timestampSk"))
+BEGIN = 2 * OVERLAP // SECOND
+"""The second of the first message: the position of START is of before it, and that of BEGIN is not."""
+
+seconds = st.lists(st.integers(BEGIN, BEGIN + 30), min_size=1, max_size=40)
+expired = st.sets(st.integers(0, 40), max_size=30)
+
+
+def rows_of(room: str, seconds: list[int], expired: set[int] | None = None, late: bool = False) -> list[dict[str, Any]]:
+    """Messages; those with the numbers ``expired`` are not deleted yet. Half of late ones was stored much later."""
+    rows = [row(second, f"m{number}", room=room) for number, second in enumerate(seconds)]
+    for number, each in enumerate(rows):
+        if number in (expired or ()):
+            each["expiresAt"] = 1
+        if late and number % 2:
+            each[STORED_AT] = at(BEGIN + 200)
+    return rows
+
+
+def pages(rows: list[dict[str, Any]], access: Any = None) -> History:
+    """History of rows that are where they belong."""
+    reader = MessageReader(MemoryReader(lambda _: [stored(each) for each in rows]))
+    return History(reader, CursorSigner(b"k" * 32), "messages", FixedClock(START), access or Rights())
+
+
+def walk(history: History, room: str, request: dict[str, Any], turn: str = "next", most: int = 100) -> list[Any]:
+    """What each page shows of a walk that begins with ``request``."""
+    seen = []
+    for _ in range(most):
+        asked = RoomPageRequest.model_validate({"max_bytes": 10**6, **request})
+        page = body(history.room(ALICE, room, asked, asked.since))
+        shown = [{name: value for name, value in item.items() if name != "roomId"} for item in page["items"]]
+        assert {item["roomId"] for item in page["items"]} <= {room}
+        seen.append((shown, page["hasMore"], page["next"] is None, page["previous"] is None))
+        if not page["hasMore"] or page[turn] is None:
+            return seen
+        request = {"cursor": page[turn], "limit": request["limit"]}
+    raise AssertionError("the walk does not end")
+
+
+PLACES = [
+    {},
+    {"after": f"{at(BEGIN + 3)}#m"},
+    {"before": f"{at(BEGIN + 9)}#m3"},
+    {"from": at(BEGIN + 2), "to": at(BEGIN + 12)},
+]
+
+
+@given(seconds, expired, st.integers(1, 9), st.sampled_from(PLACES))
+def test_every_page_of_a_walk_is_that_of_a_room_without_shards(
+    seconds: list[int], expired: set[int], limit: int, place: dict[str, str]
+) -> None:
+    turn = "previous" if "after" in place else "next"
+
+    def found(room: str) -> list[Any]:
+        return walk(pages(rows_of(room, seconds, expired)), room, {"limit": limit, **place}, turn)
+
+    assert found(ROOM) == found("lobby")
+
+
+@given(seconds, st.integers(1, 6))
+def test_a_page_around_a_message_and_within_intervals_is_the_same(seconds: list[int], limit: int) -> None:
+    intervals = (interval(BEGIN, BEGIN + 5), interval(BEGIN + 8, BEGIN + 20), interval(BEGIN + 22))
+
+    def found(room: str) -> list[Any]:
+        rows = rows_of(room, seconds)
+        history = pages(rows, Rights(**{room: intervals}))
+        around = {"limit": limit, "around": rows[len(rows) // 2]["timestampSk"]}
+        return [walk(history, room, {"limit": limit}), walk(history, room, around, most=200)]
+
+    assert found(ROOM) == found("lobby")
+
+
+@given(seconds, expired, st.integers(1, 9))
+def test_a_walk_since_a_position_has_each_message_that_was_stored_late_once(
+    seconds: list[int], expired: set[int], limit: int
+) -> None:
+    """Late messages of one shard come after those of another."""
+    rows = rows_of(ROOM, seconds, expired, late=True)
+    since = position(START + (BEGIN + 100) * SECOND)
+
+    found = walk(pages(rows), ROOM, {"limit": limit, "since": since})
+
+    seen = Counter(item["messageId"] for items, *_ in found for item in items)
+    assert seen == Counter(each["messageId"] for each in rows if STORED_AT in each and "expiresAt" not in each)
+
+
+def test_messages_that_happen_to_be_in_one_shard_are_all_found() -> None:
+    found = [row(number, f"m{number}", room=ROOM) for number in range(1000)]
+    rows = [each for each in found if partition_of(ROOM, each["timestampSk"]) == f"{ROOM}#001"]
+
+    pages_of = walk(pages(rows), ROOM, {"limit": 100})
+
+    shown = [item["key"] for items, *_ in pages_of for item in items]
+    assert shown == [each["timestampSk"] for each in rows[::-1]]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 21, 201, 4000])
+@pytest.mark.parametrize("shards", [2, 4, 8, 16])
+def test_a_shard_is_read_for_its_share_and_some_more(limit: int, shards: int) -> None:
+    assert limit / shards < share(limit, shards) <= limit
+    assert share(4000, shards) * shards < 1.4 * 4000
+
+
+def test_a_users_messages_of_all_rooms_are_in_one_order_and_their_cursors_lead_on() -> None:
+    rows = [row(5 + number // 3, "m", room=room) for number, room in enumerate([ROOM, "lobby", "arena~2"] * 5)]
+    history = pages(rows)
+    found: list[tuple[str, str]] = []
+    asked = RoomPageRequest(limit=2)
+    while True:
+        page = body(history.user(ALICE, "alice", asked))
+        found += [(item["key"], item["roomId"]) for item in page["items"]]
+        if not page["hasMore"]:
+            break
+        asked = RoomPageRequest(limit=2, cursor=page["next"])
+
+    assert sorted(found) == sorted((each["timestampSk"], each["roomId"]) for each in rows)
+    assert [key for key, _ in found] == sorted((key for key, _ in found), reverse=True)
+
+
+def test_a_store_spreads_messages_and_leaves_what_it_was_given() -> None:
+    store, items = MemoryStore(), [row(number, f"m{number}", room=ROOM) for number in range(40)]
+    changes = {"roomId": f"#changes#{ROOM}", "timestampSk": "#"}
+
+    assert MessageStore(store).put_many(MESSAGES, [*items, changes, items[0]]) == [None] * 42
+
+    assert {each["roomId"] for each in items} == {ROOM}
+    assert {key for key, _ in store.tables["messages"]} == {*keys.shards_of(ROOM, 4), changes["roomId"]}
+    assert len(store.rows("messages")) == 41
+    assert MessageStore(store).put_many(Table("rides", ("skierID",)), [{"skierID": 1}]) == [None]
+
+
+def test_a_list_of_conversations_has_the_last_message_and_the_unread_count() -> None:
+    world = ConversationWorld()
+    for room in (ROOM, "lobby"):
+        world.room(room)
+        world.join("alice", room, 1)
+        world.store_messages(room, *range(5, 30))
+    world.rows[:] = [stored(each) for each in world.rows]
+    object.__setattr__(world.chat, "reader", MessageReader(world.reader))
+
+    one, other = world.page()["items"]
+
+    assert (one["unread"], other["unread"]) == (25, 25)
+    assert {one["lastMessage"]["roomId"], other["lastMessage"]["roomId"]} == {ROOM, "lobby"}
+    assert one["lastMessage"]["timestamp"] == other["lastMessage"]["timestamp"] == at(29)
+
+
+def test_counts_are_of_rooms() -> None:
+    rows = [
+        stored({**row(number, f"m{number}", room=room), "expiresAt": 0}) for number, room in enumerate([ROOM, "a~b"])
+    ]
+    query = Query("messages", "bucketId", "001", "timestampSk", index="TimeIndex", attributes=("userId", "roomId"))
+
+    found: Columns = MessageColumns(MemoryColumns(lambda *_: rows)).read(query)
+
+    assert found.values == {"userId": ["alice", "alice"], "roomId": [ROOM, "a~b"]}
+
+
+def test_ranges_of_rooms_with_and_without_shards_are_read_together() -> None:
+    rows = [row(number, f"m{number}", room=room) for number, room in enumerate([ROOM, "lobby"] * 3)]
+    reader = MessageReader(MemoryReader(lambda _: [stored(each) for each in rows]))
+    queries = [RangeQuery("messages", "roomId", room, "timestampSk", limit=2) for room in (ROOM, "lobby")]
+
+    found = list(reader.read_many(queries))
+
+    assert [[each["messageId"] for each in one.items] for one in found] == [["m4", "m2"], ["m5", "m3"]]
+    assert [one.more is None for one in found] == [False, False]
