@@ -71,6 +71,9 @@ def create_room(services: RoomServices, request: Request[RoomPath, None, RoomReq
     The creator of a ``members`` room joins it. Repeating the request completes an interrupted one. ``name``, ``topic``
     and ``retentionDays`` are those of a new room; an existing room keeps its own. A ``members`` room of another creator
     is a conflict, also with the same body.
+
+    A room takes about 1,000 messages a second. One whose id ends in `~2`, `~4`, `~8` or `~16`, such as `stadium~8`,
+    takes so many times as much, and each of its pages costs more. It needs this request: no message creates it.
     """
     check(request)
     caller, room_id, body = request.caller, request.path.room_id, request.body
