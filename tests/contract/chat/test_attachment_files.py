@@ -86,11 +86,21 @@ def test_the_bucket_knows_the_state_by_a_tag(s3: Uploading) -> None:
 
 
 def test_names_follow_one_another_with_the_time_of_their_upload(files: Any) -> None:
-    for name in ("b/hall/1", "a/hall/2", "a/hall/1", "a/\u00e9 b/3"):
+    for name in ("b/hall/1", "a/hall/2", "a/hall/1", "a/\u00e9 b/3", "a/stadium~8/4"):
         files.put(name)
 
-    assert [name for name, _ in files.dated_names("")] == ["a/hall/1", "a/hall/2", "a/\u00e9 b/3", "b/hall/1"]
-    assert [name for name, _ in files.dated_names("a/", "a/hall/1")] == ["a/hall/2", "a/\u00e9 b/3"]
+    assert [name for name, _ in files.dated_names("")] == [
+        "a/hall/1",
+        "a/hall/2",
+        "a/stadium~8/4",
+        "a/\u00e9 b/3",
+        "b/hall/1",
+    ]
+    assert [name for name, _ in files.dated_names("a/", "a/hall/1")] == [
+        "a/hall/2",
+        "a/stadium~8/4",
+        "a/\u00e9 b/3",
+    ]
     files.delete("a/hall/2")
     files.delete("a/hall/2")
     assert list(files.names("a/hall/")) == ["a/hall/1"]
