@@ -87,10 +87,8 @@ class DynamoTable(DynamoClient):
 
     def get(self, key: Item) -> Item | None:
         """The row under ``key``, if there is one; the read is consistent."""
-        row = self.call(self.client.get_item, TableName=self._name, Key=self._stored(key), ConsistentRead=True).get(
-            "Item"
-        )
-        return None if row is None else self._read(row)
+        response = self.call(self.client.get_item, TableName=self._name, Key=self._stored(key), ConsistentRead=True)
+        return self._read(response["Item"]) if "Item" in response else None
 
     def get_many(self, keys: Sequence[Item]) -> list[Item]:
         """The rows under ``keys``, which differ.
