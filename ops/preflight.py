@@ -10,6 +10,7 @@ from typing import Any
 
 import boto3
 
+from headrace.core.stream import TIME_SHARDS
 from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from localstage.template import parameters
 from localstage.template.document import parse
@@ -117,8 +118,22 @@ def stack(wanted: Plan) -> str:
     old, new = (int(value) for value in both.get("WarmWriteUnits", (0, 0)))
     if new < old:
         raise Failed(f"WarmWriteUnits cannot be lowered: {name} has {old}")
+    _check_time_shards(name, has, wanted.given)
     alone = "; raise WarmWriteUnits in a separate deployment (docs/how-to/upgrade.md)" if new > old else ""
     return f"{name} is {status}{alone}"
+
+
+def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Refuse numbers with which answers would lack rows: of functions that are replaced later, or of all."""
+    reads = int(has.get("TimeShardsRead", TIME_SHARDS.read))
+    written = int(given.get("TimeShardsWritten", TIME_SHARDS.write))
+    if written > reads:
+        raise Failed(f'{name} reads {reads} time shards: deploy TimeShardsRead = "{written}" before TimeShardsWritten')
+    if int(given.get("TimeShardsRead", reads)) < reads:
+        raise Failed(
+            f"with a lower TimeShardsRead than {reads}, answers lack the rows in the other shards. "
+            "If the last of these has expired, deploy with PREFLIGHT=no"
+        )
 
 
 def concurrency(wanted: Plan) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headrace.core.errors import StoreUnavailable
+from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import SECOND, Clock, SystemClock
 from headrace.delivery.archive import NEW, Line, Newest, folder_of, unpack
 from headrace.runtime.aws import client
@@ -75,7 +76,8 @@ def replay(
     erased = Erased.by(variables["ERASURES_TABLE"], variables["ERASURE_SECRET_ARN"])
     options: Any = {"timeout": SECONDS, "attempts": 5, "connections": AT_ONCE}
     objects, dynamodb = S3Objects(client("s3", **options), name), client("dynamodb", **options)
-    work = Replay(objects, dynamodb, tables, erased, SystemClock())
+    shards = int(variables.get("TIME_SHARDS_WRITTEN") or TIME_SHARDS.write)
+    work = Replay(objects, dynamodb, tables, erased, SystemClock(), shards)
     counts: Counter[str] = Counter()
     try:
         for folder in work.folders(streams, since, until):
@@ -95,12 +97,14 @@ class Replay:
         tables: Mapping[str, tuple[str, str]],
         erased: Erased,
         clock: Clock,
+        time_shards: int,
     ) -> None:
         self._objects = objects
         self._dynamodb = dynamodb
         self._tables = tables
         self._erased = erased
         self._clock = clock
+        self._time_shards = time_shards
         self._pool = ThreadPoolExecutor(AT_ONCE, "replay")
 
     def folders(self, streams: Sequence[str], since: str, until: str) -> list[str]:
@@ -116,7 +120,7 @@ class Replay:
         for lines in self._lines(folder):
             now = self._clock.now() // SECOND
             alive = [line for line in lines if int(line["NewImage"].get("expiresAt", {}).get("N", now + 1)) > now]
-            rows = self._erased.without([line["NewImage"] for line in alive])
+            rows = self._erased.without([self._in_shards(line["NewImage"]) for line in alive])
             table, key = self._tables[lines[0]["Table"]] if lines else ("", "")
             done = sum(self._pool.map(lambda row, to=table, of=key: put_if_absent(self._dynamodb, to, row, of), rows))
             counts[READ] += len(lines)
@@ -125,6 +129,15 @@ class Replay:
             counts[WRITTEN] += done
             counts[THERE] += len(rows) - done
         return counts
+
+    def _in_shards(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The row in a time shard that the stage reads: an archive may be of a stage with more shards.
+
+        Each number of shards divides the larger ones, so it is the shard that the stage itself would choose.
+        """
+        texts = {name: row[name]["S"] for name in ("bucketId", "resortDayId") if name in row}
+        moved = {name: f"{text[:-3]}{int(text[-3:]) % self._time_shards:03d}" for name, text in texts.items()}
+        return {**row, **{name: {"S": text} for name, text in moved.items()}}
 
     def _lines(self, folder: str) -> Iterator[list[Line]]:
         """The lines of the rows of a folder, object by object. It is read twice: first to see which lines are newest.

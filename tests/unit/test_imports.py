@@ -43,13 +43,13 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 28_230,
-    "localstage": 12_300,
+    "localstage": 12_315,
     "loadtest": 7_636,
     "bench": 4_597,
     "tools": 3_695,
     "faults": 3_414,
     "rehearsal": 2_160,
-    "ops": 1_550,
+    "ops": 1_575,
     "clients": 4_170,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise

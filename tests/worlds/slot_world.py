@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from headrace.analytics import responses
@@ -68,12 +67,8 @@ class SlotWorld:
         """Another reader, with nothing in memory."""
         scanner = Scanner(self.columns, "Messages", self.clock, parallel=1)
         number = shards or self.shards
-        indexes = [
-            replace(each, shards=Shards(write=number, read=number)) if each.sharded else each for each in CHAT.indexes
-        ]
-        return Analytics(
-            replace(CHAT, indexes=tuple(indexes)), scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance
-        )
+        stream = CHAT.with_time_shards(Shards(write=number, read=number))
+        return Analytics(stream, scanner, self.cache, self.clock, SETTLE, sleep=self.clock.advance)
 
     def row(self, at: int, user: str = "u0", room: str = "r0", message_id: str = "m0", expires: int = 0) -> Row:
         """A row at ``at`` microseconds."""

@@ -11,10 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headrace.core.room_shards import COUNTS
-from headrace.core.stream import TIME_SHARDS
 from headrace.streams.ads.stream import AD_SHARDS
-from headrace.streams.ads.stream import TIME_SHARDS as CLICK_SHARDS
-from headrace.streams.ski.stream import RESORT_DAY_SHARDS
 from tools.cost.model import (
     CACHE_UNITS,
     KB,
@@ -42,7 +39,7 @@ ACCOUNT_ENVIRONMENTS = 1_000
 PARTITION_UNITS = 1_000
 TABLE_UNITS = 40_000
 CACHE_COMMANDS = 30_000
-MOST_QUEUES = 64
+MOST_QUEUES = MOST_SHARDS = 64
 
 PARTITION = "DynamoDB, partition keys"
 PAGES = {
@@ -127,19 +124,27 @@ def _tables(load: Load, stage: Stage, hot: float) -> Iterator[Part]:
         yield Part("table, at once", written, warm, "write units/s", "WarmWriteUnits; it grows with time", source)
     source = "DynamoDB, quotas"
     yield Part("table, the account", written, TABLE_UNITS, "write units/s", "its quota", source)
+    shards, moved_by = int(stage.values["TimeShardsWritten"]), _time_shards(stage)
     if load.stream == "chat":
-        yield _sharded("time shards", load.rate, TIME_SHARDS.write, "TIME_SHARDS in core/stream.py")
+        yield _sharded("time shards", load.rate, shards, moved_by)
         busiest = load.rate * hot * units
-        shards = next((count for count in COUNTS.values() if busiest <= count * PARTITION_UNITS), max(COUNTS.values()))
-        moved_by = f"{shards} shards: a new room, its id ends in ~{shards}"
+        most = max(COUNTS.values())
+        of_a_room = next((count for count in COUNTS.values() if busiest <= count * PARTITION_UNITS), most)
+        moved_by = f"{of_a_room} shards: a new room, its id ends in ~{of_a_room}"
         yield Part("the busiest room", busiest, PARTITION_UNITS, "write units/s", moved_by, PARTITION)
     elif load.stream == "ski":
-        where = "RESORT_DAY_SHARDS in streams/ski/stream.py"
-        yield _sharded("the busiest resort's day", load.rate * hot, RESORT_DAY_SHARDS.write, where)
+        yield _sharded("the busiest resort's day", load.rate * hot, shards, moved_by)
     else:
-        where = "in streams/ads/stream.py"
-        yield _sharded("time shards", load.rate, CLICK_SHARDS.write, f"TIME_SHARDS {where}")
-        yield _sharded("the busiest ad", load.rate * hot, AD_SHARDS.write, f"AD_SHARDS {where}")
+        yield _sharded("time shards", load.rate, shards, moved_by)
+        yield _sharded("the busiest ad", load.rate * hot, AD_SHARDS.write, "AD_SHARDS in streams/ads/stream.py")
+
+
+def _time_shards(stage: Stage) -> str:
+    """What raises the number of time shards of a stage: first that which is read."""
+    written, read = (int(stage.values[f"TimeShards{kind}"]) for kind in ("Written", "Read"))
+    if written < read:
+        return "TimeShardsWritten"
+    return "TimeShardsRead, then TimeShardsWritten" if read < MOST_SHARDS else f"nothing: {MOST_SHARDS} are the most"
 
 
 def _sharded(name: str, rate: float, shards: int, moved_by: str) -> Part:

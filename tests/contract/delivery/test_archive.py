@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.bootstrap.teller import ARCHIVED
+from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import iso
 from headrace.delivery.archive import unpack
 from headrace.delivery.archive_tidier import LOCK, Tidier
@@ -59,6 +60,7 @@ class Archived(World):
         self.tidier = Tidier(self.objects, sleep=lambda _: None)
         self.places: dict[str, str] = {}
         self.is_behind = False
+        self.time_shards = TIME_SHARDS.write
         self.resorts = DynamoResorts(self.dynamodb, "EResorts")
 
     def archive(self) -> None:
@@ -86,7 +88,9 @@ class Archived(World):
         """Replay into the tables whose names have this ``end``."""
         keys = {each["TableName"]: each["KeySchema"][0]["AttributeName"] for each in ALL}
         tables = {name: (table + end, keys[table]) for name, table in LIVE.items()}
-        replay = Replay(self.objects, self.sdk, tables, Erased(self.erasures, self.hashes), self.clock)
+        replay = Replay(
+            self.objects, self.sdk, tables, Erased(self.erasures, self.hashes), self.clock, self.time_shards
+        )
         counts: Counter[str] = Counter()
         for folder in replay.folders(streams, *days):
             counts += replay.folder(folder)
@@ -128,6 +132,18 @@ def test_a_replay_into_the_same_tables_changes_nothing_and_into_empty_ones_makes
     assert world.replay(end="-empty") == Counter({READ: len(before), WRITTEN: len(before)})
     assert world.replay(end="-empty") == Counter({READ: len(before), THERE: len(before)})
     assert world.stored("-empty") == before
+
+
+def test_a_replay_into_a_stage_with_fewer_time_shards_uses_these_alone(world: Archived) -> None:
+    world.archive()
+    world.time_shards = 2
+
+    world.replay(end="-empty")
+
+    for name, attribute in (("messages", "bucketId"), ("rides", "resortDayId"), ("clicks", "bucketId")):
+        before, after = (world.rows(LIVE[name] + end) for end in ("", "-empty"))
+        was, now = (sorted(row[attribute] for row in rows if attribute in row) for rows in (before, after))
+        assert sorted(f"{shard[:-3]}{int(shard[-3:]) % 2:03d}" for shard in was) == now != was
 
 
 def test_a_replay_is_of_some_days_and_streams_and_of_what_has_no_day(world: Archived) -> None:

@@ -208,12 +208,28 @@ def test_a_stack_whose_first_change_set_was_not_confirmed_is_new(existing: Calla
     [
         ({"Zones": ""}, {"Zones": ",".join(ZONES)}, "Zones cannot be changed"),
         ({"WarmWriteUnits": "12000"}, {"WarmWriteUnits": "0"}, "cannot be lowered: headrace-dev has 12000"),
+        ({}, {"TimeShardsRead": "32", "TimeShardsWritten": "32"}, 'deploy TimeShardsRead = "32" before'),
+        ({"TimeShardsRead": "32"}, {"TimeShardsRead": "8"}, "with a lower TimeShardsRead than 32"),
     ],
 )
 def test_what_cannot_be_changed_later_fails_for_a_stack_that_exists(
     existing: Callable[..., Plan], has: dict[str, str], wants: dict[str, str], part: str
 ) -> None:
     assert part in details(with_(existing("UPDATE_COMPLETE", **has), **wants))["stack"]
+
+
+@pytest.mark.parametrize(
+    ("has", "wants"),
+    [
+        ({}, {"TimeShardsRead": "32"}),
+        ({"TimeShardsRead": "32", "TimeShardsWritten": "8"}, {"TimeShardsWritten": "32"}),
+        ({"TimeShardsRead": "32", "TimeShardsWritten": "32"}, {"TimeShardsWritten": "8"}),
+    ],
+)
+def test_time_shards_are_read_before_they_are_written(
+    existing: Callable[..., Plan], has: dict[str, str], wants: dict[str, str]
+) -> None:
+    assert verdicts(with_(existing("UPDATE_COMPLETE", **has), **wants))["stack"] == "pass"
 
 
 def test_more_warm_write_units_are_raised_alone(existing: Callable[..., Plan]) -> None:

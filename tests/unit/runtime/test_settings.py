@@ -70,9 +70,24 @@ def test_a_streams_table_is_read_from_the_variables_that_the_stream_names() -> N
     assert (table.table, table.retention_days) == ("t", 7)
 
 
+def test_a_stage_without_time_shards_has_eight() -> None:
+    found = table_settings(STREAM, {"CHAT_TABLE": "t"}).time_shards
+    more = table_settings(
+        STREAM, {"CHAT_TABLE": "t", "TIME_SHARDS_READ": "64", "TIME_SHARDS_WRITTEN": "16"}
+    ).time_shards
+
+    assert (found.write, found.read) == (8, 8)
+    assert (more.write, more.read) == (16, 64)
+
+
 @pytest.mark.parametrize(
     ("environ", "variable"),
-    [({}, "CHAT_TABLE is missing"), ({"CHAT_TABLE": "t", "CHAT_DAYS": "-1"}, "CHAT_DAYS is not of its accepted form")],
+    [
+        ({}, "CHAT_TABLE is missing"),
+        ({"CHAT_TABLE": "t", "CHAT_DAYS": "-1"}, "CHAT_DAYS is not of its accepted form"),
+        ({"CHAT_TABLE": "t", "TIME_SHARDS_READ": "0"}, "TIME_SHARDS_READ is not of its accepted form"),
+        ({"CHAT_TABLE": "t", "TIME_SHARDS_WRITTEN": "16"}, "16 shards are written and 8 read"),
+    ],
 )
 def test_a_streams_bad_variable_is_named(environ: dict[str, str], variable: str) -> None:
     with pytest.raises(ConfigurationError, match=variable):

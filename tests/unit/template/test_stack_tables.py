@@ -1,10 +1,11 @@
 """Tables: keys, indexes, expiry and recovery."""
 
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
-from headrace.core.stream import Stream
+from headrace.core.stream import TIME_SHARDS, Stream
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHAT
 from localstage.template.document import parse
@@ -99,3 +100,31 @@ def test_a_table_has_the_keys_and_indexes_of_its_stream(template_stack: Template
 
 def _key(table: dict[str, Any]) -> list[str]:
     return [one["AttributeName"] for one in table["KeySchema"]]
+
+
+def holds(condition: Any, values: dict[str, str]) -> Any:
+    """The value of a condition of CloudFormation."""
+    if not isinstance(condition, dict):
+        return condition
+    ((name, given),) = condition.items()
+    if name == "Ref":
+        return values[given]
+    parts = [holds(part, values) for part in given]
+    return {"Fn::Equals": parts[0] == parts[-1], "Fn::Or": any(parts), "Fn::And": all(parts)}[name]
+
+
+def test_a_stack_must_read_the_time_shards_that_it_writes(template_stack: TemplateStack) -> None:
+    (assertion,) = template_stack.rules["WrittenTimeShardsAreRead"]["Assertions"]
+    allowed = [template_stack.parameters[f"TimeShards{kind}"]["AllowedValues"] for kind in ("Read", "Written")]
+
+    for read, written in product(*allowed):
+        is_allowed = holds(assertion["Assert"], {"TimeShardsRead": read, "TimeShardsWritten": written})
+        assert is_allowed == (int(read) >= int(written)), (read, written)
+
+
+def test_the_numbers_of_time_shards_divide_each_other(template_stack: TemplateStack) -> None:
+    """So ``make replay`` can move a row of an archive with more shards to one of the stage."""
+    numbers = list(map(int, template_stack.parameters["TimeShardsWritten"]["AllowedValues"]))
+
+    assert numbers[0] == TIME_SHARDS.write == TIME_SHARDS.read
+    assert all(larger % smaller == 0 for smaller, larger in pairwise(numbers))

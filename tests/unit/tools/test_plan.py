@@ -52,6 +52,17 @@ def test_provisioned_tables_are_full_at_seventy_percent_of_their_maximum() -> No
     assert "table, at once" not in {each.name for each in parts(Load(), scaled, 0.01)}
 
 
+def test_time_shards_are_those_of_the_stage_and_the_parameter_that_is_next_is_named() -> None:
+    def at(read: int, written: int) -> Part:
+        values = {**PROD.values, "TimeShardsRead": str(read), "TimeShardsWritten": str(written)}
+        return part("time shards", Load(16_000.0), replace(PROD, values=values))
+
+    assert at(8, 8).use == 2 * at(16, 16).use == 4 * at(32, 32).use == pytest.approx(2.0)
+    assert at(8, 8).moved_by == "TimeShardsRead, then TimeShardsWritten"
+    assert at(64, 8).moved_by == "TimeShardsWritten"
+    assert at(64, 64).moved_by == "nothing: 64 are the most"
+
+
 def test_a_busy_key_is_full_by_its_share() -> None:
     assert part("the busiest room", Load(10_000.0), hot=0.1).use == pytest.approx(1.0)
     assert part("the busiest room", Load(10_000.0), hot=0.5).moved_by == "8 shards: a new room, its id ends in ~8"

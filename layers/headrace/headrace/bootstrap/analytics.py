@@ -40,8 +40,8 @@ def ads_services() -> AdsServices:
 
 def analytics_of(stream: Stream, adapted: Callable[[ColumnReader], ColumnReader] = lambda reader: reader) -> Analytics:
     """The analytics of a stream's events, from an ``adapted`` reader."""
-    table = table_settings(stream)
+    settings = table_settings(stream)
     # A client with a connection for each read, for which the shared client's pool is too small.
     reader = adapted(DynamoColumns(columns_client(PARALLEL_READS)))
-    scanner = Scanner(reader, table.table, clock())
-    return Analytics(stream, scanner, cache(), clock(), SETTLE_SECONDS)
+    scanner = Scanner(reader, settings.table, clock())
+    return Analytics(stream.with_time_shards(settings.time_shards), scanner, cache(), clock(), SETTLE_SECONDS)

@@ -19,10 +19,16 @@ from headrace.streams.ski.stream import SKI
 @functools.cache
 def ski_services() -> SkiServices:
     """Skiers, resorts and the counts of a resort's day."""
-    table = table_settings(SKI).table
+    settings = table_settings(SKI)
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     columns = DynamoColumns(columns_client(PARALLEL))
     days = ResortDays(
-        columns, table, resorts, RedisDayCounts(cache()), clock(), parallel=Parallel(PARALLEL, "resort-days")
+        columns,
+        settings.table,
+        resorts,
+        RedisDayCounts(cache()),
+        clock(),
+        parallel=Parallel(PARALLEL, "resort-days"),
+        shards=settings.time_shards.read,
     )
-    return SkiServices(range_reader(), table, days, resorts, RequestTimes(cache()))
+    return SkiServices(range_reader(), settings.table, days, resorts, RequestTimes(cache()))

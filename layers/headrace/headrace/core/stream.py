@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.core import keys
 from headrace.core.caller import SenderContext
-from headrace.core.errors import FollowUpUnavailable, HeadraceError, Lane, PoisonRecord, StoreUnavailable, to_body
+from headrace.core.errors import (
+    ConfigurationError,
+    FollowUpUnavailable,
+    HeadraceError,
+    Lane,
+    PoisonRecord,
+    StoreUnavailable,
+    to_body,
+)
 from headrace.core.items import Item
 
 if TYPE_CHECKING:
@@ -52,22 +60,20 @@ class Shards:
 
     def __post_init__(self) -> None:
         if not 0 < self.write <= self.read:
-            raise ValueError("events in the shards beyond would be missing from every answer")
+            raise ConfigurationError(f"{self.write} shards are written and {self.read} read: answers would lack rows")
 
 
 TIME_SHARDS = Shards(write=8, read=8)
-"""Shards of a time index that declares none; each takes 1,000 writes/s.
-
-Raise ``read`` first, and never lower it below a number that rows were written with: docs/explanation/analytics.md.
-"""
+"""Shards of a time index, each for 1,000 writes/s, where the stage's settings have no others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings:
-    """One stream's table: its name, and the days that rows are kept (0: forever)."""
+    """One stream's table: its name, the days that rows are kept (0: forever), and the shards of its time index."""
 
     table: str
     retention_days: int = 0
+    time_shards: Shards = TIME_SHARDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +142,11 @@ class Stream:
     insert_only: bool = False
     partitions: Callable[[str], list[str]] = lambda value: [value]
     people: tuple[tuple[str, str], ...] = ()
+
+    def with_time_shards(self, shards: Shards) -> Stream:
+        """The stream whose time index has the shards of a stage."""
+        indexes = (replace(each, shards=shards) if each.sharded else each for each in self.indexes)
+        return replace(self, indexes=tuple(indexes))
 
 
 @dataclass(frozen=True, slots=True)

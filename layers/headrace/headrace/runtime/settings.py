@@ -200,9 +200,7 @@ class ConnectionSettings(Settings):
 class PushSettings(ConnectionSettings):
     """For push_live."""
 
-    aws_endpoint_url_apigatewaymanagementapi: str = Field(
-        description="the URL of a WebSocket API's stage, such as https://host/stage"
-    )
+    aws_endpoint_url_apigatewaymanagementapi: str = Field(description="the URL of a stage, such as https://host/stage")
     """Address of the WebSocket API's stage, for pushing to connections. AWS's own clients read this variable too."""
 
 
@@ -282,16 +280,21 @@ class _TableVariables(Settings):
     """Table of the stream ``{stream}``."""
     retention_days: int = Field(default=0, ge=0, le=36500)
     """Days that events of the stream ``{stream}`` are kept."""
+    time_shards_written: int = Field(default=8, ge=1, le=64)
+    """Partitions that an index by time spreads new rows over, each for 1,000 writes/s."""
+    time_shards_read: int = Field(default=8, ge=1, le=64)
+    """Partitions of such an index that are read: at least as many as rows were ever written to."""
 
 
 def table_settings(stream: Stream, environ: Mapping[str, str] | None = None) -> TableSettings:
-    """The settings of ``stream``'s table, from the variables that it names.
+    """The settings of ``stream``'s table, from the variables that it names and those of time shards.
 
     Raises:
         ConfigurationError: names the variable and its accepted form.
     """
     # Imported here: it takes 3 ms of CPU, and half of the functions have no stream.
-    from headrace.core.stream import TableSettings
+    from headrace.core.stream import Shards, TableSettings
 
-    names = {"table": stream.table_setting, "retention_days": stream.retention_setting}
-    return TableSettings(**dict(_TableVariables.read(environ, names)))
+    found = _TableVariables.read(environ, {"table": stream.table_setting, "retention_days": stream.retention_setting})
+    shards = Shards(write=found.time_shards_written, read=found.time_shards_read)
+    return TableSettings(table=found.table, retention_days=found.retention_days, time_shards=shards)

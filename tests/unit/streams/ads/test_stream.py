@@ -17,7 +17,7 @@ from headrace.core.times import DAY, iso, parse_iso
 from headrace.runtime.breaker import COOLDOWN_SECONDS
 from headrace.streams.ads.addresses import AddressHasher, canonical
 from headrace.streams.ads.routes import item_of, start_key
-from headrace.streams.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS, TIME_SHARDS
+from headrace.streams.ads.stream import AD_INDEX, ADS, DERIVED_ID_LENGTH, ONCE_DAYS
 from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ads_world import ADDRESS, CLICKS, SINGLE, START, USER, AdsWorld, click
 from tests.worlds.ski_world import event
@@ -195,7 +195,7 @@ def test_a_replayed_click_has_the_same_shard_and_ads_use_all_shards() -> None:
 
     assert [(row["adShardId"], row["bucketId"]) for row in rows(NOW + DAY)] == shards
     assert {ad for ad, _ in shards} == set(AD_INDEX.partitions("ad-1"))
-    assert len({bucket for _, bucket in shards}) == TIME_SHARDS.write
+    assert len({bucket for _, bucket in shards}) == CLICKS.time_shards.write
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from headrace.core.errors import StoreUnavailable
+from headrace.core.stream import TIME_SHARDS
 from headrace.streams.ski import routes
 from headrace.streams.ski.day_counts import FILLED, INVALID_FOR, CountedRide
 from headrace.streams.ski.resort_days import LAG, LIFETIME, PATIENCE, ResortDays
-from headrace.streams.ski.stream import RESORT_DAY_SHARDS, ResortDay
+from headrace.streams.ski.stream import ResortDay
 from tests.worlds.ski_world import RIDES, SkiWorld, ride
 
 DAY = ResortDay(7, 2025, 45)
 PLACE = {"resortID": 7, "seasonID": 2025, "dayID": 45}
-SHARDS = RESORT_DAY_SHARDS.read
+SHARDS = TIME_SHARDS.read
 
 
 def skiers(world: SkiWorld) -> int:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.caller import SenderContext
-from headrace.core.errors import InvalidEvent, PoisonRecord, StoreUnavailable
+from headrace.core.errors import ConfigurationError, InvalidEvent, PoisonRecord, StoreUnavailable
 from headrace.core.keys import shards_of
-from headrace.core.stream import Shards
+from headrace.core.stream import TIME_SHARDS, Shards
 from headrace.core.times import DAY, parse_iso
 from headrace.streams.ski import stream
-from headrace.streams.ski.stream import RESORT_DAY_SHARDS, SKI, ResortDay, Ride
+from headrace.streams.ski.stream import SKI, ResortDay, Ride
 from tests.worlds.ski_world import BATCH, RIDES, SINGLE, START, SkiWorld, ride
 
 NOW = parse_iso(START)
@@ -129,7 +129,7 @@ def test_a_replayed_ride_has_the_same_shard_and_a_day_uses_all_shards() -> None:
 
     again = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW + DAY, RIDES) for number in range(1, 400)]
     assert [row["resortDayId"] for row in again] == [row["resortDayId"] for row in rows]
-    shards = shards_of(ResortDay(7, 2025, 45).id, RESORT_DAY_SHARDS.write)
+    shards = shards_of(ResortDay(7, 2025, 45).id, TIME_SHARDS.write)
     assert {row["resortDayId"] for row in rows} == set(shards)
     assert {stream.parse_resort_day(shard) for shard in shards} == {ResortDay(7, 2025, 45)}
 
@@ -162,7 +162,7 @@ def test_a_record_that_is_no_ride_is_poison(fields: dict[str, Any], reason: str)
 
 
 def test_an_index_reads_all_shards_that_it_writes() -> None:
-    with pytest.raises(ValueError, match="missing"):
+    with pytest.raises(ConfigurationError, match="would lack rows"):
         Shards(write=8, read=4)
 
 

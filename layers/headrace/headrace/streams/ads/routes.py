@@ -32,7 +32,7 @@ from headrace.core.keys import SEPARATOR
 from headrace.core.stream import Index
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import RangeQuery, RangeReader
-from headrace.streams.ads.stream import AD_ID_FORM, AD_INDEX, ADS, USER_INDEX, AdId, item_of
+from headrace.streams.ads.stream import AD_ID_FORM, AD_INDEX, USER_INDEX, AdId, item_of
 
 POINTS_LIMIT = 1500
 """Steps in one answer: 25 hours of minutes, 31 days of hours."""
@@ -133,7 +133,7 @@ def user_clicks(services: AdsServices, request: Request[UserPath, PageRequest, N
 
 def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> dict[str, Any]:
     """Get an ad's clicks by type and its unique users, for a window and for each step of it."""
-    asked = request.query.of(ADS, ("adId", request.path.ad_id))
+    asked = request.query.of(services.analytics.stream, ("adId", request.path.ad_id))
     step = asked.step * times.SECOND
     if -(-asked.window.end // step) - asked.window.start // step > POINTS_LIMIT:
         allowed = f"a step that makes at most {POINTS_LIMIT} of the window"
@@ -149,7 +149,7 @@ def stats(services: AdsServices, request: Request[AdPath, StepQuery, None]) -> d
 
 def top(services: AdsServices, request: Request[None, TopQuery, None]) -> dict[str, Any]:
     """Get the ads with the most clicks in a window, and the totals of all ads."""
-    asked = request.query.of(ADS)
+    asked = request.query.of(services.analytics.stream)
     frame, found = services.analytics.whole(asked, deadline(request))
     # Ads with equal numbers are in the order of their ids.
     ads = found.tallies[asked.scope.attributes.index("adId")].top(asked.top)

@@ -31,7 +31,16 @@ from headrace.core.fields import (
     stamped,
 )
 from headrace.core.items import Item, expires_at
-from headrace.core.stream import AnalyticsDimensions, Index, Shards, Stream, TableSettings, Told, ValidatedEvent
+from headrace.core.stream import (
+    TIME_SHARDS,
+    AnalyticsDimensions,
+    Index,
+    Shards,
+    Stream,
+    TableSettings,
+    Told,
+    ValidatedEvent,
+)
 
 ID_FIELD, OTHER_ID_FIELD = "clickId", "messageId"
 TAKEN_BACK = "takenBack"
@@ -51,9 +60,8 @@ _LAST_TIME = times.micros_of("9999-12-31T23:59:59.999999Z")
 _TYPE = re.compile(r"[A-Za-z0-9._-]{1,32}")
 
 AD_SHARDS = Shards(write=4, read=4)
-TIME_SHARDS = Shards(write=8, read=8)
-"""Each shard takes 1000 clicks a second: of one ad in ``AD_INDEX``, of all together in ``TIME_INDEX``. Grow ``read``
-first, and never shrink it below a ``write`` that stored clicks were written with."""
+"""Each shard takes 1,000 clicks of one ad a second. Raise ``read`` first, and never lower it below a ``write`` that
+stored clicks were written with."""
 AD_INDEX = Index(name="AdIndex", partition_key="adShardId", sort_key="timestampSk", of="adId", shards=AD_SHARDS)
 TIME_INDEX = Index(name="TimeIndex", partition_key="bucketId", sort_key="timestampSk", sharded=True, shards=TIME_SHARDS)
 USER_INDEX = Index(name="UserIndex", partition_key="userId", sort_key="timestampSk")
@@ -207,7 +215,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "userId": click.user_id,
         "adType": click.ad_type,
         "adShardId": keys.shard_of(click.ad_id, whole, AD_SHARDS.write),
-        "bucketId": keys.bucket_id(whole, TIME_SHARDS.write),
+        "bucketId": keys.bucket_id(whole, table.time_shards.write),
     }
     if click.address_hash is not None:
         row["addressHash"] = click.address_hash

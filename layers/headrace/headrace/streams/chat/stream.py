@@ -175,7 +175,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
         "messageType": message.message_type,
         "messageId": message.message_id,
         "timestamp": message.timestamp,
-        "bucketId": keys.bucket_id(message.message_id, TIME_SHARDS.write),
+        "bucketId": keys.bucket_id(message.message_id, table.time_shards.write),
     }
     if message.member_id is not None:
         row |= {"memberId": message.member_id, "memberName": message.member_name or message.member_id}

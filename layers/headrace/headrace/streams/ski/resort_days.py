@@ -16,6 +16,8 @@ from typing import NamedTuple
 from headrace.core import times
 from headrace.core.collections import slices
 from headrace.core.errors import CacheUnavailable
+from headrace.core.keys import shards_of
+from headrace.core.stream import TIME_SHARDS
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
@@ -50,7 +52,7 @@ class _Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResortDays:
-    """Counts of resorts' days; ``table`` is the table of the rides. ``parallel`` reads the shards of a day."""
+    """Counts of resorts' days; ``table`` is the table of the rides. ``parallel`` reads the ``shards`` of a day."""
 
     reader: ColumnReader
     table: str
@@ -59,6 +61,7 @@ class ResortDays:
     clock: Clock
     sleep: Callable[[float], None] = time.sleep
     parallel: Parallel = field(default_factory=lambda: Parallel(1, "resort-days"))
+    shards: int = TIME_SHARDS.read
 
     def counts(self, day: ResortDay, lifts: Sequence[int] = ()) -> Counts:
         """The day's unique skiers, rides by hour, and rides on each of ``lifts``.
@@ -151,7 +154,7 @@ class ResortDays:
                 query = replace(query, start=page.more) if page.more is not None else None
             return pages
 
-        return [page for pages in self.parallel.map(read, RESORT_DAY_INDEX.partitions(day.id)) for page in pages]
+        return [page for pages in self.parallel.map(read, shards_of(day.id, self.shards)) for page in pages]
 
     def _now(self) -> int:
         return self.clock.now() // 1000

@@ -29,7 +29,7 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
-from headrace.core.stream import Index, Shards, Stream, TableSettings, Told, ValidatedEvent
+from headrace.core.stream import Index, Stream, TableSettings, Told, ValidatedEvent
 
 ID_FIELD = "rideID"
 TAKEN_BACK_BY = "takenBackBy"
@@ -54,12 +54,8 @@ LiftID = Annotated[int, whole_number(*LIFTS, alias="liftID", **DIGITS), NUMBER_O
 MINUTE_FORM = "a whole number from 0 to 1439: the minute of the ski day"
 Minute = Annotated[int, whole_number(0, 1439, description=MINUTE_FORM, **DIGITS), NUMBER_OR_DIGITS]
 
-RESORT_DAY_SHARDS = Shards(write=8, read=8)
-"""Each shard takes 1000 rides a second of one resort's day. Grow ``read`` first, and never shrink it below a ``write``
-that stored rides were written with."""
-RESORT_DAY_INDEX = Index(
-    name="ResortDayIndex", partition_key="resortDayId", sort_key="rideSk", shards=RESORT_DAY_SHARDS
-)
+RESORT_DAY_INDEX = Index(name="ResortDayIndex", partition_key="resortDayId", sort_key="rideSk")
+"""It has as many shards for each resort's day as a time index has for all events."""
 _MARK = blake2b(digest_size=12, person=b"rideMark")
 
 
@@ -203,7 +199,7 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     row: Item = {
         "skierID": str(ride.skier),
         "rideSk": sk,
-        "resortDayId": keys.shard_of(day.id, event_id(ride.skier, sk), RESORT_DAY_SHARDS.write),
+        "resortDayId": keys.shard_of(day.id, event_id(ride.skier, sk), table.time_shards.write),
     }
     if is_taken_back:
         row["rideSk"] += TAKEN_BACK
