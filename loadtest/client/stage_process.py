@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from loadtest.client.target import Target
 from localstage.client.errors import ClientError
 from localstage.client.running_stage import ROOT, stage_file
+from localstage.services.services import WRITES_PER_KEY
 
 READY_WITHIN = 600.0  # the first start installs packages
 STOPPED_WITHIN = 25.0
@@ -36,6 +37,10 @@ def localstage(folder: Path, *arguments: str) -> tuple[str, ...]:
 
 class StageFailed(ClientError):
     """The stage did not start, or ended; the message is its last line."""
+
+
+class StageRuns(ClientError):
+    """A stage runs already, so that an option of a new one would have no effect."""
 
 
 class StageProcess:
@@ -202,8 +207,11 @@ def stage(echo: Callable[[str], object], named: Target | None = None) -> Iterato
 
     Raises:
         StageFailed: none runs and none could be started.
+        StageRuns: a limit is given for one that is to be started.
     """
     running = named or Target.running()
+    if running is not None and (os.environ.get(WRITES_PER_KEY) or "0") != "0":
+        raise StageRuns(f"{WRITES_PER_KEY} is for a stage that is started here, and one runs already; stop it first")
     if running is not None:
         with interruptible():
             yield running, None

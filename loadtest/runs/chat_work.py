@@ -23,7 +23,7 @@ from loadtest.sending.queue_depths import Lanes
 from loadtest.shapes.shape import Phase
 from localstage.client.errors import ClientError, TokenRefused
 
-JOINED = "JOIN"
+JOINED, MAKER = "JOIN", "loadtest-maker"
 RECENT = 1_000
 """How many of the last senders the questions ask for."""
 
@@ -43,10 +43,14 @@ class ChatWork(Work):
         super().__init__(target, place, measurements, reader, in_history(reader))
         self.recorder = self.checker = Checker(self._measure)
         self.rooms = [
-            f"load-{place.run}-{place.number}-{room:02d}"
+            f"load-{place.run}-{place.number}-{room:02d}{f'~{phase.partitions}' if phase.partitions else ''}"
             for room in range(max(phase.rooms, place.workers))
             if room % place.workers == place.worker
         ]
+        if phase.partitions:
+            with closing(target.joiner(MAKER)) as api:
+                for each in self.rooms:
+                    api.put(f"/rooms/{each}", {"kind": "open"})
         self.counted: dict[str, int] = dict(before.counted) if before is not None else {}
         """The messages that the analytics must count, by room."""
         self.began: float = before.began if before is not None else time.time()

@@ -1,4 +1,5 @@
-"""Read and write units that the tables of a local stage consumed: its DynamoDB emulator counts them."""
+"""Read and write units that the tables of a local stage consumed, and those that were throttled: its DynamoDB emulator
+counts them."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from localstage.statefile import StateFile
 
 ANSWER_SECONDS = 0.5
 PATH = "/consumed-capacity"
-KINDS = ("read", "write")
+KINDS = ("read", "write", "throttled")
 
 
 class ConsumedCapacity:

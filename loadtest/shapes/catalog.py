@@ -27,6 +27,11 @@ def _cold_first(phase: Phase) -> tuple[Phase, Phase]:
     return replace(phase, name=f"{phase.name}: cold start", seconds=COLD_SECONDS), phase
 
 
+def _hot_room(name: str, partitions: int) -> Phase:
+    load = Load("WebSocketWriter", 64, rate=5_000, batch=25)
+    return Phase(name, (load,), seconds=20, rooms=1, partitions=partitions)
+
+
 def _rides(name: str, users: int, rides: int) -> Phase:
     return Phase(name, (Load("HttpWriter", users, events=rides),), stream="ski")
 
@@ -124,6 +129,14 @@ SHAPES = {
             "spike",
             "200 messages/s, 30 seconds at 2,000/s, and 200/s again",
             (_at_rate("before", 200, 60), _at_rate("spike", 2_000, 30), _at_rate("after", 200, 120)),
+        ),
+        Shape(
+            "hot-room",
+            "5,000 messages/s in frames of 25 for 20 s into one room, then into one with 8 write partitions",
+            (
+                _hot_room("one partition", 0),
+                _hot_room("8 partitions", 8),
+            ),
         ),
         Shape(
             "limit",

@@ -32,7 +32,8 @@ class Phase:
 
     With ``people`` each message names one of so many users, so its sender needs the scope events:write; the fractions
     ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages. The
-    fraction ``repeated`` of the POSTs is sent a second time, as by a client that missed the answer.
+    fraction ``repeated`` of the POSTs is sent a second time, as by a client that missed the answer. Rooms with
+    ``partitions`` are made before, with so many write partitions.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Phase:
     joins: float = 0.0
     leaves: float = 0.0
     repeated: float = 0.0
+    partitions: int = 0
 
     @classmethod
     def of_message(cls, message: Mapping[str, Any]) -> Phase:

@@ -18,6 +18,7 @@ _PRELOADS = (
     "own_machine",
     "read_in_chunks",
     "consumed_capacity",
+    "throttled_reads",
     "change_streams",
     "whole_batches",
     "tables_apart",
@@ -35,7 +36,8 @@ def node_command(packages: Path) -> tuple[list[str | Path], dict[str, str]]:
 class DynamoDb(Service):
     """Each write is on disk before it is acknowledged, so it needs no time to stop.
 
-    Answers only clients with ``session_token``; without one, all programs of this machine.
+    Answers only clients with ``session_token``; without one, all programs of this machine. One partition key takes
+    ``writes_per_key`` write units a second (``node/throughput.cjs``); 0 is no limit.
     """
 
     name = "DynamoDB (dynalite)"
@@ -43,6 +45,7 @@ class DynamoDb(Service):
 
     packages: Path
     session_token: str = field(default="", repr=False)
+    writes_per_key: int = 0
 
     async def launch(self) -> str:
         self.port = self.ports.take("dynamodb")
@@ -52,6 +55,7 @@ class DynamoDb(Service):
         arguments = [part for name, value in {**options, **delays}.items() for part in (f"--{name}", value)]
         node, variables = node_command(self.packages)
         variables |= {"AWS_REGION": "us-east-1", "HEADRACE_SESSION_TOKEN": self.session_token}
+        variables["HEADRACE_WRITES_PER_KEY"] = str(self.writes_per_key)
         self.process = await self.guardian.spawn(
             self.name,
             [*node, self.packages / "dynalite" / "cli.js", *arguments],
@@ -60,7 +64,7 @@ class DynamoDb(Service):
             environment=plain_environment(self.environ, **variables),
         )
         await self.until_it_answers(15)
-        return ""
+        return f"with {self.writes_per_key:,} write units/s for a partition key" if self.writes_per_key else ""
 
     async def answers(self) -> bool:
         return await http_answers(self.url, self.session_token)

@@ -31,6 +31,9 @@ _ROOM_NEEDED = 200_000_000
 BROKER_NODES = "LOCALSTAGE_BROKER_NODES"
 """How many nodes RabbitMQ has: 1 or 3."""
 
+WRITES_PER_KEY = "LOCALSTAGE_WRITES_PER_KEY"
+"""Write units a second that one partition key of DynamoDB takes; 0 for no limit. On AWS, it is 1,000."""
+
 Programs = asyncio.Task[Mapping[programs.Program, Path]]
 
 
@@ -260,6 +263,9 @@ class Services:
     async def _dynamodb(self) -> str:
         if (url := self._urls.dynamodb) is not None:
             return await self._use_http("DynamoDB", "LOCALSTAGE_DYNAMODB_URL", url)
+        said = self._environ.get(WRITES_PER_KEY) or "0"
+        if not (said.isascii() and said.isdecimal()):
+            raise ServiceError(f"{WRITES_PER_KEY} is {said!r}; it must be a whole number, or 0 for no limit.")
         packages = await install.ensure_node_packages(self._state)
         folder = self._folder / "dynamodb"
         database = DynamoDb(
@@ -269,6 +275,7 @@ class Services:
             packages=packages,
             environ=self._environ,
             session_token=self._session_token,
+            writes_per_key=int(said),
         )
         await self._start(database)
         return database.url

@@ -37,6 +37,7 @@ SIZES = {
     "mixed": ["--scale", "0.1", "--seconds", "3"],
     "live": ["--scale", "0.1", "--seconds", "6"],
     "spike": ["--scale", "0.05", "--seconds", "4"],
+    "hot-room": ["--scale", "0.01", "--seconds", "2"],
     "limit": ["--scale", "0.05", "--seconds", "1"],
     "ski": ["--scale", "0.0002"],
     "backlog": ["--scale", "0.005"],

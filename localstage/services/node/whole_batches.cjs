@@ -1,10 +1,11 @@
 // Loaded before dynalite, which looks up the table, the key and the old row of each row of a BatchWriteItem alone, and
-// encodes a row again for each index. Here, the rows of a call are locked, looked up and written together. What is not
-// a valid call that puts rows into one table goes to dynalite's own function, which answers errors.
+// encodes a row again for each index. Here, the rows of a call are locked, looked up and written together. Throttled ones
+// are its UnprocessedItems. What is not a valid call that puts rows into one table goes to dynalite's own function, which
+// answers errors; of such a call, a throttled row is one.
 const db = require('dynalite/db')
 const validations = require('dynalite/validations')
 const { types } = require('dynalite/validations/batchWriteItem')
-const countWrite = require('./consumed_capacity.cjs')
+const consumeWrite = require('./consumed_capacity.cjs')
 const rowTexts = require('./row_texts.cjs')
 const path = require.resolve('dynalite/actions/batchWriteItem')
 const oneByOne = require(path)
@@ -21,8 +22,17 @@ require.cache[path].exports = function batchWriteItem(store, data, callback) {
     store.getItemDb(name).lock(keys, (release) => {
       const done = release(callback)
       try {
-        const operations = items.flatMap((item, at) => [...written(store, table, keys[at], item)])
-        store.db.batch(operations, (failure) => (failure ? done(failure) : done(null, { UnprocessedItems: {} })))
+        const refusals = new Map()
+        const operations = items.flatMap((item, at) => {
+          const changes = changesOf(store, table, keys[at], item)
+          const refusal = consumeWrite(table, keys[at], changes.before, changes.after)
+          if (refusal) refusals.set(item, refusal)
+          return refusal ? [] : [...written(changes)]
+        })
+        if (refusals.size === items.length) return done(refusals.get(items[0]))
+        const left = requests.filter(({ PutRequest }) => refusals.has(PutRequest.Item))
+        const answer = { UnprocessedItems: left.length ? { [name]: left } : {} }
+        store.db.batch(operations, (failure) => (failure ? done(failure) : done(null, answer)))
       } catch (failure) {
         done(failure)
       }
@@ -30,16 +40,17 @@ require.cache[path].exports = function batchWriteItem(store, data, callback) {
   })
 }
 
-// The changes of the table and its indexes; counts their units. The prefix of the row's key is that of dynalite's
-// getItemDb.
-function* written(store, table, key, item) {
+// What a row and its index entries were and become. The prefix of the row's key is that of dynalite's getItemDb.
+function changesOf(store, table, key, item) {
   const place = `item-${table.TableName}~${key}`
-  const [before, after] = [rowTexts(table, store.db.getSync(place)), rowTexts(table, item)]
+  return { place, before: rowTexts(table, store.db.getSync(place)), after: rowTexts(table, item) }
+}
+
+function* written({ place, before, after }) {
   const put = (key, value) => ({ type: 'put', key, value, valueEncoding: 'utf8' })
   for (const entry of before.entries.keys()) if (!after.entries.has(entry)) yield { type: 'del', key: entry }
   for (const [entry, text] of after.entries) yield put(entry, text)
   yield put(place, after.text)
-  countWrite(table, before, after)
 }
 
 // dynalite copies a request to convert its values. A row of texts and numbers needs no conversion.

@@ -2,7 +2,7 @@
 
 AWS documents a ValidationException for each call; this was not verified on AWS. The first test fails when an emulator
 begins to refuse a call (remove its name from the entry), or accepts another one. The emulators have no limit of
-throughput either: ``test_store.py`` scripts throttling.
+throughput either, if the stage gives them none (``test_throughput.py``): ``test_store.py`` scripts throttling.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from loadtest.client.stage_process import StageRuns, stage
 from loadtest.client.target import Target
 from loadtest.load import locust_command
 from loadtest.shapes.options import add_options
@@ -39,6 +40,21 @@ def test_tokens_of_another_stage_are_not_used_on_the_local_one(monkeypatch: pyte
 
     assert "TOKEN" not in environment
     assert Target.find(target.http_url, target.websocket_url, environment) == target
+
+
+def test_a_limit_of_the_store_is_refused_if_a_stage_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run would measure a stage without it."""
+    target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2/local", "http://127.0.0.1:3/token")
+    monkeypatch.setenv("LOCALSTAGE_WRITES_PER_KEY", "1000")
+
+    with (
+        pytest.raises(StageRuns, match="LOCALSTAGE_WRITES_PER_KEY is for a stage that is started"),
+        stage(print, target),
+    ):
+        pass
+    monkeypatch.setenv("LOCALSTAGE_WRITES_PER_KEY", "0")
+    with stage(print, target) as (found, _):
+        assert found == target
 
 
 def test_ctrl_c_during_the_imports_is_one_sentence() -> None:

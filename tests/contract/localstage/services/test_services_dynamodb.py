@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import signal
-import subprocess
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from localstage.services import install
-from localstage.services.dynamodb import node_command
-from localstage.services.ports import Ports
 from tests.contract.emulators import INSTALLED, Emulators, function_environment, sdk
+from tests.contract.localstage.services.dynalite_harness import WRITERS, run, running
 
-PROGRAMS = Path(__file__).parent
 PAGES = 200
 BATCHES = 8
-WRITERS = 6
 SECONDS = 1.0
 TABLE: dict[str, Any] = {
     "TableName": "Rows",
@@ -42,15 +31,6 @@ TABLE: dict[str, Any] = {
         }
     ],
 }
-
-
-def run(program: str, packages: Path, *arguments: object) -> Any:
-    """What a program prints in JSON that runs dynalite in its process, as the stage does."""
-    node, variables = node_command(packages)
-    command = [*node, PROGRAMS / program, *map(str, arguments)]
-    process = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=60)
-    assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
 
 
 async def test_a_page_that_was_read_leaves_no_iterator_open(tmp_path: Path) -> None:
@@ -71,38 +51,6 @@ async def test_a_batch_of_a_table_does_not_wait_for_all_batches_of_another_table
 
     assert sorted(ended) == ["Busy"] * BATCHES + ["Quiet"]
     assert ended.index("Quiet") <= 1
-
-
-@contextmanager
-def running(packages: Path, folder: Path) -> Iterator[tuple[Any, subprocess.Popen[bytes]]]:
-    """A client of an emulator with its data in ``folder``, and its process; killed at the end."""
-    node, variables = node_command(packages)
-    port = Ports(folder / "ports.json").take("dynamodb")
-    options = ["--host", "127.0.0.1", "--port", str(port), "--path", str(folder / "data"), "--createTableMs", "0"]
-    with (folder / "log").open("ab") as log:
-        process = subprocess.Popen(
-            [*node, packages / "dynalite" / "cli.js", *options], env={**os.environ, **variables}, stdout=log, stderr=log
-        )
-    client: Any = boto3.client(
-        "dynamodb",
-        endpoint_url=f"http://127.0.0.1:{port}",
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}, max_pool_connections=WRITERS),
-    )
-    try:
-        while True:
-            try:
-                client.list_tables()
-                break
-            except BotoCoreError:
-                assert process.poll() is None, (folder / "log").read_text()
-                time.sleep(0.02)
-        yield client, process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def write_until_killed(client: Any, writer: int) -> dict[str, set[str]]:

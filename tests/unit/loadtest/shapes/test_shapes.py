@@ -49,6 +49,13 @@ def test_the_mixed_shape_has_the_published_shares() -> None:
     assert list(reads.values()) == pytest.approx([0.59, 0.20, 0.10, 0.10, 0.01])
 
 
+def test_a_hot_room_has_the_same_load_with_one_partition_and_with_eight() -> None:
+    plain, sharded = SHAPES["hot-room"].phases
+
+    assert (plain.rooms, plain.partitions, sharded.partitions) == (1, 0, 8)
+    assert plain.loads == sharded.loads
+
+
 def test_one_parameter_scales_events_seconds_users_and_rates() -> None:
     (ski_opening, *_), (endurance,) = shape("--shape", "ski", "--scale", "0.1").phases, SHAPES["endurance"].phases
     (scaled,) = shape("--shape", "endurance", "--scale", "0.1").phases

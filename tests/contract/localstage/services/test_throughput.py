@@ -1,0 +1,211 @@
+"""The emulator of DynamoDB limits the throughput of a partition key and of a table, if it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.core.envelope import Envelope
+from headrace.delivery.persister import Persister
+from headrace.delivery.row_writer import RowWriter
+from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
+from headrace.streams.chat.stream import CHAT
+from localstage.core.errors import ServiceError
+from localstage.services import Services, install
+from localstage.services.services import WRITES_PER_KEY
+from tests.contract.emulators import INSTALLED, function_environment
+from tests.contract.localstage.services.dynalite_harness import run, running
+from tests.contract.tables import described, index
+from tests.fakes.clock import FixedClock
+from tests.fakes.queues import MemoryRetryLane
+from tests.worlds.senders import NOW, TABLE, message, sender
+from tests.worlds.write_path import rabbit_event, received_event
+
+FULL = "ProvisionedThroughputExceededException"
+ROWS = described("Rows", "id", "at", indexes=(index("OwnerIndex", "owner", "at"),))
+Call = tuple[int, str, dict[str, Any]]
+Outcome = dict[str, Any] | str
+
+
+def row(id: str, at: int, owner: str = "") -> dict[str, Any]:
+    named = {"owner": {"S": owner}} if owner else {}
+    return {"id": {"S": id}, "at": {"S": f"{at:03d}"}, **named}
+
+
+def put(*rows: dict[str, Any], at: int = 0) -> Call:
+    return (at, "batchWriteItem", {"RequestItems": {"Rows": [{"PutRequest": {"Item": each}} for each in rows]}})
+
+
+def put_one(item: dict[str, Any], at: int = 0) -> Call:
+    return (at, "putItem", {"TableName": "Rows", "Item": item})
+
+
+def get(*keys: dict[str, Any], at: int = 0) -> Call:
+    return (at, "batchGetItem", {"RequestItems": {"Rows": {"Keys": list(keys), "ConsistentRead": True}}})
+
+
+def query(name: str, value: str, at: int = 0, **more: Any) -> Call:
+    values = {":v": {"S": value}}
+    condition = {"KeyConditionExpression": "#k = :v", "ExpressionAttributeNames": {"#k": name}}
+    return (at, "query", {"TableName": "Rows", **condition, "ExpressionAttributeValues": values, **more})
+
+
+async def outcomes(folder: Path, limit: int, *calls: Call) -> list[Outcome]:
+    """What an emulator with this limit for a key answers to the calls, after the table was made."""
+    packages = await install.ensure_node_packages(INSTALLED)
+    text = json.dumps([(0, "createTable", ROWS), *calls])
+    found: list[Outcome] = await asyncio.to_thread(
+        run, "limited_calls.cjs", packages, folder, text, HEADRACE_WRITES_PER_KEY=str(limit)
+    )
+    return found[1:]
+
+
+def unprocessed(outcome: Outcome) -> int:
+    """How many rows of a batch were left."""
+    assert isinstance(outcome, dict), outcome
+    return len(outcome["UnprocessedItems"].get("Rows", ()))
+
+
+async def test_a_full_key_is_throttled_and_no_other_and_its_units_come_back(tmp_path: Path) -> None:
+    found = await outcomes(
+        tmp_path,
+        2,
+        put_one(row("a", 1)),
+        put_one(row("a", 2)),
+        put_one(row("a", 3)),
+        put_one(row("b", 3)),
+        put_one(row("a", 3), at=500),
+        put_one(row("a", 4), at=500),
+        (500, "updateItem", {"TableName": "Rows", "Key": row("a", 1), "UpdateExpression": "SET x = :x",
+                             "ExpressionAttributeValues": {":x": {"S": "x"}}}),
+        (500, "deleteItem", {"TableName": "Rows", "Key": row("a", 1)}),
+        put_one(row("a", 5), at=60_000),
+        put_one(row("a", 6), at=60_000),
+        put_one(row("a", 7), at=60_000),
+        query("id", "a", at=60_000),
+    )  # fmt: skip
+
+    assert [each if isinstance(each, str) else "" for each in found[:-1]] == [
+        *("", "", FULL, ""),  # 2 units are there at once
+        *("", FULL, FULL, FULL),  # after half a second, one is back
+        *("", "", FULL),  # after a minute no more than those of a second
+    ]
+    assert isinstance(found[-1], dict)
+    assert [each["at"]["S"] for each in found[-1]["Items"]] == ["001", "002", "003", "005", "006"]
+
+
+async def test_a_batch_leaves_the_rows_of_a_full_key_and_is_refused_if_nothing_is_left(tmp_path: Path) -> None:
+    rows = [row(id, at) for at in range(3) for id in ("a", "b")]
+
+    found = await outcomes(tmp_path, 2, put(*rows, row("c", 0)), put(row("a", 9), row("b", 9)), put(*rows[4:], at=1000))
+
+    assert isinstance(found[0], dict)
+    left = found[0]["UnprocessedItems"]["Rows"]
+    assert [each["PutRequest"]["Item"] for each in left] == rows[4:]
+    assert found[1] == FULL
+    assert unprocessed(found[2]) == 0
+
+
+async def test_a_full_key_of_an_index_throttles_the_write_of_the_table(tmp_path: Path) -> None:
+    found = await outcomes(
+        tmp_path,
+        2,
+        put(*(row(f"r{number}", 0, "ann") for number in range(5))),
+        put_one(row("r9", 0, "ann")),
+        put_one(row("r9", 0)),
+        put_one(row("r8", 0, "ben")),
+        query("owner", "ann", IndexName="OwnerIndex"),
+    )
+
+    assert unprocessed(found[0]) == 3
+    assert found[1] == FULL
+    assert [isinstance(each, dict) for each in found[2:]] == [True, True, True]
+    assert isinstance(found[4], dict)
+    assert len(found[4]["Items"]) == 2
+
+
+async def test_reads_of_a_key_are_limited_and_a_batch_leaves_its_keys(tmp_path: Path) -> None:
+    """A key takes three times as many read units as write units."""
+    keys = [row("a", at) for at in range(4)]
+
+    found = await outcomes(
+        tmp_path,
+        1,
+        get(*keys, row("b", 0)),
+        get(row("a", 0)),
+        query("id", "a"),
+        query("owner", "a", IndexName="OwnerIndex"),
+        (0, "getItem", {"TableName": "Rows", "Key": row("a", 0)}),
+        query("id", "a", at=1000),
+    )
+
+    assert isinstance(found[0], dict)
+    assert found[0]["UnprocessedKeys"] == {"Rows": {"Keys": keys[3:], "ConsistentRead": True}}
+    assert found[1:3] == [FULL, FULL]
+    assert isinstance(found[3], dict)
+    assert found[4] == FULL
+    assert isinstance(found[5], dict)
+
+
+async def test_a_table_with_its_indexes_takes_forty_times_the_units_of_a_key(tmp_path: Path) -> None:
+    batches = [put(*(row(f"{batch}-{number}", 0) for number in range(25))) for batch in range(2)]
+
+    found = await outcomes(tmp_path, 1, *batches, put_one(row("another", 0)), put_one(row("another", 0), at=1000))
+
+    assert [unprocessed(each) for each in found[:2]] == [0, 10]
+    assert found[2] == "ThrottlingException"
+    assert isinstance(found[3], dict)
+
+
+async def test_without_a_limit_nothing_is_throttled(tmp_path: Path) -> None:
+    found = await outcomes(tmp_path, 0, *[put(*(row("a", number) for number in range(25)))] * 4)
+
+    assert [unprocessed(each) for each in found] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("said", ["many", "-1", "1.5", "²"])
+async def test_a_limit_that_is_no_number_is_refused_with_a_sentence(tmp_path: Path, said: str) -> None:
+    services = Services(
+        tmp_path,
+        broker_username="headrace",
+        broker_password="secret",
+        environ={"PATH": os.environ["PATH"], WRITES_PER_KEY: said},
+    )
+
+    with pytest.raises(ServiceError, match=f"{WRITES_PER_KEY} is '{said}'; it must be a whole number"):
+        await services.start()
+
+
+async def test_the_persister_stores_everything_of_a_throttled_room_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P1: what the room's partition does not take goes to the retry lane, and none of it to the dead lane."""
+    packages = await install.ensure_node_packages(INSTALLED)
+    events = [CHAT.accept(message(messageId=f"m-{number}"), sender()).event for number in range(100)]
+    clock = FixedClock(NOW)
+    lane = MemoryRetryLane(clock)
+    with running(packages, tmp_path, HEADRACE_WRITES_PER_KEY="20") as (client, _):
+        client.create_table(**described(TABLE.table, CHAT.partition_key, CHAT.sort_key))
+        client.get_waiter("table_exists").wait(TableName=TABLE.table, WaiterConfig={"Delay": 1})
+        function_environment(monkeypatch, client.meta.endpoint_url)
+        store = DynamoStore(writing_client(), retry_seconds=0.1)
+        persister = Persister(RowWriter(store, {CHAT.name: TABLE}), lane, clock)
+
+        persister.main_lane(rabbit_event([Envelope("chat", "c-1", NOW, events).encode()]), lambda: 60.0)
+        was_throttled = bool(lane.records)
+        while lane.records:
+            await asyncio.sleep(0.1)  # units come back meanwhile
+            clock.advance(60)
+            for received in lane.receive():
+                if not persister.retry_lane(received_event([received]))["batchItemFailures"]:
+                    lane.delete([received.receipt])
+        rows = client.scan(TableName=TABLE.table)["Items"]
+
+    assert was_throttled
+    assert {row["messageId"]["S"] for row in rows} == {f"m-{number}" for number in range(100)}
+    assert not lane.dead.messages
