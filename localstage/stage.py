@@ -86,7 +86,7 @@ class Stage:
         # Functions get the address of @connections as a variable before the API is started.
         websocket = f"{HOST}:{self._sockets[1].getsockname()[1]}"
         stage = next((api.stage for api in draft.websocket_apis.values()), "")
-        live = live_values(endpoints, issuer, f"http://{websocket}/{stage}")
+        live = live_values(endpoints, issuer, f"http://{websocket}/{stage}", draft.brokers)
         model = with_broker_credentials(await asyncio.to_thread(self._load, Attributes(live)), endpoints)
         environment = base_environment(endpoints)
         pool = FunctionPool(
@@ -155,9 +155,9 @@ class Stage:
         await start()
 
     async def _start_services(self, draft: StageModel) -> Endpoints:
-        for several in (draft.brokers, draft.http_apis, draft.websocket_apis):
-            if len(several) > 1:
-                raise TemplateError(f"the stage runs one broker and one API of a kind, not {', '.join(several)}")
+        for several, most in ((draft.brokers, 2), (draft.http_apis, 1), (draft.websocket_apis, 1)):
+            if len(several) > most:
+                raise TemplateError(f"the stage runs two brokers and one API of a kind, not {', '.join(several)}")
         broker = next(iter(draft.brokers.values()), None)
         self.services = services = Services(
             self._state_dir,
@@ -165,6 +165,7 @@ class Stage:
             broker_password=broker.password if broker else "headrace",
             environ=dict(os.environ),  # uvloop accepts only a dict
             session_token=session_token(self._state_dir),
+            brokers=len(draft.brokers) or 1,
         )
         self._down.append(("services", services.stop))
         return await services.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,7 +64,9 @@ def triggers_of(
     return Triggers(
         model,
         pool,
-        broker_urls=dict.fromkeys(model.brokers, endpoints.amqp_url),
+        broker_urls=dict(
+            zip(model.brokers, [endpoints.amqp_url, *(each.amqp for each in endpoints.further_brokers)], strict=False)
+        ),
         queue_urls={id: f"{base}/{queue.name}" for id, queue in model.queues.items()},
         access=access,
         folder=folder,
@@ -86,8 +88,8 @@ def with_broker_credentials(model: StageModel, endpoints: Endpoints) -> StageMod
     return replace(model, secrets=made, brokers=brokers)
 
 
-def live_values(endpoints: Endpoints, issuer: Issuer, management_url: str) -> Live:
-    """What ``Ref``, ``Fn::GetAtt`` and endpoint variables give for services and for @connections."""
+def live_values(endpoints: Endpoints, issuer: Issuer, management_url: str, brokers: Iterable[str]) -> Live:
+    """What ``Ref``, ``Fn::GetAtt`` and endpoint variables give for services, those ``brokers``, and @connections."""
     cache_host, _, cache_port = endpoints.cache_endpoint.rpartition(":")
     return Live(
         amqp_url=endpoints.amqp_url,
@@ -100,4 +102,5 @@ def live_values(endpoints: Endpoints, issuer: Issuer, management_url: str) -> Li
         secrets_manager_url=endpoints.secrets_manager_url,
         management_url=management_url,
         broker_console_url=endpoints.broker_console_url,
+        further_brokers=dict(zip(list(brokers)[1:], endpoints.further_brokers, strict=True)),
     )

@@ -49,8 +49,15 @@ class Plan:
         if self.values["ReserveConcurrency"] == "false":
             return 0
         found = [one.get("ReservedConcurrentExecutions") for one in self.of_type("AWS::Serverless::Function")]
-        numbers = [one["Fn::If"][1] for one in found if one is not None]
-        return sum(int(self.values[one["Ref"]]) if isinstance(one, dict) else one for one in numbers)
+        return sum(self._number(one["Fn::If"][1]) for one in found if one is not None)
+
+    def _number(self, node: Any) -> int:
+        match node:
+            case {"Fn::If": ["HasSecondBroker", with_it, without]}:
+                return int(with_it if self.values["BrokerCount"] == "2" else without)
+            case {"Ref": name}:
+                return int(self.values[name])
+        return int(node)
 
     @property
     def is_cluster(self) -> bool:
@@ -139,6 +146,7 @@ def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, st
 def concurrency(wanted: Plan) -> str:
     """Lambda's quota has room for what the functions reserve, and persist_events an environment for each mapping."""
     queues = sum(int(value) for name, value in wanted.values.items() if name.endswith("Queues"))
+    queues *= int(wanted.values["BrokerCount"])
     needed = queues + int(wanted.values["RetryMaxConcurrency"])
     if int(wanted.values["PersistConcurrency"]) < needed:
         raise Failed(f'{queues} persist queues and RetryMaxConcurrency need PersistConcurrency = "{needed}" at least')
@@ -187,7 +195,7 @@ def _zones_by_position() -> list[str]:
 
 def _offered(wanted: Plan) -> dict[str, set[str]]:
     """The zones in which the broker's type, and the service of each interface endpoint, are offered."""
-    (broker,) = wanted.of_type("AWS::AmazonMQ::Broker")
+    broker, *_ = wanted.of_type("AWS::AmazonMQ::Broker")
     type_, mode = wanted.values["BrokerInstanceType"], wanted.values["BrokerDeploymentMode"]
     options = call("mq", "describe_broker_instance_options", EngineType="RABBITMQ", HostInstanceType=type_)
     fitting = [

@@ -86,7 +86,9 @@ class Harness:
 
     def _start(self) -> None:
         self._lock()
-        self.services = ProxiedServices(self.folder / "services", self.variables)
+        self.services = ProxiedServices(
+            self.folder / "services", self.variables, int(self.parameters.get("BrokerCount", "1"))
+        )
         self.services.start()
         template = write_template(self.folder / "template", self.parameters, self.edits)
         environment = {**self.variables, **self.services.environment()}

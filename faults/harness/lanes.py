@@ -77,7 +77,7 @@ class Lanes:
             pika.exceptions.AMQPError: the broker is unavailable.
         """
         # A queue may be deleted, and not yet declared again.
-        persist = sum(self._depth(queue) or 0 for queue in QUEUES)
+        persist = self._persist()
         parking = self._depth(PARKING_QUEUE) or 0
         return Depths(persist, parking, self._count(self.retry_url), self._count(self.dead_url), self._working())
 
@@ -91,7 +91,7 @@ class Lanes:
                 return None
 
         return (
-            answered(lambda: sum(self._depth(queue) or 0 for queue in QUEUES)),
+            answered(self._persist),
             answered(lambda: self._count(self.retry_url)),
             answered(lambda: self._count(self.dead_url)),
         )
@@ -153,17 +153,22 @@ class Lanes:
         found = self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
         return sum(int(value) for value in found.values())
 
-    def _depth(self, queue: str) -> int | None:
+    def _persist(self) -> int:
+        """The messages in the persist queues of all brokers."""
+        brokers = range(len(self._services.amqp_urls))
+        return sum(self._depth(queue, broker) or 0 for broker in brokers for queue in QUEUES)
+
+    def _depth(self, queue: str, broker: int = 0) -> int | None:
         """The messages that are ready; None without such a queue."""
-        with self._channel() as channel:
+        with self._channel(broker) as channel:
             try:
                 return int(channel.queue_declare(queue, passive=True).method.message_count)
             except ChannelClosedByBroker:
                 return None
 
     @contextmanager
-    def _channel(self) -> Iterator[Any]:
-        parameters = pika.URLParameters(self._services.amqp_url)
+    def _channel(self, broker: int = 0) -> Iterator[Any]:
+        parameters = pika.URLParameters(self._services.amqp_urls[broker])
         parameters.socket_timeout = parameters.stack_timeout = 3
         with pika.BlockingConnection(parameters) as connection:
             yield connection.channel()

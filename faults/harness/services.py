@@ -41,15 +41,16 @@ class Outage:
 
 
 class ProxiedServices:
-    """RabbitMQ behind ``broker``, DynamoDB behind ``dynamodb``, SQS behind ``sqs``; Redis as it is.
+    """The first RabbitMQ behind ``broker``, DynamoDB behind ``dynamodb``, SQS behind ``sqs``; Redis as it is.
 
     Methods and the faults of the proxies may be used from any thread. ``stored`` knows when messages were stored, and
     ``taken`` what SQS took. ``outages`` are those of :mod:`faults.harness.outages` so far.
     """
 
-    def __init__(self, folder: Path, variables: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(self, folder: Path, variables: Mapping[str, str] = MappingProxyType({}), brokers: int = 1) -> None:
         self.folder = folder
         self._environ = {**os.environ, **variables}
+        self._brokers = brokers
         self.outages: list[Outage] = []
         self._password = secrets.token_urlsafe(18)
         self._loop = asyncio.new_event_loop()
@@ -75,7 +76,11 @@ class ProxiedServices:
 
     async def _start(self) -> None:
         self._services = Services(
-            self.folder, broker_username=USER, broker_password=self._password, environ=self._environ
+            self.folder,
+            broker_username=USER,
+            broker_password=self._password,
+            environ=self._environ,
+            brokers=self._brokers,
         )
         self._endpoints = await self._services.start()
         await self.dynamodb.start()
@@ -135,9 +140,13 @@ class ProxiedServices:
 
     def environment(self) -> dict[str, str]:
         """The environment variables that make a stage use the proxies."""
+        further = self.endpoints.further_brokers
+        brokers = [self._amqp_url(self.broker.port), *self.amqp_urls[1:]]
         return {
-            "LOCALSTAGE_RABBITMQ_URL": f"amqp://{USER}:{self._password}@127.0.0.1:{self.broker.port}",
-            "LOCALSTAGE_RABBITMQ_CONSOLE_URL": self.endpoints.broker_console_url,
+            "LOCALSTAGE_RABBITMQ_URL": ";".join(brokers),
+            "LOCALSTAGE_RABBITMQ_CONSOLE_URL": ";".join(
+                [self.endpoints.broker_console_url, *(each.console for each in further)]
+            ),
             "LOCALSTAGE_REDIS_URL": f"redis://{self.endpoints.cache_endpoint}",
             "LOCALSTAGE_DYNAMODB_URL": self.dynamodb.url,
             "LOCALSTAGE_SQS_URL": self.sqs.url,
@@ -146,9 +155,13 @@ class ProxiedServices:
         }
 
     @property
-    def amqp_url(self) -> str:
-        """The URL of the broker behind the proxy, with credentials."""
-        return f"amqp://{USER}:{self._password}@127.0.0.1:{self._broker_port}"
+    def amqp_urls(self) -> list[str]:
+        """The URL of each broker without a proxy, with credentials."""
+        further = [urlsplit(each.amqp).port or 0 for each in self.endpoints.further_brokers]
+        return [self._amqp_url(port) for port in (self._broker_port, *further)]
+
+    def _amqp_url(self, port: int) -> str:
+        return f"amqp://{USER}:{self._password}@127.0.0.1:{port}"
 
     @property
     def _broker_port(self) -> int:

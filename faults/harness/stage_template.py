@@ -23,9 +23,8 @@ _EDITS = (
     ("VisibilityTimeout: 360", "VisibilityTimeout: 20"),
     ("      Timeout: 60\n", f"      Timeout: {PERSIST_TIMEOUT}\n"),
     (
-        "          BROKER_ENDPOINTS: !Select [0, !GetAtt Broker.AmqpEndpoints]\n",
-        "          BROKER_ENDPOINTS: !Select [0, !GetAtt Broker.AmqpEndpoints]\n"
-        f'          BROKER_HEARTBEAT_SECONDS: "{HEARTBEAT}"\n',
+        "          BROKER_ENDPOINTS: !Join\n",
+        f'          BROKER_HEARTBEAT_SECONDS: "{HEARTBEAT}"\n          BROKER_ENDPOINTS: !Join\n',
     ),
     ("Schedule: rate(5 minutes)", "Schedule: rate(1 minute)"),
 )

@@ -8,6 +8,7 @@ from faults.harness.harness import Harness
 from faults.harness.ledger import Row
 from faults.harness.told import TARGET
 from faults.scenarios import broker, cluster, store
+from faults.scenarios.brokers import one_of_two_brokers_killed
 from faults.scenarios.stage import push_killed, stage_killed
 from faults.scenarios.streams import STREAM_SCENARIOS
 from faults.scenarios.telling import told_target_away
@@ -40,6 +41,7 @@ _ALL: tuple[Scenario, ...] = (
     stage_killed,
     broker.function_frozen,
     told_target_away,
+    one_of_two_brokers_killed,
     cluster.cluster_leader_killed,
     cluster.cluster_follower_killed,
     cluster.cluster_majority_killed,
@@ -53,4 +55,5 @@ SCENARIOS = {scenario.__name__.replace("_", "-"): scenario for scenario in _ALL}
 
 def stage_of(name: str) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many nodes of RabbitMQ the scenario needs, and which parameters of the template."""
-    return 3 if name.startswith("cluster-") else 1, tuple(TARGET.items()) if name.startswith("told-") else ()
+    parameters = {"told": TARGET, "one": {"BrokerCount": "2"}}.get(name.partition("-")[0], {})
+    return 3 if name.startswith("cluster-") else 1, tuple(parameters.items())

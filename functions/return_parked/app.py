@@ -13,4 +13,4 @@ ROUTES = {
     "POST /parked/return": Route(requeue, scopes=(OPS,), body=RequeueBody, answer=Requeued, errors=ERRORS),
 }
 
-handler = http_api(ROUTES, operations.parking_queue)
+handler = http_api(ROUTES, operations.parking_queues)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -229,6 +229,13 @@ class Broker:
     arn: str
     username: str
     password: str = field(repr=False)
+
+
+class BrokerUrls(NamedTuple):
+    """A broker's URL, without credentials in it, and the URL of its management API."""
+
+    amqp: str
+    console: str
 
 
 @dataclass(frozen=True)

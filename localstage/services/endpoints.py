@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from localstage.core.model import BrokerUrls
+
 
 @dataclass(frozen=True)
 class Endpoints:
@@ -25,6 +27,8 @@ class Endpoints:
     broker_console_url: str
     cache_endpoint: str = field(repr=False)
     session_token: str = field(repr=False)
+    further_brokers: tuple[BrokerUrls, ...] = ()
+    """The brokers after the first, which have the same credentials."""
 
 
 @dataclass(frozen=True)

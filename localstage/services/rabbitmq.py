@@ -54,7 +54,7 @@ class RabbitMq(Service):
     username: str
     password: str = field(repr=False)
     number: int = 1
-    """Which node of its cluster it is."""
+    """Which node of its cluster, or which broker, it is."""
     nodes: int = 1
     """How many nodes the cluster has. They share the epmd at ``epmd_port``; a node alone starts its own."""
     epmd_port: int = 0
@@ -85,7 +85,7 @@ class RabbitMq(Service):
         self.port = self.ports.take(prefix)
         self._console_port = self.ports.take(f"{prefix}-management")
         distribution = self.ports.take(f"{prefix}-distribution")
-        epmd_port = self.epmd_port or self.ports.take("rabbitmq-epmd")
+        epmd_port = self.epmd_port or self.ports.take(f"{prefix}-epmd")
         self._configure()
         environment = plain_environment(self.environ, **self._settings(distribution, epmd_port))
         if not self.epmd_port:
@@ -158,7 +158,7 @@ class RabbitMq(Service):
 
 
 class SecondNode(RabbitMq):
-    """The second node of a cluster."""
+    """The second node of a cluster, or the second broker."""
 
     name = "RabbitMQ 2"
 

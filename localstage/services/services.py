@@ -7,12 +7,14 @@ import logging
 import secrets
 import shutil
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 
 from localstage.core.errors import ServiceError
+from localstage.core.model import BrokerUrls
 from localstage.services import external_services, install, programs
 from localstage.services.aws import Aws
 from localstage.services.dynamodb import DynamoDb
@@ -33,14 +35,16 @@ BROKER_NODES = "LOCALSTAGE_BROKER_NODES"
 
 WRITES_PER_KEY = "LOCALSTAGE_WRITES_PER_KEY"
 """Write units a second that one partition key of DynamoDB takes; 0 for no limit. On AWS, it is 1,000."""
+_BROKER_FOLDERS = ("rabbitmq", "rabbitmq-second")
 
 Programs = asyncio.Task[Mapping[programs.Program, Path]]
 
 
 class Services:
-    """The services of one stage. Their data is in ``state_dir/services``, installed packages are in ``state_dir``.
+    """The services of one stage, with so many ``brokers`` (1 or 2).
 
-    The emulators answer only clients with ``session_token``; without one, all programs of this machine.
+    Their data is in ``state_dir/services``, installed packages are in ``state_dir``. The emulators answer only clients
+    with ``session_token``; without one, all programs of this machine.
     """
 
     def __init__(
@@ -51,12 +55,14 @@ class Services:
         broker_password: str,
         environ: Mapping[str, str],
         session_token: str = "",
+        brokers: int = 1,
     ) -> None:
         self._state = state_dir.resolve()
         self._folder = self._state / "services"
         self._username = broker_username
         self._password = broker_password
         self._environ = environ
+        self._brokers = brokers
         self._urls = external_services.ServiceUrls.from_environment(environ)
         # With a real AWS service, functions have the session token of its account, if any.
         self._session_token = "" if self._urls.includes_aws else session_token
@@ -95,7 +101,7 @@ class Services:
         except BaseException:
             await self.stop()
             raise
-        access, (sqs, s3, secrets_manager) = broker.result(), aws.result()
+        (access, *further), (sqs, s3, secrets_manager) = broker.result(), aws.result()
         return Endpoints(
             amqp_url=access.url,
             dynamodb_url=dynamodb.result(),
@@ -107,6 +113,7 @@ class Services:
             broker_console_url=access.console_url,
             cache_endpoint=cache.result(),
             session_token=self._session_token,
+            further_brokers=tuple(BrokerUrls(each.url, each.console_url) for each in further),
         )
 
     async def stop(self) -> None:
@@ -205,38 +212,51 @@ class Services:
             needed.append(programs.REDIS)
         return await programs.ensure_programs(needed, self._environ)
 
-    async def _broker(self, found: Programs) -> external_services.BrokerAccess:
-        if (url := self._urls.rabbitmq) is not None:
-            check = partial(
-                external_services.check_rabbitmq, url, self._username, self._password, self._urls.rabbitmq_console
-            )
-            access = await check()
-            self._use("RabbitMQ", access.url, check)
-            return access
+    async def _broker(self, found: Programs) -> list[external_services.BrokerAccess]:
+        if self._urls.rabbitmq is not None:
+            return await self._external_brokers(self._urls.rabbitmq)
         nodes = self._nodes((await found)[programs.RABBITMQ])
-        if len(nodes) > 1:
+        if nodes[0].epmd_port:
             await start_epmd(nodes[0], nodes[0].epmd_port)
         self._started += nodes
         await asyncio.gather(*(node.start() for node in nodes))
-        broker: RabbitMq | Cluster = nodes[0]
-        if len(nodes) > 1:
-            broker = self._cluster = Cluster(nodes)
-            log.info("RabbitMQ has %d nodes, behind %s", len(nodes), broker.url)
-        return external_services.BrokerAccess(broker.url, self._username, self._password, broker.console_url)
+        brokers: Sequence[RabbitMq | Cluster] = nodes
+        if nodes[0].nodes > 1:
+            self._cluster = Cluster(nodes)
+            brokers = [self._cluster]
+            log.info("RabbitMQ has %d nodes, behind %s", len(nodes), self._cluster.url)
+        return [
+            external_services.BrokerAccess(each.url, self._username, self._password, each.console_url)
+            for each in brokers
+        ]
+
+    async def _external_brokers(self, urls: str) -> list[external_services.BrokerAccess]:
+        """The brokers at ``urls``, which semicolons separate, as those of their management APIs."""
+        given, consoles = urls.split(";"), (self._urls.rabbitmq_console or "").split(";")
+        if len(given) != self._brokers:
+            raise ServiceError(f"LOCALSTAGE_RABBITMQ_URL has {len(given)} URLs; the stage has {self._brokers} brokers.")
+        found = []
+        for number, (url, console) in enumerate(zip_longest(given, consoles), 1):
+            check = partial(external_services.check_rabbitmq, url, self._username, self._password, console or None)
+            found.append(await check())
+            self._use(NODES[number - 1].name, found[-1].url, check)
+        return found
 
     def _nodes(self, program: Path) -> list[RabbitMq]:
-        """The broker's nodes: one, or as many as the variable says."""
+        """The nodes of RabbitMQ: one, as many of a cluster as the variable says, or one for each broker."""
         said = self._environ.get(BROKER_NODES) or "1"
         if said not in ("1", "3"):
             raise ServiceError(f"{BROKER_NODES} is {said!r}; it can be 1 or 3.")
         count = int(said)
+        if count > 1 and self._brokers > 1:
+            raise ServiceError("A local stage has several nodes or several brokers: leave out NODES or BROKERS.")
         epmd_port = self._ports.take("rabbitmq-epmd") if count > 1 else 0
         cookie = secrets.token_hex(20)
         return [
             kind(
                 self._guardian,
                 self._ports,
-                self._folder / ("rabbitmq" if count == 1 else f"rabbitmq-cluster-{number}"),
+                self._folder / (f"rabbitmq-cluster-{number}" if count > 1 else _BROKER_FOLDERS[number - 1]),
                 program=program,
                 username=self._username,
                 password=self._password,
@@ -246,7 +266,7 @@ class Services:
                 epmd_port=epmd_port,
                 cookie=cookie,
             )
-            for number, kind in enumerate(NODES[:count], 1)
+            for number, kind in enumerate(NODES[: max(count, self._brokers)], 1)
         ]
 
     async def _cache(self, found: Programs) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from localstage.core.errors import TemplateError
+from localstage.core.model import BrokerUrls
 
 STACK = "headrace-local"
 ACCOUNT = "123456789012"
@@ -47,6 +48,8 @@ class Live:
     management_url: str
     account: str = ACCOUNT
     broker_console_url: str = ""
+    further_brokers: Mapping[str, BrokerUrls] = field(default_factory=dict)
+    """The brokers after the first, by their logical ids."""
 
 
 class Attributes:
@@ -98,6 +101,7 @@ class Attributes:
     def _values(self, type_: str, id: str, name: str, property_: Callable[[str], str], region: str) -> Values:
         """All values that the stage knows of a resource; none of a type that it does not run."""
         live = self.live
+        broker = live.further_brokers.get(id, BrokerUrls(live.amqp_url, live.broker_console_url))
 
         def arn(service: str, resource: str) -> str:
             return self._arn(service, region, resource)
@@ -131,8 +135,8 @@ class Attributes:
             "AWS::AmazonMQ::Broker": {
                 "Ref": "b-local",
                 "Arn": arn("mq", f"broker:{name}:b-local"),
-                "AmqpEndpoints": [live.amqp_url],
-                "ConsoleURLs": [live.broker_console_url],
+                "AmqpEndpoints": [broker.amqp],
+                "ConsoleURLs": [broker.console],
             },
             "AWS::ElastiCache::ServerlessCache": {
                 "Ref": name,

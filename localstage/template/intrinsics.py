@@ -41,6 +41,10 @@ class Resolver:
             **parameters,
         }
 
+    def nested(self, document: Mapping[str, Any], parameters: Mapping[str, Any]) -> Resolver:
+        """A resolver for the template of a nested stack."""
+        return Resolver(document, parameters, self.attributes, self._region)
+
     def value(self, node: Any) -> Any:
         """``node`` with every function in it evaluated.
 

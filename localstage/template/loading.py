@@ -13,6 +13,9 @@ from localstage.template.intrinsics import Resolver
 from localstage.template.resources import Stack
 from localstage.template.translate import Translated, translate
 
+BROKERS = "LOCALSTAGE_BROKERS"
+"""How many brokers the stage has: the parameter BrokerCount."""
+
 
 def load(
     template: Path,
@@ -35,6 +38,8 @@ def load(
     region = os.environ.get("AWS_REGION") or "us-east-1"
     samconfig = template.parent / "samconfig.toml"
     configured = parameters.from_samconfig(samconfig, config_env)
+    if brokers := os.environ.get(BROKERS):
+        configured["BrokerCount"] = brokers
     translated = translate(template, configured, region, state_dir)
     declared = translated.document.get("Parameters") or {}
     parameters.check_names(declared, configured, f"{samconfig.name} [{config_env}]")
@@ -47,7 +52,7 @@ def load(
 
 def _read(stack: Stack, translated: Translated, root: Path, state_dir: Path) -> StageModel:
     secrets = data.read_secrets(stack, state_dir)  # first: other resources resolve them
-    rabbitmq, sqs, streams = triggers.read_mappings(stack)
+    rabbitmq, sqs, streams = triggers.read_mappings(stack, root)
     return StageModel(
         functions=functions.read_functions(stack, root, translated.sources),
         http_apis=http_api.read_http_apis(stack),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from localstage.core.errors import TemplateError
 from localstage.core.model import RabbitMqMapping, Schedule, SqsMapping, StreamMapping
+from localstage.template import parameters
 from localstage.template.intrinsics import as_text
 from localstage.template.resources import Properties, Stack
 
+_MAPPING = "AWS::Lambda::EventSourceMapping"
 _WINDOW = "MaximumBatchingWindowInSeconds"
 
 
@@ -14,19 +18,36 @@ Mapping = RabbitMqMapping | SqsMapping | StreamMapping
 
 
 def read_mappings(
-    stack: Stack,
+    stack: Stack, root: Path
 ) -> tuple[dict[str, RabbitMqMapping], dict[str, SqsMapping], dict[str, StreamMapping]]:
     """The event source mappings on a RabbitMQ broker, on queues, and on streams of tables, without disabled ones.
+
+    Those of nested stacks that get a ``BrokerArn`` are among them, with the id of their stack before their own; the
+    templates of nested stacks are in ``root``.
 
     Raises:
         TemplateError: another source, or a setting that Lambda refuses.
     """
-    mappings = stack.read("AWS::Lambda::EventSourceMapping", lambda id, one: _mapping(stack, id, one))
+    mappings = stack.read(_MAPPING, lambda id, one: _mapping(stack, id, one))
+    for id, one in stack.present.items():
+        if one["Type"] == "AWS::CloudFormation::Stack" and "BrokerArn" in one["Properties"]["Parameters"]:
+            inner = _nested(stack, id, root)
+            mappings |= {f"{id}{name}": _mapping(stack, f"{id}{name}", each) for name, each in inner.all(_MAPPING)}
     return (
         {id: one for id, one in mappings.items() if isinstance(one, RabbitMqMapping)},
         {id: one for id, one in mappings.items() if isinstance(one, SqsMapping)},
         {id: one for id, one in mappings.items() if isinstance(one, StreamMapping)},
     )
+
+
+def _nested(stack: Stack, id: str, root: Path) -> Stack:
+    from localstage.template.document import parse  # only here: a stage with one broker needs no YAML
+
+    properties = stack.properties(id)
+    path = root / properties["TemplateURL"]
+    given = {name: as_text(value) for name, value in properties["Parameters"].items()}
+    document = parse(path.read_text(encoding="utf-8"), path, given)
+    return Stack(document, stack.resolver.nested(document, parameters.values(document["Parameters"], given)))
 
 
 def _mapping(stack: Stack, id: str, mapping: Properties) -> Mapping | None:

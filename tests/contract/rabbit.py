@@ -225,7 +225,7 @@ def running_rabbit() -> Iterator[Rabbit]:
 
 
 def settings(*urls: str) -> BrokerSettings:
-    return BrokerSettings(broker_endpoints=urls, broker_secret_arn="arn", persist_queues=QUEUES)
+    return BrokerSettings(broker_endpoints=(urls,), broker_secret_arn="arn", persist_queues=QUEUES)
 
 
 def outgoing(text: str = "hello", queue: int = 0) -> Outgoing:

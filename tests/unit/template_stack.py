@@ -40,7 +40,7 @@ class Permission(NamedTuple):
 
 
 class TemplateStack:
-    """Resources by logical id, after AWS's own translation; alarms also from the nested stack."""
+    """Resources by logical id, after AWS's own translation; alarms also from nested stacks."""
 
     def __init__(self, state_dir: Path, **overrides: str) -> None:
         document = translate(TEMPLATE, overrides, "us-east-1", state_dir).document
@@ -55,13 +55,14 @@ class TemplateStack:
             for name, one in written["Resources"].items()
             if one["Type"] == "AWS::Serverless::Function"
         }
-        monitoring = self.resources["Monitoring"]["Properties"]
-        path = ROOT / monitoring["TemplateURL"]
+        path = ROOT / self.resources["Monitoring"]["Properties"]["TemplateURL"]
         self.monitoring: dict[str, Any] = parse(path.read_text(), path)
-        self.alarms: dict[str, Any] = self.of_type("AWS::CloudWatch::Alarm") | {
-            name: _substitute(one["Properties"], monitoring["Parameters"])
-            for name, one in self.monitoring["Resources"].items()
-        }
+        path = ROOT / self.resources["BrokerAlarms"]["Properties"]["TemplateURL"]
+        self.broker_alarms: dict[str, Any] = parse(path.read_text(), path)
+        self.alarms: dict[str, Any] = self.of_type("AWS::CloudWatch::Alarm")
+        for stack, nested in (("Monitoring", self.monitoring), ("BrokerAlarms", self.broker_alarms)):
+            given = self.resources[stack]["Properties"]["Parameters"]
+            self.alarms |= {name: _substitute(one["Properties"], given) for name, one in nested["Resources"].items()}
 
     def of_type(self, type_: str) -> dict[str, Any]:
         """Properties of every resource of this type."""

@@ -43,11 +43,11 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 28_230,
-    "localstage": 12_315,
+    "localstage": 12_370,
     "loadtest": 7_636,
     "bench": 4_597,
-    "tools": 3_695,
-    "faults": 3_414,
+    "tools": 3_710,
+    "faults": 3_468,
     "rehearsal": 2_160,
     "ops": 1_575,
     "clients": 4_170,

@@ -168,9 +168,10 @@ def once(stage: Stage, price: Prices) -> float:
 
 
 def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
-    broker = stage.nodes * HOURS * price(stage.instance.replace("mq.", "mq_").replace(".", "_"))
-    yield Position(f"broker, {stage.nodes} x {stage.instance}", broker)
-    yield Position("broker storage", stage.disk_gb * price("mq_storage"))
+    nodes = stage.brokers * stage.nodes
+    broker = nodes * HOURS * price(stage.instance.replace("mq.", "mq_").replace(".", "_"))
+    yield Position(f"broker, {nodes} x {stage.instance}", broker)
+    yield Position("broker storage", stage.brokers * stage.disk_gb * price("mq_storage"))
     yield Position("interface endpoints", stage.endpoints * HOURS * price("endpoint"))
     yield Position("cache, the smallest", 0.1 * HOURS * price("cache_storage"))
     if stage.minimum_units:
@@ -181,7 +182,7 @@ def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
     observed = stage.alarm_metrics * price("alarm_metric") + CUSTOM_METRICS * price("custom_metric")
     yield Position("alarms and metrics, the dashboard", observed + price("dashboard"))
     yield Position("Cognito clients of machines", stage.machine_clients * price("cognito_client"))
-    probes = sum(stage.queues.values()) * MINUTES
+    probes = stage.brokers * sum(stage.queues.values()) * MINUTES
     calls = (SCHEDULED_CALLS + probes) * _call(price, 0.05, GIGABYTES) + probes * price("dynamodb_write")
     yield Position("scheduled calls and polling", calls + POLLS_PER_MINUTE * MINUTES * price("sqs_request"))
 

@@ -48,6 +48,11 @@ class Stage:
     scaled: int = 0
     values: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def brokers(self) -> int:
+        """The brokers, each with so many nodes, disks and queues."""
+        return int(self.values.get("BrokerCount", 1))
+
 
 def read(name: str) -> Stage:
     """The stage that this section of ``samconfig.toml`` deploys.
@@ -69,8 +74,7 @@ def read(name: str) -> Stage:
     instance, mode = str(values["BrokerInstanceType"]), str(values["BrokerDeploymentMode"])
     nodes = 1 if mode == "SINGLE_INSTANCE" else 3
     zones = [resolver.value(one["SubnetIds"]) for one in properties("AWS::EC2::VPCEndpoint") if _paid(one)]
-    monitoring = parse((ROOT / "templates" / "monitoring.yaml").read_text(encoding="utf-8"), path)["Resources"]
-    alarms = [one["Properties"] for one in monitoring.values() if one["Type"] == "AWS::CloudWatch::Alarm"]
+    per_broker = _alarms("broker-alarms.yaml") * int(values["BrokerCount"])
     clients = properties("AWS::Cognito::UserPoolClient")
     persisting = resources["PersistEvents"]["Properties"]["Environment"]["Variables"]
     queues = {name.removesuffix("Queues").lower(): int(values[name]) for name in values if name.endswith("Queues")}
@@ -83,7 +87,7 @@ def read(name: str) -> Stage:
         nodes * DISK_GB[mode if nodes == 1 else instance],
         sum(map(len, zones)),
         len(properties("AWS::SecretsManager::Secret")),
-        sum(_metrics(alarm, nodes) for alarm in alarms),
+        sum(_metrics(alarm, nodes) for alarm in _alarms("monitoring.yaml") + per_broker),
         sum("client_credentials" in str(client.get("AllowedOAuthFlows")) for client in clients),
         of_events * max(0, int(values["WarmWriteUnits"]) - ON_DEMAND_UNITS),
         queues,
@@ -96,6 +100,12 @@ def read(name: str) -> Stage:
 
 def _paid(endpoint: dict[str, Any]) -> bool:
     return endpoint.get("VpcEndpointType") == "Interface"
+
+
+def _alarms(template: str) -> list[dict[str, Any]]:
+    path = ROOT / "templates" / template
+    resources = parse(path.read_text(encoding="utf-8"), path)["Resources"].values()
+    return [one["Properties"] for one in resources if one["Type"] == "AWS::CloudWatch::Alarm"]
 
 
 def _metrics(alarm: dict[str, Any], nodes: int) -> int:

@@ -19,7 +19,7 @@ from tools.cost.model import SAMPLES, Load, positions
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
 from tools.cost.summary import Summary
-from tools.plan.parts import CORES, LARGEST, PAGES, Part, broker, parts
+from tools.plan.parts import CORES, LARGEST, MOST_BROKERS, PAGES, Part, broker, parts
 
 RATES = (100, 1_000, 10_000, 100_000, 1_000_000)
 HOUR = 3600
@@ -91,12 +91,12 @@ def _growth(load: Load, read: Stage, listed: Prices, hot: float) -> Table:
 
 def _notes(read: Stage, listed: Prices, load: Load) -> list[str]:
     provisioned = listed("dynamodb_provisioned_write") / (HOUR * listed("dynamodb_write"))
-    largest = broker(load, replace(read, instance=LARGEST))
+    largest = broker(load, replace(read, instance=LARGEST, values={**read.values, "BrokerCount": 1}))
     return [
         f"Provisioned tables with autoscaling cost less from {provisioned:.0%} use of their units on average:"
         " MinimumTableUnits.",
         f"One broker of the largest type ({LARGEST}, {CORES[LARGEST]} cores) takes {load.rate / largest.use:,.0f}"
-        " of these events/s. Above that, a stage needs several brokers, which are not built"
+        f" of these events/s, and BrokerCount = {MOST_BROKERS} so many times that"
         " (docs/adr/0079-several-brokers.md).",
         "Prices are those of the steady state, with the stage's own broker. All is computed, not measured on AWS.",
         f"not confirmed: {', '.join(listed.unconfirmed)}",

@@ -34,6 +34,7 @@ RECORD_BYTES = 6_800
 """A larger record counts as several."""
 CORES = {"mq.m7g.medium": 1, "mq.m7g.large": 2, "mq.m7g.xlarge": 4, "mq.m7g.2xlarge": 8}
 LARGEST = "mq.m7g.2xlarge"
+MOST_BROKERS = 2
 ACCOUNT_REQUESTS = 10_000
 ACCOUNT_ENVIRONMENTS = 1_000
 PARTITION_UNITS = 1_000
@@ -85,15 +86,17 @@ def _requests(load: Load, stage: Stage) -> Iterator[Part]:
     name = "ReceiveHttpConcurrency" if load.http else "ReceiveFrameConcurrency"
     busy = requests * (RECEIVE_SECONDS + RECEIVE_EVENT_SECONDS * load.batch)
     yield Part("receiving functions", busy, float(stage.values[name]), "environments", name, "tools/cost/model.py")
-    both = busy + sum(stage.queues.values())
+    both = busy + stage.brokers * sum(stage.queues.values())
     quotas = "Lambda, quotas"
     yield Part("Lambda, the account", both, ACCOUNT_ENVIRONMENTS, "environments", "its quota", quotas)
 
 
 def broker(load: Load, stage: Stage) -> Part:
-    """RabbitMQ, by the CPU of its records."""
-    cores = CORES[stage.instance]
-    moved_by = "BrokerInstanceType" if stage.instance != LARGEST else "nothing: one broker ends here"
+    """RabbitMQ, by the CPU of its records: one node of each broker."""
+    cores = CORES[stage.instance] * stage.brokers
+    larger = ["BrokerInstanceType"] if stage.instance != LARGEST else []
+    more = ["BrokerCount"] if stage.brokers < MOST_BROKERS else []
+    moved_by = ", ".join(larger + more) or f"nothing: {MOST_BROKERS} brokers end here"
     pieces = max(1.0, load.batch * load.event_bytes / RECORD_BYTES)
     busy = load.rate / load.batch * pieces * BROKER_SECONDS
     return Part("broker, CPU of a node", busy, cores, "cores", moved_by, "docs/benchmarks.md, Single events")
@@ -102,7 +105,7 @@ def broker(load: Load, stage: Stage) -> Part:
 def _persisting(load: Load, stage: Stage) -> Iterator[Part]:
     queues, most = stage.queues[load.stream], RECORDS * load.batch
     name = f"{load.stream.capitalize()}Queues"
-    a_queue = most / (PERSIST_SECONDS + PERSIST_EVENT_SECONDS * most)
+    a_queue = stage.brokers * most / (PERSIST_SECONDS + PERSIST_EVENT_SECONDS * most)
     moved_by = name if queues < MOST_QUEUES else f"nothing: {name} is at most {MOST_QUEUES}"
     yield Part("persist queues", load.rate, queues * a_queue, "events/s", moved_by, "tools/cost/model.py")
     calls = load.rate / load.batch + load.rate / events_per_invocation(load, queues, load.window)

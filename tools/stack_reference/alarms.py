@@ -1,4 +1,4 @@
-"""The page of alarms, from templates/monitoring.yaml."""
+"""The page of alarms, from templates/monitoring.yaml and templates/broker-alarms.yaml."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from tools.stack_reference.markdown import bullets, code, page, paragraph, sentence, template
 
 INTRO = """
-`templates/monitoring.yaml` defines the CloudWatch alarms of a stage, and `template.yaml` the one that stops a
-deployment. For example, `DeadLettersAlarm` is on while the
+`templates/monitoring.yaml` defines the CloudWatch alarms of a stage, `templates/broker-alarms.yaml` those of each
+broker, and `template.yaml` the one that stops a deployment. For example, `DeadLettersAlarm` is on while the
 dead lane holds a record. With the parameter [`AlarmTopicArn`](parameters.md#alarmtopicarn) they notify an SNS topic.
 The [runbook](../how-to/runbook.md) says what to do about each.
 """
@@ -57,7 +57,8 @@ def _condition(alarm: dict[str, Any]) -> str:
 def render() -> str:
     """The page."""
     blocks = [paragraph(INTRO)]
-    resources = template("templates/monitoring.yaml")["Resources"] | template()["Resources"]
+    nested = (template(f"templates/{name}.yaml")["Resources"] for name in ("monitoring", "broker-alarms"))
+    resources = {**next(nested), **next(nested), **template()["Resources"]}
     alarms = {name: one["Properties"] for name, one in resources.items() if one["Type"] == "AWS::CloudWatch::Alarm"}
     for name, alarm in alarms.items():
         facts = [
@@ -66,4 +67,4 @@ def render() -> str:
             ("Missing data", "also sets the alarm" if alarm["TreatMissingData"] == "breaching" else ""),
         ]
         blocks.append(f"## {code(name)}\n\n{paragraph(sentence(alarm['AlarmDescription']))}\n\n{bullets(facts)}")
-    return page("Alarms", "templates/monitoring.yaml and template.yaml", *blocks)
+    return page("Alarms", "the templates", *blocks)

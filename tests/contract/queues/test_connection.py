@@ -58,7 +58,7 @@ def test_heartbeats_are_sent_whenever_a_connection_is_checked(
 ) -> None:
     """A blocked connection publishes nothing, but must send its heartbeats."""
     connection, theirs = ends
-    link = ConfirmChannel()
+    link = ConfirmChannel(ConnectionParameters())
     link._connection = connection
     connection._adapter_call_later(0, lambda: connection._adapter_emit_data(b"a heartbeat"))
 
@@ -74,7 +74,7 @@ def test_a_message_is_sent_in_the_bytes_of_pikas_encoder(
     ends: tuple[BlockingSocketConnection, socket.socket], body: bytes, mandatory: bool
 ) -> None:
     connection, mode = ends[0], DeliveryMode.Persistent if mandatory else DeliveryMode.Transient
-    link, sent = ConfirmChannel(), list[bytes]()
+    link, sent = ConfirmChannel(ConnectionParameters()), list[bytes]()
     link._connection, link._channel = connection, SimpleNamespace(channel_number=1)
     method = Basic.Publish(exchange="headrace.persist", routing_key="persist.chat.0", mandatory=mandatory)
     properties = BasicProperties("application/json", delivery_mode=mode.value, correlation_id="grüße", message_id="1")

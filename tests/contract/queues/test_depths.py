@@ -24,7 +24,7 @@ SECONDS = 2.0
 
 
 def settings(*urls: str) -> BrokerSettings:
-    return BrokerSettings(broker_endpoints=urls, broker_secret_arn="arn", persist_queues={"chat": 2})
+    return BrokerSettings(broker_endpoints=(urls,), broker_secret_arn="arn", persist_queues={"chat": 2})
 
 
 def secrets(text: str = GUEST) -> MemorySecrets:

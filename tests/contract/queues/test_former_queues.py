@@ -24,7 +24,7 @@ AFTER = {"chat": 2, "ski": 1}
 
 def settings(rabbit: Rabbit, groups: dict[str, int]) -> BrokerUsersSettings:
     return BrokerUsersSettings(
-        broker_endpoints=(rabbit.url,),
+        broker_endpoints=((rabbit.url,),),
         broker_secret_arn="arn",
         persist_queues=groups,
         broker_console_urls=(rabbit.console_url,),

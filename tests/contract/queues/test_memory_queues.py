@@ -156,7 +156,7 @@ class PersistInMemory:
 
 class PersistOnRabbit:
     def __init__(self, url: str) -> None:
-        settings = BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues={"chat": 1})
+        settings = BrokerSettings(broker_endpoints=((url,),), broker_secret_arn="arn", persist_queues={"chat": 1})
         secrets = MemorySecrets({"arn": '{"username": "guest", "password": "guest"}'})
         declare(settings, secrets, seconds=20, delivery_limit=LIMIT)
         self.connection = BlockingConnection(URLParameters(url))

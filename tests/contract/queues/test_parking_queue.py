@@ -47,7 +47,7 @@ def channel(vhost: str) -> Iterator[BlockingChannel]:
 
 
 def settings(url: str) -> BrokerSettings:
-    return BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues=QUEUES)
+    return BrokerSettings(broker_endpoints=((url,),), broker_secret_arn="arn", persist_queues=QUEUES)
 
 
 def depth(channel: BlockingChannel, queue: str) -> int:

@@ -40,7 +40,7 @@ def channel(vhost: str) -> Iterator[BlockingChannel]:
 
 
 def settings(url: str, queues: int = 2) -> BrokerSettings:
-    return BrokerSettings(broker_endpoints=(url,), broker_secret_arn="arn", persist_queues={"chat": queues})
+    return BrokerSettings(broker_endpoints=((url,),), broker_secret_arn="arn", persist_queues={"chat": queues})
 
 
 def test_everything_is_declared_and_declaring_again_changes_nothing(vhost: str, channel: BlockingChannel) -> None:

@@ -45,7 +45,7 @@ def settings(
     rabbit: Rabbit, console: str = "", *, user: str = "arn", publisher: str = "publisher"
 ) -> BrokerUsersSettings:
     return BrokerUsersSettings(
-        broker_endpoints=(rabbit.url,),
+        broker_endpoints=((rabbit.url,),),
         broker_secret_arn=user,
         persist_queues=QUEUES,
         broker_console_urls=(console or rabbit.console_url,),

@@ -36,7 +36,7 @@ class Probing:
     def start(self) -> None:
         """A new environment."""
         broker: MemoryPublisher = self.write_path.broker
-        self.prober = Prober(broker, self.reader, QUEUES, CLOCK, self.sleep, lambda: self.now)
+        self.prober = Prober([broker], self.reader, QUEUES, CLOCK, self.sleep, lambda: self.now)
 
     def read(self, query: RangeQuery) -> Rows:
         assert query.consistent
@@ -219,3 +219,14 @@ def test_a_run_takes_its_minute_from_the_event_or_the_clock(event: dict[str, str
     found = Probing().prober.run_for(event, "c-1")
 
     assert (found["minute"], found["sent"]) == (minute, QUEUES)
+
+
+def test_each_broker_gets_the_probes_of_its_queues() -> None:
+    probing, second = Probing(), MemoryPublisher(QUEUES)
+    probing.prober.publishers = [probing.write_path.broker, second]
+
+    sent = probing.run().sent
+
+    assert sent == [*QUEUES, *(f"{queue} of broker 2" for queue in QUEUES)]
+    assert all(len(second.queues[queue]) == 1 for queue in QUEUES)
+    assert probing.run(1).missing == [f"{queue} of broker 2" for queue in QUEUES]  # nothing stores them here

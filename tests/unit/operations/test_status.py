@@ -224,3 +224,22 @@ def test_only_operators_may_see_the_status(scope: str, code: int) -> None:
 
     assert answer["statusCode"] == code
     assert ("accepting" in json.loads(answer["body"])) == (code == 200)
+
+
+TWO = {**QUEUES, **{f"{name} of broker 2": depth for name, depth in QUEUES.items()}, "parked": QueueDepth(2, 0)}
+
+
+def test_the_queues_of_two_brokers_are_shown_and_their_parked_messages_added_up() -> None:
+    lanes = body(queues=TWO)["lanes"]
+
+    assert (lanes["main"]["state"], lanes["parked"]) == ("ok", {"state": "holding", "ready": 2})
+    assert lanes["main"]["queues"].keys() == {name for name in TWO if not name.startswith("parked")}
+
+
+def test_a_lost_broker_is_named_while_the_other_one_takes_events() -> None:
+    found = body(queues={**QUEUES, "broker 2": "the broker is unavailable: ConnectionRefusedError"})
+
+    main, parked = found["lanes"]["main"], found["lanes"]["parked"]
+    assert (found["accepting"], main["state"]) == ("main", "degraded")
+    assert main["reason"] == "broker 2: the broker is unavailable: ConnectionRefusedError"
+    assert parked == {"state": "unknown", "reason": "the broker is unavailable: ConnectionRefusedError"}

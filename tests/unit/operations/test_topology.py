@@ -9,7 +9,7 @@ import pytest
 
 from headrace.core.errors import BrokerUnavailable, ConfigurationError
 from headrace.operations import topology
-from headrace.operations.topology import STARTING_SECONDS, declare_all, declare_for
+from headrace.operations.topology import STARTING_SECONDS, declare_all, declare_each, declare_for
 from headrace.queues.rabbitmq.topology import Report
 
 CREATE = {"RequestType": "Create", "ResponseURL": "https://bucket/answer"}
@@ -56,7 +56,7 @@ def test_messages_that_were_moved_out_of_a_former_queue_are_logged(caplog: pytes
 
 
 def test_former_queues_that_cannot_be_emptied_now_fail_no_run(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(_seconds: float) -> dict[str, int]:
+    def fail() -> dict[str, int]:
         raise BrokerUnavailable("the broker is unavailable")
 
     report = declare_all(lambda _: Report(["queue a"]), lambda _: [], fail, 0.0)
@@ -101,3 +101,29 @@ def test_a_deployment_waits_for_the_broker_and_gets_every_error_as_an_answer(mon
     ]
     assert "BROKER_ENDPOINTS is missing" in put[0]["Reason"]
     assert put[1]["Data"] == {"declared": "queue a", "differs": "", "users": ""}
+
+
+def test_the_report_of_two_brokers_names_them_and_adds_up_what_is_parked() -> None:
+    one, other = (Report(["queue a"], [], [], 3, ["live.0"], [], {"persist.0": 2}) for _ in range(2))
+
+    whole = declare_each([lambda _: one, lambda _: other], 0.0)
+
+    assert whole.declared == ["broker 1: queue a", "broker 2: queue a"]
+    assert (whole.parked, whole.unread) == (6, ["broker 1: live.0", "broker 2: live.0"])
+    assert whole.moved == {"broker 1: persist.0": 2, "broker 2: persist.0": 2}
+
+
+def test_a_lost_broker_is_missing_and_the_other_one_is_still_declared() -> None:
+    def fail(_seconds: float) -> Report:
+        raise BrokerUnavailable("the broker is unavailable")
+
+    whole = declare_each([fail, lambda _: Report(["queue a"], parked=1)], 0.0)
+
+    assert (whole.missing, whole.declared) == (["broker 1: the broker is unavailable"], ["broker 2: queue a"])
+    assert whole.parked is None
+    with pytest.raises(BrokerUnavailable):
+        declare_each([fail], 0.0)
+
+
+def test_one_broker_is_not_named() -> None:
+    assert declare_each([lambda _: Report(["queue a"], parked=0)], 0.0) == Report(["queue a"], parked=0)

@@ -19,7 +19,7 @@ from headrace.runtime.settings import BrokerUsersSettings
 from tests.fakes.secrets import MemorySecrets
 
 SETTINGS = BrokerUsersSettings(
-    broker_endpoints=("amqps://broker:5671/chat",),
+    broker_endpoints=(("amqps://broker:5671/chat",),),
     broker_secret_arn="administrator",
     persist_queues={"chat": 1},
     broker_publisher_secret_arn="publisher",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from headrace.bootstrap.shared import broker_settings
 from headrace.core.errors import ConfigurationError
+from headrace.queues.brokers import beginning_at, each_broker
 from headrace.runtime.settings import (
     AuthSettings,
     BrokerSettings,
+    BrokerUsersSettings,
     CacheSettings,
     PersistSettings,
     RetryLaneSettings,
@@ -36,7 +40,7 @@ STREAM = replace(CHAT, table_setting="CHAT_TABLE", retention_setting="CHAT_DAYS"
 def test_settings_are_read_from_variables_of_their_name() -> None:
     settings = WriteSettings.read(WRITE)
 
-    assert settings.broker_endpoints == ("amqps://one:5671", "amqps://two:5671")
+    assert settings.broker_endpoints == (("amqps://one:5671", "amqps://two:5671"),)
     assert settings.persist_queues == {"chat": 8, "ski": 1}
     assert settings.scope_prefix == ""
 
@@ -106,3 +110,37 @@ def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.Monke
 def test_an_endpoint_is_a_host_and_a_port(endpoint: str) -> None:
     with pytest.raises(ConfigurationError, match="CACHE_ENDPOINT"):
         CacheSettings.read({"CACHE_ENDPOINT": endpoint})
+
+
+USERS = WRITE | {
+    "BROKER_ENDPOINTS": "amqps://one:5671, amqps://two:5671; amqps://other:5671",
+    "BROKER_CONSOLE_URLS": "https://one,https://other",
+    "BROKER_PUBLISHER_SECRET_ARN": "arn",
+    "BROKER_CONSUMER_SECRET_ARN": "arn",
+}
+
+
+def test_a_semicolon_separates_brokers_and_each_has_its_own_settings() -> None:
+    settings = BrokerUsersSettings.read(USERS)
+
+    first, second = each_broker(settings)
+    assert (first.broker_endpoints, second.broker_endpoints) == (
+        (("amqps://one:5671", "amqps://two:5671"),),
+        (("amqps://other:5671",),),
+    )
+    assert (first.broker_console_urls, second.broker_console_urls) == (("https://one",), ("https://other",))
+    assert beginning_at(settings, 3).broker_endpoints == (*second.broker_endpoints, *first.broker_endpoints)
+
+
+def test_environments_are_spread_over_the_brokers_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in USERS.items():
+        monkeypatch.setenv(name, value)
+
+    def own(number: int) -> str:
+        monkeypatch.setenv("AWS_LAMBDA_LOG_STREAM_NAME", f"2026/11/28/[$LATEST]{number:032x}")
+        return broker_settings().broker_endpoints[0][0]
+
+    chosen = Counter(own(number) for number in range(200))
+    assert own(7) == own(7)
+    assert set(chosen) == {"amqps://one:5671", "amqps://other:5671"}
+    assert min(chosen.values()) > 60

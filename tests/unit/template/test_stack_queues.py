@@ -1,13 +1,19 @@
 """Queues and mappings deliver every event to its function, and to the next queue after a failure."""
 
 from collections import Counter
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from headrace.delivery import retry_schedule
 from headrace.queues.names import live_queues, persist_queues
-from tests.unit.template_stack import QUEUE_PARAMETERS, TemplateStack, as_list
+from localstage.core.model import BrokerUrls
+from localstage.template import Attributes, load
+from localstage.template.loading import BROKERS
+from tests.unit.localstage.template.template_stage import LIVE
+from tests.unit.template_stack import QUEUE_PARAMETERS, TEMPLATE, TemplateStack, as_list
 
 
 def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack: TemplateStack) -> None:
@@ -16,6 +22,22 @@ def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack
 
     defaults = {name: int(template_stack.parameters[each]["Default"]) for name, each in QUEUE_PARAMETERS.items()}
     assert queues == dict.fromkeys([*persist_queues(defaults), *live_queues()], 1)
+
+
+def test_each_broker_has_the_same_mappings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P3: what a second broker takes is stored, and pushed, as what the first one takes."""
+    monkeypatch.setenv(BROKERS, "2")
+    attributes = Attributes(replace(LIVE, further_brokers={"SecondBroker": BrokerUrls("amqp://127.0.0.1:2", "")}))
+
+    model = load(TEMPLATE, attributes=attributes, state_dir=tmp_path)
+
+    read = {
+        broker: sorted((one.queue, one.function_id, one.secret_id, one.batch_size, str(one.window)) for one in mappings)
+        for broker, mappings in groupby(model.rabbitmq_mappings.values(), lambda one: one.broker_id)
+    }
+    assert read.keys() == {"Broker", "SecondBroker"}
+    assert read["Broker"] == read["SecondBroker"]
+    assert model.functions["ReceiveHttp"].environment["BROKER_ENDPOINTS"] == "amqp://127.0.0.1:5672;amqp://127.0.0.1:2"
 
 
 @pytest.mark.parametrize("count", [1, 64])

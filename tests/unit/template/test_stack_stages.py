@@ -100,7 +100,7 @@ def test_the_broker_takes_the_connections_that_the_stage_calculates_with(templat
 
     limit = {"Fn::If": ["BrokerIsMedium", 300, 5000]}
     assert configuration["Data"] == {"Fn::Base64": {"Fn::Join": ["=", ["connection_max", limit]]}}
-    assert template_stack.resources["Monitoring"]["Properties"]["Parameters"]["BrokerConnectionLimit"] == limit
+    assert template_stack.resources["BrokerAlarms"]["Properties"]["Parameters"]["BrokerConnectionLimit"] == limit
     assert broker["Configuration"] == {
         "Id": {"Ref": "BrokerConfiguration"},
         "Revision": {"Fn::GetAtt": ["BrokerConfiguration", "Revision"]},
@@ -131,7 +131,7 @@ def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_sta
         "Tracing",
     }
     of_the_account |= {"MaximumTableUnits", "MinimumTableUnits"}
-    of_the_account |= {"Archive", "Console", "TellTarget", "TellTypes", "WebhookUrl", "Zones"}
+    of_the_account |= {"Archive", "BrokerCount", "Console", "TellTarget", "TellTypes", "WebhookUrl", "Zones"}
     assert template_stack.parameters.keys() == set_by_stages | of_the_account | FAULT_PARAMETERS.keys()
 
 

@@ -10,6 +10,7 @@ from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.shared import (
     attachments,
     breaker_status,
+    broker_settings,
     clock,
     impatient,
     rate_limiter,
@@ -121,5 +122,5 @@ def acceptor(
 
 @functools.cache
 def publisher() -> RabbitPublisher:
-    """Has the environment's one connection to the broker."""
-    return RabbitPublisher(BrokerSettings.read(), secrets())
+    """Has the environment's one connection to a broker."""
+    return RabbitPublisher(broker_settings(), secrets())

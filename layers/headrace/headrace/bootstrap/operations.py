@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import functools
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from headrace.bootstrap.shared import clock, impatient, retry_lane, secrets, separate_cache
 from headrace.queues import names
+from headrace.queues.brokers import at_broker, each_broker
 from headrace.runtime.aws import call, client
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import (
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from headrace.operations.dead_letters import DeadLetters
     from headrace.operations.parts import Parts
     from headrace.operations.probes import Prober, ProbeReader
-    from headrace.queues.rabbitmq.parked import ParkingQueue
+    from headrace.queues.rabbitmq.parked import ParkingQueues
     from headrace.queues.rabbitmq.topology import Report
 
 CONNECT_SECONDS = 1.0
@@ -46,7 +48,7 @@ def health() -> Parts:
     depth = {"QueueUrl": settings.retry_queue_url, "AttributeNames": ["ApproximateNumberOfMessages"]}
     return Parts(
         {
-            "broker": lambda: any_port_open(settings.broker_endpoints),
+            "broker": lambda: any_port_open(list(chain(*settings.broker_endpoints))),
             "retryLane": lambda: call(sqs.get_queue_attributes, **depth),
             "table": lambda: call(dynamodb.describe_table, TableName=settings.chat_messages_table),
             "cache": cache.ping,
@@ -88,10 +90,11 @@ def user_connections() -> UserConnections:
 
 
 @functools.cache
-def parking_queue() -> ParkingQueue:
-    from headrace.queues.rabbitmq.parked import ParkingQueue
+def parking_queues() -> ParkingQueues:
+    from headrace.queues.rabbitmq.parked import ParkingQueue, ParkingQueues
 
-    return ParkingQueue(BrokerSettings.read(), secrets(), retry_lane())
+    brokers = each_broker(BrokerSettings.read())
+    return ParkingQueues([ParkingQueue(each, secrets(), retry_lane()) for each in brokers])
 
 
 @functools.cache
@@ -106,28 +109,35 @@ def probe_reader() -> ProbeReader:
 
 @functools.cache
 def prober() -> Prober:
-    """Sends and checks probes. Its publisher has no breaker: probes are sent to a failing broker too."""
+    """Sends and checks probes. Its publishers have no breaker: probes are sent to a failing broker too."""
     from headrace.operations.probes import Prober
     from headrace.queues.rabbitmq.publisher import RabbitPublisher
 
     settings = BrokerSettings.read()
-    publisher = RabbitPublisher(settings, secrets())
-    return Prober(publisher, probe_reader(), names.persist_queues(settings.persist_queues), clock())
+    publishers = [RabbitPublisher(each, secrets()) for each in each_broker(settings)]
+    return Prober(publishers, probe_reader(), names.persist_queues(settings.persist_queues), clock())
 
 
 def declare_topology(seconds: float) -> Report:
-    """Declare the broker's exchanges, queues and users. A setting that is missing fails what needs it."""
-    from headrace.operations.topology import declare_all
+    """Declare each broker's exchanges, queues and users. A setting that is missing fails what needs it."""
+    from headrace.operations.topology import MOVING_SECONDS, declare_all, declare_each
     from headrace.queues.rabbitmq.former_queues import empty_former_queues
     from headrace.queues.rabbitmq.topology import declare
     from headrace.queues.rabbitmq.users import ensure_users
 
-    return declare_all(
-        lambda left: declare(BrokerSettings.read(), secrets(), seconds=left),
-        lambda left: ensure_users(BrokerUsersSettings.read(), secrets(), seconds=left),
-        lambda seconds: empty_former_queues(BrokerUsersSettings.read(), secrets(), seconds),
-        seconds,
-    )
+    brokers = each_broker(BrokerSettings.read())
+
+    def declare_one(number: int, left: float) -> Report:
+        return declare_all(
+            lambda left: declare(brokers[number], secrets(), seconds=left),
+            lambda left: ensure_users(each_broker(BrokerUsersSettings.read())[number], secrets(), seconds=left),
+            lambda: empty_former_queues(
+                each_broker(BrokerUsersSettings.read())[number], secrets(), MOVING_SECONDS / len(brokers)
+            ),
+            left,
+        )
+
+    return declare_each([functools.partial(declare_one, number) for number in range(len(brokers))], seconds)
 
 
 @functools.cache
@@ -143,14 +153,16 @@ def status() -> Parts:
     retry_url, dead_url = RetryLaneSettings.read().retry_queue_url, DeadLaneSettings.read().dead_letter_queue_url
     fast_secrets, sqs, probes = Secrets(lambda: impatient("secretsmanager")), impatient("sqs"), probe_reader()
     queues = names.persist_queues(settings.persist_queues)
-    readers = ThreadPoolExecutor(len(queues), "probes")
+    brokers = range(1, len(settings.broker_endpoints) + 1)
+    probed = [at_broker(queue, broker) for broker in brokers for queue in queues]
+    readers = ThreadPoolExecutor(len(probed), "probes")
     return Parts(
         {
             "queues": lambda: queue_depths(settings, fast_secrets, [*queues, names.PARKED_QUEUE], CONNECT_SECONDS),
             "retry": lambda: queue_counts(sqs, retry_url),
             "dead": lambda: queue_counts(sqs, dead_url),
             "breakers": lambda: read_breaker_status(separate_cache, clock()),
-            "probes": lambda: dict(zip(queues, readers.map(probes.newest, queues), strict=True)),
+            "probes": lambda: dict(zip(probed, readers.map(probes.newest, probed), strict=True)),
         },
         clock(),
         ASK_SECONDS,

@@ -24,6 +24,7 @@ from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.screen import ErasureScreen
 from headrace.live.connections import SubscriberHints
 from headrace.live.dynamodb import DynamoConnections
+from headrace.queues.brokers import beginning_at
 from headrace.queues.ports import LivePublisher, QueueDepth
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule
@@ -112,14 +113,15 @@ def backlog_reports() -> BacklogReports | None:
 
 
 def _waiting(queue: str) -> int:
-    """The records that wait in ``queue``; raises BrokerUnavailable."""
+    """The records that wait in ``queue``, of the broker where most do; raises BrokerUnavailable."""
     # Imported here: pika takes 10 ms of CPU, and only environments whose events are late need it.
     from headrace.queues.rabbitmq.topology import queue_depths
 
-    depth = queue_depths(BrokerSettings.read(), secrets(), [queue], DEPTH_SECONDS)[queue]
-    if isinstance(depth, QueueDepth):
-        return depth.ready
-    raise BrokerUnavailable(f"the depth of {queue} is not known: {depth}")
+    depths = queue_depths(BrokerSettings.read(), secrets(), [queue], DEPTH_SECONDS)
+    known = [depth.ready for depth in depths.values() if isinstance(depth, QueueDepth)]
+    if known:
+        return max(known)
+    raise BrokerUnavailable(f"the depth of {queue} is not known: {'; '.join(map(str, depths.values()))}")
 
 
 def live_hook(log: RoomLog, store: Store) -> LiveHook:
@@ -134,9 +136,11 @@ def live_hook(log: RoomLog, store: Store) -> LiveHook:
 def live_publisher() -> LivePublisher:
     """Publishes to the live queues."""
     # Imported here: pika takes 10 ms of CPU, and only environments that publish live copies need it.
-    from headrace.queues.rabbitmq.publisher import ChannelKeeper, LiveChannel, RabbitLivePublisher
+    from headrace.queues.rabbitmq.publisher import ChannelKeeper, LiveChannel, RabbitLivePublisher, SpreadLivePublisher
 
-    return RabbitLivePublisher(ChannelKeeper(LiveChannel, BrokerSettings.read(), secrets()))
+    settings = BrokerSettings.read()
+    orders = [beginning_at(settings, number) for number in range(len(settings.broker_endpoints))]
+    return SpreadLivePublisher([RabbitLivePublisher(ChannelKeeper(LiveChannel, each, secrets())) for each in orders])
 
 
 def ride_hook() -> RideHook:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import zlib
 from typing import TYPE_CHECKING
 
 from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
 from headrace.core.times import Clock, SystemClock
+from headrace.queues.brokers import beginning_at
 from headrace.runtime.aws import AwsClient, client
 from headrace.runtime.secrets import Secrets
 from headrace.runtime.settings import (
     AttachmentSettings,
     AuthSettings,
+    BrokerSettings,
     CacheSettings,
     CursorSettings,
     EnvironmentSettings,
@@ -51,6 +54,12 @@ def separate_cache() -> RedisCache:
 @functools.cache
 def secrets() -> Secrets:
     return Secrets()
+
+
+def broker_settings() -> BrokerSettings:
+    """The brokers, first the one that this environment publishes to."""
+    name = EnvironmentSettings.read().aws_lambda_log_stream_name
+    return beginning_at(BrokerSettings.read(), zlib.crc32(name.encode()))
 
 
 @functools.cache

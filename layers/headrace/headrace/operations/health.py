@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from typing_extensions import TypedDict
@@ -44,8 +45,8 @@ def check_health(parts: Parts, _request: Request[None, None, None]) -> Reply:
     return Reply(200 if accepting and reading else 503, body)
 
 
-def any_port_open(urls: tuple[str, ...], seconds: float = CHECK_SECONDS / 2) -> None:
-    """Check that one of the broker's ``urls`` accepts a TCP connection.
+def any_port_open(urls: Sequence[str], seconds: float = CHECK_SECONDS / 2) -> None:
+    """Check that one of the brokers' ``urls`` accepts a TCP connection.
 
     Raises:
         OSError: none does within ``seconds``.

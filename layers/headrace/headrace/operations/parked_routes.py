@@ -1,4 +1,4 @@
-"""HTTP routes of the parking queue: its depth, and moving its messages back to a lane."""
+"""HTTP routes of the parking queues: their depth, and moving their messages back to a lane."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from headrace.api.params import Params
 from headrace.api.router import Request
 from headrace.core.fields import whole_number
-from headrace.queues.rabbitmq.parked import ParkingQueue
+from headrace.queues.rabbitmq.parked import ParkingQueues
 from headrace.runtime.observability import audit
 
 DEFAULT_LIMIT = 100
@@ -45,15 +45,15 @@ class Requeued(TypedDict):
     failure: NotRequired[str]
 
 
-def read_depth(parking_queue: ParkingQueue, _request: Request[None, None, None]) -> ParkedDepth:
+def read_depth(parking_queues: ParkingQueues, _request: Request[None, None, None]) -> ParkedDepth:
     """The depth of the parking queue."""
-    return {"parked": parking_queue.depth()}
+    return {"parked": parking_queues.depth()}
 
 
-def requeue(parking_queue: ParkingQueue, request: Request[None, None, RequeueBody]) -> Requeued:
+def requeue(parking_queues: ParkingQueues, request: Request[None, None, RequeueBody]) -> Requeued:
     """Move messages back to a lane, for at most one slice of time."""
     body = request.body
-    moved = parking_queue.requeue(body.lane, body.limit, body.rate, SLICE_SECONDS)
+    moved = parking_queues.requeue(body.lane, body.limit, body.rate, SLICE_SECONDS)
     request.meter.count("ParkedReturned", moved.returned, lane=body.lane)
     audit("parked messages were returned", request.caller, lane=body.lane, returned=moved.returned, left=moved.left)
     answer: Requeued = {"returned": moved.returned, "left": moved.left}

@@ -18,6 +18,7 @@ from headrace.core import times
 from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import Clock
+from headrace.queues.brokers import at_broker
 from headrace.queues.ports import Outgoing, Publisher
 from headrace.runtime.observability import Meter, logger, report
 from headrace.storage.ports import RangeQuery, RangeReader
@@ -70,9 +71,9 @@ class ProbeReader:
 
 @dataclass
 class Prober:
-    """Sends and checks the probes of ``queues``."""
+    """Sends and checks the probes of ``queues``, which each broker has; ``publishers`` has one for each."""
 
-    publisher: Publisher
+    publishers: Sequence[Publisher]
     reader: ProbeReader
     queues: Sequence[str]
     clock: Clock
@@ -117,7 +118,9 @@ class Prober:
         That is assumed when all are missing and this environment did not run in that minute: a new stack, or a stage
         that was down. If another environment did run, the missing probes are reported a minute later.
         """
-        seen = {queue: self._seen(queue, minute) for queue in self.queues}
+        brokers = range(1, len(self.publishers) + 1)
+        named = [at_broker(queue, broker) for broker in brokers for queue in self.queues]
+        seen = {queue: self._seen(queue, minute) for queue in named}
         if self._former_run != minute and all(each is False for each in seen.values()):
             return []
         return [queue for queue, each in seen.items() if not each]
@@ -128,16 +131,19 @@ class Prober:
         An unconfirmed probe is not sent to the retry lane, because probes measure the main lane.
         """
         accepted_at = times.iso(self.clock.now())
-        messages = []
-        for queue in self.queues:
-            envelope = Envelope(PROBE.name, correlation_id, accepted_at, [probe(queue, minute)])
-            messages.append(Outgoing(queue, envelope.encode(), correlation_id))
         sent = []
-        for queue, outcome in zip(self.queues, self.publisher.publish(messages), strict=True):
-            if outcome is None:
-                sent.append(queue)
-            else:
-                report(f"probe {type(outcome).__name__}", f"a probe was not accepted: {outcome.message}", queue=queue)
+        for broker, publisher in enumerate(self.publishers, 1):
+            messages = {}
+            for queue in self.queues:
+                name = at_broker(queue, broker)
+                envelope = Envelope(PROBE.name, correlation_id, accepted_at, [probe(name, minute)])
+                messages[name] = Outgoing(queue, envelope.encode(), correlation_id)
+            for name, outcome in zip(messages, publisher.publish(list(messages.values())), strict=True):
+                if outcome is None:
+                    sent.append(name)
+                else:
+                    reason = f"a probe was not accepted: {outcome.message}"
+                    report(f"probe {type(outcome).__name__}", reason, queue=name)
         return sent
 
     def _watch(self, sent: Sequence[str], minute: int, started: float) -> dict[str, float]:

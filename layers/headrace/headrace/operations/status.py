@@ -1,8 +1,8 @@
 """``GET /status``: lanes, queue depths, breakers and probes, as far as they can be read in time.
 
-The parts are the depth of the ``queues`` or why it is not known, the counts of the ``retry`` and ``dead`` lanes by
-state, the published states of ``breakers``, and the newest of the ``probes`` by queue. A part that cannot be read is
-``unknown``, with the reason.
+The parts are the depth of the ``queues`` of all brokers or why it is not known, the counts of the ``retry`` and
+``dead`` lanes by state, the published states of ``breakers``, and the newest of the ``probes`` by queue. A part that
+cannot be read is ``unknown``, with the reason.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from headrace.core import times
 from headrace.core.fields import CanonicalTime
 from headrace.operations.breaker_status import BreakerRecord
 from headrace.operations.parts import Parts, Unknown
+from headrace.queues.brokers import LOST_BROKER
 from headrace.queues.names import PARKED_QUEUE
 from headrace.queues.ports import QueueDepth
 from headrace.runtime.breaker import CLOSED
@@ -142,7 +143,7 @@ def _accepting(main: str, retry: str) -> str:
 
 
 def _main_lane(queues: Mapping[str, QueueDepth | str], breakers: Any) -> dict[str, Any]:
-    persist = {name: depth for name, depth in queues.items() if name != PARKED_QUEUE}
+    persist = {name: depth for name, depth in queues.items() if not name.startswith(PARKED_QUEUE)}
     reasons = []
     for name, depth in persist.items():
         if isinstance(depth, str):
@@ -164,10 +165,15 @@ def _depth(depth: QueueDepth | str) -> dict[str, Any]:
 
 
 def _parked(queues: Any) -> dict[str, Any]:
-    depth = queues if isinstance(queues, Unknown) else queues[PARKED_QUEUE]
-    if isinstance(depth, QueueDepth):
-        return {"state": "holding" if depth.ready else "empty", "ready": depth.ready}
-    return Unknown(depth if isinstance(depth, str) else depth.reason).to_body()
+    if isinstance(queues, Unknown):
+        return Unknown(queues.reason).to_body()
+    # Of a broker that is away, the parking queue is not known either.
+    depths = [depth for name, depth in queues.items() if name.startswith((PARKED_QUEUE, LOST_BROKER))]
+    unknown = next((depth for depth in depths if isinstance(depth, str)), None)
+    if unknown is not None:
+        return Unknown(unknown).to_body()
+    ready = sum(depth.ready for depth in depths)
+    return {"state": "holding" if ready else "empty", "ready": ready}
 
 
 def _sqs(counts: Mapping[str, int]) -> dict[str, Any]:

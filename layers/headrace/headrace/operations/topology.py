@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -21,7 +21,7 @@ PHYSICAL_ID = "headrace-topology"
 STARTING_SECONDS = 60.0
 """How long to wait for a broker that is still starting when a stack is deployed."""
 MOVING_SECONDS = 30.0
-"""How long a run moves messages out of queues that no stream has any more; the next one goes on."""
+"""How long a run moves messages out of queues that no stream has any more, of all brokers; the next one goes on."""
 ANSWER_SECONDS = 20.0
 TEXT_LIMIT = 1000
 """Bytes of the reason and of each value in Data: CloudFormation refuses an answer of more than 4096 bytes."""
@@ -30,13 +30,14 @@ TEXT_LIMIT = 1000
 def declare_all(
     declare_queues: Callable[[float], Report],
     make_users: Callable[[float], list[str]],
-    empty_queues: Callable[[float], dict[str, int]],
+    empty_queues: Callable[[], dict[str, int]],
     seconds: float,
 ) -> Report:
-    """Declare the queues, make the users, and empty former queues; wait at most ``seconds`` for a starting broker.
+    """Declare the queues of a broker, make its users, and empty former queues.
 
-    Users that cannot be made are ``missing`` in the report, which still has the depths of the queues. Former queues
-    that cannot be emptied are only logged: the next run tries again.
+    A broker that still starts is waited for, at most ``seconds``. Users that cannot be made are ``missing`` in the
+    report, which still has the depths of the queues. Former queues that cannot be emptied are only logged: the next run
+    tries again.
     """
     deadline = time.monotonic() + seconds
     report = declare_queues(seconds)
@@ -46,10 +47,34 @@ def declare_all(
         report.missing.append(f"the users of publishers and mappings: {error.message}")
     else:
         try:
-            report.moved = empty_queues(MOVING_SECONDS)
+            report.moved = empty_queues()
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
             logger.warning("queues that no stream has any more are not emptied", extra={"reason": error.message})
     return report
+
+
+def declare_each(brokers: Sequence[Callable[[float], Report]], seconds: float) -> Report:
+    """Declare the topology of each broker, and return one report; they share the ``seconds``.
+
+    With several brokers, one that is unavailable is ``missing``, so that the others are still repaired.
+    """
+    deadline = time.monotonic() + seconds
+    whole, parked = Report(), []
+    for number, declare in enumerate(brokers, 1):
+        try:
+            report = declare(deadline - time.monotonic())
+        except (BrokerUnavailable, SecretsUnavailable) as error:
+            if len(brokers) == 1:
+                raise
+            report = Report(missing=[error.message])
+        which = f"broker {number}: " if len(brokers) > 1 else ""
+        for name in ("declared", "differs", "missing", "unread", "users"):
+            getattr(whole, name).extend(f"{which}{each}" for each in getattr(report, name))
+        whole.moved |= {f"{which}{queue}": count for queue, count in report.moved.items()}
+        parked.append(report.parked)
+    known = [each for each in parked if each is not None]
+    whole.parked = sum(known) if len(known) == len(brokers) else None
+    return whole
 
 
 def declare_for(event: Mapping[str, Any], declare: Callable[[float], Report], invocation: str = "") -> dict[str, Any]:

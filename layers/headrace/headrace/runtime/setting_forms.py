@@ -48,6 +48,10 @@ def _parts(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _brokers(value: object) -> object:
+    return tuple(map(_parts, value.split(";"))) if isinstance(value, str) else value
+
+
 def _counts(value: object) -> object:
     return dict(part.split("=", 1) for part in _parts(value)) if isinstance(value, str) else value  # type: ignore[attr-defined]
 
@@ -68,10 +72,13 @@ PrivateUrl = Annotated[str, Field(pattern=r"^(https://[^@/]+|http://(127\.0\.0\.
 """A URL without credentials: https, or http on this machine."""
 HostAndPort = Annotated[str, AfterValidator(_host_and_port), Field(description="host:port, or user:password@host:port")]
 """With or without credentials."""
-AmqpUrls = Annotated[
-    tuple[AmqpUrl, ...],
-    CommaList,
-    Field(min_length=1, description="a comma list of AMQP URLs without credentials, such as amqps://host:5671"),
+Brokers = Annotated[
+    tuple[Annotated[tuple[AmqpUrl, ...], Field(min_length=1)], ...],
+    BeforeValidator(_brokers),
+    Field(
+        description="a comma list of AMQP URLs without credentials, such as amqps://host:5671, and a semicolon before"
+        " each further broker"
+    ),
 ]
 QueueCounts = Annotated[
     Mapping[Annotated[str, Field(pattern="^[a-z]+$")], Annotated[int, Field(ge=1, le=64)]],

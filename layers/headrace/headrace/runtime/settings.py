@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from headrace.runtime.setting_forms import (
-    AmqpUrls,
+    Brokers,
     CredentialsArn,
     HostAndPort,
     KeyArn,
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class BrokerSettings(Settings):
-    """Where the broker is."""
+    """Where the brokers are: one, or several that do not know one another."""
 
-    broker_endpoints: AmqpUrls
-    """Addresses of the broker's nodes."""
+    broker_endpoints: Brokers
+    """Addresses of the nodes of each broker."""
     broker_secret_arn: CredentialsArn
     """Secret with the broker's user name and password."""
     persist_queues: QueueCounts
@@ -168,7 +168,7 @@ class BrokerUsersSettings(BrokerSettings):
     """For declare_topology: the broker's users besides the administrator of ``broker_secret_arn``."""
 
     broker_console_urls: PrivateUrls = ()
-    """Addresses of the broker's management API; by default https on the host of the first endpoint."""
+    """Address of each broker's management API; by default https on the host of its first endpoint."""
     broker_publisher_secret_arn: CredentialsArn
     """Secret with the name and password of the user that publishes."""
     broker_consumer_secret_arn: CredentialsArn
@@ -185,7 +185,7 @@ class CacheSettings(Settings):
 class HealthSettings(RetryLaneSettings, CacheSettings):
     """For check_health, which sends each dependency one cheap request."""
 
-    broker_endpoints: AmqpUrls
+    broker_endpoints: Brokers
     chat_messages_table: TableName
     """Table of the stream ``chat``."""
 

@@ -42,7 +42,8 @@ RECENT_SECONDS = 1.0
 class ConfirmChannel:
     """A connection with one channel. Create it by :meth:`open`, and :meth:`drop` it when it is not ``trusted``."""
 
-    def __init__(self) -> None:
+    def __init__(self, endpoint: Parameters) -> None:
+        self.endpoint = endpoint
         self._connection: Any = None
         self._channel: Any = None
         self._error: BaseException | None = None
@@ -66,9 +67,9 @@ class ConfirmChannel:
         failure: BaseException = TimeoutError()
         for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints, strict=True):
             now = time.monotonic()
-            channel = cls()
+            channel = cls(endpoint)
             try:
-                channel._connect(endpoint, now + (deadline - now) / left)
+                channel._connect(now + (deadline - now) / left)
             except PIKA_ERRORS as error:
                 failure = error
                 channel.drop()
@@ -76,9 +77,9 @@ class ConfirmChannel:
                 return channel
         raise failure
 
-    def _connect(self, endpoint: Parameters, deadline: float) -> None:
+    def _connect(self, deadline: float) -> None:
         self._connection = BlockingSocketConnection(
-            endpoint, deadline, self._on_open, self._on_closed, self._on_settled
+            self.endpoint, deadline, self._on_open, self._on_closed, self._on_settled
         )
         self._turn_until(lambda: self._ready or self._error is not None, deadline)
         if not self._ready:
@@ -105,6 +106,11 @@ class ConfirmChannel:
 
     def _on_unblocked(self, *_: Any) -> None:
         self._blocked = False
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the broker accepts nothing from publishers now."""
+        return self._blocked
 
     @property
     def is_recent(self) -> bool:

@@ -135,8 +135,8 @@ def until_available(attempt: Callable[[], T], seconds: float) -> T:
 def endpoints(
     settings: BrokerSettings, known: Credentials, timeout: float, heartbeat: int
 ) -> list[ConnectionParameters]:
-    """Parameters for each of the broker's endpoints, with a timeout and a heartbeat in seconds."""
-    return [_parameters(url, known, timeout, heartbeat) for url in settings.broker_endpoints]
+    """Parameters for each endpoint of each broker, with a timeout and a heartbeat in seconds."""
+    return [_parameters(url, known, timeout, heartbeat) for nodes in settings.broker_endpoints for url in nodes]
 
 
 def _parameters(url: str, known: Credentials, timeout: float, heartbeat: int) -> ConnectionParameters:

@@ -35,7 +35,7 @@ def empty_former_queues(settings: BrokerUsersSettings, secrets: Secrets, seconds
     """
     deadline = time.monotonic() + seconds
     api = ManagementApi(console_url(settings), credentials(secrets, settings.broker_secret_arn))
-    declared = api.names("queues", virtual_host(settings.broker_endpoints[0]))
+    declared = api.names("queues", virtual_host(settings.broker_endpoints[0][0]))
     in_use = persist_queues(settings.persist_queues)
     former = [name for name in declared if name.startswith(PERSIST_PREFIX) and name not in in_use]
     if not former:

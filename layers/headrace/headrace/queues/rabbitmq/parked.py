@@ -1,4 +1,4 @@
-"""Reads the depth of the parking queue and requeues its messages, which the broker redelivered too often.
+"""Reads the depth of the parking queues and requeues their messages, which the broker redelivered too often.
 
 Messages are requeued one by one. A message leaves the queue only when the broker or SQS has confirmed its copy. A
 connection that is lost in between leaves two copies; the event is still stored once.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from pika.exceptions import NackError, UnroutableError
 
 from headrace.core import times
 from headrace.core.envelope import correlation_attribute, decode
-from headrace.core.errors import Lane, PoisonRecord
+from headrace.core.errors import BrokerUnavailable, Lane, PoisonRecord
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, Groups, persist_queue, persist_queues
 from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.rabbitmq.endpoints import blocking_connection
@@ -95,6 +95,36 @@ class ParkingQueue:
     def _channel(self) -> Iterator[BlockingChannel]:
         with blocking_connection(self.settings, self.secrets, CONNECT_SECONDS, HEARTBEAT) as connection:
             yield connection.channel()
+
+
+@dataclass(frozen=True)
+class ParkingQueues:
+    """The parking queues of all brokers; its methods may raise what those of :class:`ParkingQueue` do."""
+
+    each: Sequence[ParkingQueue]
+
+    def depth(self) -> int:
+        """How many messages are parked."""
+        return sum(queue.depth() for queue in self.each)
+
+    def requeue(self, lane: Lane, limit: int, rate: float, seconds: float) -> RequeueResult:
+        """Requeue the messages of one broker after the other, as :meth:`ParkingQueue.requeue`.
+
+        With several brokers, one that is unavailable is the ``failure``, and its messages are not counted.
+        """
+        deadline = time.monotonic() + seconds
+        returned, left, failures = 0, 0, []
+        for number, queue in enumerate(self.each, 1):
+            try:
+                done = queue.requeue(lane, limit - returned, rate, deadline - time.monotonic())
+            except BrokerUnavailable as error:
+                if len(self.each) == 1:
+                    raise
+                failures.append(f"broker {number}: {error.message}")
+                continue
+            returned, left = returned + done.returned, left + done.left
+            failures += filter(None, [done.failure])
+        return RequeueResult(returned, left, "; ".join(failures))
 
 
 Deliver = Callable[[BlockingChannel, Any, bytes], str | None]

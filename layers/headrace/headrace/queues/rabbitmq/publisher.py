@@ -3,11 +3,15 @@
 :meth:`RabbitPublisher.publish` keeps to the budget. The first attempt has the larger share of it. Messages that are
 unsettled then (connection lost, or not confirmed) are sent once more over a new connection. Returned and nacked
 messages are settled, and are not sent again. The first publish also reads the secret, outside the budget.
+
+With several brokers, a publisher keeps to the first of its settings. After a failure it goes on to the next one, and
+``AWAY_SECONDS`` later it tries its own again.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -20,7 +24,9 @@ from headrace.core.errors import (
     PublishUnconfirmed,
     SecretsUnavailable,
 )
-from headrace.queues.ports import Outcome, Outgoing, Publisher
+from headrace.queues.brokers import beginning_at
+from headrace.queues.names import live_queues
+from headrace.queues.ports import LivePublisher, Outcome, Outgoing, Publisher
 from headrace.queues.rabbitmq.confirm_channel import ConfirmChannel
 from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, endpoints, with_credentials
 from headrace.runtime.breaker import Breaker, BreakerRule, Cooldown
@@ -33,16 +39,33 @@ BUDGET_SECONDS = 1.0
 """Longest time that one request may take to publish and confirm its events."""
 FIRST_TRY = 0.6
 """The share of the budget after which unconfirmed messages are sent again."""
+AWAY_SECONDS = 60.0
+"""How long a publisher stays with another broker after its own has failed."""
 
 
 class ChannelKeeper(Generic[C]):
-    """Keeps one channel of class ``kind`` across invocations, and opens another when it is lost."""
+    """Keeps one channel of class ``kind`` across invocations, and opens another when it is lost.
 
-    def __init__(self, kind: type[C], settings: BrokerSettings, secrets: Secrets) -> None:
+    The first broker of ``settings`` is its own; it goes to the others in turn.
+    """
+
+    def __init__(
+        self, kind: type[C], settings: BrokerSettings, secrets: Secrets, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._kind = kind
         self._settings = settings
         self._secrets = secrets
+        self._monotonic = monotonic
+        self._first = 0
+        """The broker to try first: 0 for its own."""
+        self._back_at = math.inf
+        """When its own broker is tried again."""
         self.channel: C | None = None
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are other brokers to go on to."""
+        return len(self._settings.broker_endpoints) > 1
 
     def ready(self, deadline: float, *, for_publish: bool = False) -> C:
         """The open channel, or a new one; credentials that the broker refuses are read again, once.
@@ -53,6 +76,9 @@ class ChannelKeeper(Generic[C]):
             BrokerUnavailable: no endpoint accepts a connection before ``deadline`` (monotonic).
             SecretsUnavailable, ConfigurationError: there are no credentials.
         """
+        if self._monotonic() >= self._back_at:
+            self._first, self._back_at = 0, math.inf
+            self.close()
         if self.channel is not None and ((for_publish and self.channel.is_recent) or self.channel.notice()):
             return self.channel
         self.close()
@@ -69,9 +95,20 @@ class ChannelKeeper(Generic[C]):
             credentials(self._secrets, self._settings.broker_secret_arn)
 
     def _open(self, known: Credentials, deadline: float) -> C:
-        share = max(0.1, (deadline - time.monotonic()) / len(self._settings.broker_endpoints))
-        hosts = endpoints(self._settings, known, share, self._settings.broker_heartbeat_seconds)
-        return self._kind.open(hosts, deadline)
+        settings = beginning_at(self._settings, self._first)
+        share = max(0.1, (deadline - time.monotonic()) / sum(map(len, settings.broker_endpoints)))
+        hosts = endpoints(settings, known, share, settings.broker_heartbeat_seconds)
+        channel = self._kind.open(hosts, deadline)
+        own = hosts[: len(settings.broker_endpoints[0])]
+        if channel.endpoint not in own and self._back_at == math.inf:
+            self._back_at = self._monotonic() + AWAY_SECONDS
+        return channel
+
+    def go_on(self) -> None:
+        """Close the channel after a failure; the next one is opened to another broker, if there is one."""
+        self.close()
+        self._first = (self._first + 1) % len(self._settings.broker_endpoints)
+        self._back_at = self._monotonic() + AWAY_SECONDS if self._first else math.inf
 
     def close(self) -> None:
         """Close the channel and its connection."""
@@ -104,10 +141,10 @@ class RabbitPublisher:
                 self.confirm_seconds += channel.last_wait
                 for index, outcome in zip(pending, tried, strict=True):
                     outcomes[index] = outcome
-                if channel.trusted:
+                if channel.trusted and not (channel.is_blocked and self._keeper.has_others):
                     break
-                self.close()
-                pending = [index for index in pending if isinstance(outcomes[index], _UNSETTLED)]
+                self._keeper.go_on()
+                pending = [index for index in pending if isinstance(outcomes[index], _UNAVAILABLE)]
                 if not pending:
                     break
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
@@ -125,8 +162,7 @@ class RabbitPublisher:
 
 
 _NOT_SENT = ConnectionLost("the broker is unavailable")
-_UNSETTLED = (ConnectionLost, PublishUnconfirmed)
-_UNAVAILABLE = (*_UNSETTLED, PublisherBlocked)
+_UNAVAILABLE = (ConnectionLost, PublishUnconfirmed, PublisherBlocked)
 
 
 class GuardedPublisher:
@@ -178,13 +214,27 @@ class RabbitLivePublisher:
             channel.cast(messages, time.monotonic() + SEND_SECONDS)
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
             self._cooldown.start()
-            if not isinstance(error, PublisherBlocked):
-                self.close()
+            if self._keeper.has_others or not isinstance(error, PublisherBlocked):
+                self._keeper.go_on()
             return error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
         return None
 
     def close(self) -> None:
         self._keeper.close()
+
+
+class SpreadLivePublisher:
+    """Publishes each live queue's messages through one of ``publishers``, so that the order of a room is preserved."""
+
+    def __init__(self, publishers: Sequence[LivePublisher]) -> None:
+        self._publishers = publishers
+
+    def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
+        failure = None
+        for number, queue in enumerate(live_queues()):
+            publisher = self._publishers[number % len(self._publishers)]
+            failure = publisher.publish([each for each in messages if each.routing_key == queue]) or failure
+        return failure
 
 
 class LiveChannel(ConfirmChannel):

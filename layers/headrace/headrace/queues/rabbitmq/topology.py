@@ -7,7 +7,7 @@ properties is reported, and never deleted or changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,9 @@ from pika import BlockingConnection
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
+from headrace.core.errors import BrokerUnavailable
 from headrace.queues import names
+from headrace.queues.brokers import LOST_BROKER, at_broker, each_broker
 from headrace.queues.names import PARKED_EXCHANGE, PARKED_QUEUE
 from headrace.queues.ports import QueueDepth
 from headrace.queues.rabbitmq.endpoints import blocking_connection, until_available
@@ -122,17 +124,29 @@ def declare(
 
 
 def queue_depths(
-    settings: BrokerSettings, secrets: Secrets, queues: Iterable[str], seconds: float
+    settings: BrokerSettings, secrets: Secrets, queues: Sequence[str], seconds: float
 ) -> dict[str, QueueDepth | str]:
-    """The depth of each queue, or in a few words why it has none; at most ``seconds`` to connect.
+    """The depth of each queue of each broker, or in a few words why it has none; at most ``seconds`` to connect.
+
+    A broker that cannot be asked is named instead of its queues, while another one can.
 
     Raises:
-        BrokerUnavailable: the broker could not be reached, or the connection was lost.
+        BrokerUnavailable: no broker could be reached, or the connection was lost.
         SecretsUnavailable: the credentials could not be read.
     """
-    timeout = seconds / len(settings.broker_endpoints)
-    with blocking_connection(settings, secrets, timeout, DEPTHS_HEARTBEAT_SECONDS) as connection:
-        return {name: depth_of(connection, name) for name in queues}
+    depths: dict[str, QueueDepth | str] = {}
+    timeout = seconds / sum(map(len, settings.broker_endpoints))
+    failures = []
+    for number, broker in enumerate(each_broker(settings), 1):
+        try:
+            with blocking_connection(broker, secrets, timeout, DEPTHS_HEARTBEAT_SECONDS) as connection:
+                depths |= {at_broker(name, number): depth_of(connection, name) for name in queues}
+        except BrokerUnavailable as error:
+            failures.append(error)
+            depths[f"{LOST_BROKER}{number}"] = error.message
+    if len(failures) == len(settings.broker_endpoints):
+        raise failures[0]
+    return depths
 
 
 def depth_of(connection: BlockingConnection, name: str) -> QueueDepth | str:

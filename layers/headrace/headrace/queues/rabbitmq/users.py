@@ -115,7 +115,7 @@ need the same names in ``configure``: docs/adr/0053-broker-users.md.
 
 
 def ensure_users(settings: BrokerUsersSettings, secrets: Secrets, *, seconds: float = 0.0) -> list[str]:
-    """Give both users the passwords in their secrets, which are read again, and their permissions.
+    """Give both users of a broker the passwords in their secrets, which are read again, and their permissions.
 
     A broker or secret that is unavailable is tried for ``seconds``. Only what differs is written.
 
@@ -132,7 +132,7 @@ def ensure_users(settings: BrokerUsersSettings, secrets: Secrets, *, seconds: fl
 
 def console_url(settings: BrokerUsersSettings) -> str:
     """The URL of the management API: the first that is set, or that of the first endpoint's host, as on Amazon MQ."""
-    return next(iter(settings.broker_console_urls), f"https://{urlsplit(settings.broker_endpoints[0]).hostname}")
+    return next(iter(settings.broker_console_urls), f"https://{urlsplit(settings.broker_endpoints[0][0]).hostname}")
 
 
 def _ensure_all(settings: BrokerUsersSettings, secrets: Secrets) -> list[str]:
@@ -142,7 +142,7 @@ def _ensure_all(settings: BrokerUsersSettings, secrets: Secrets) -> list[str]:
     if len({each.username for each in (administrator, publisher, consumer)}) < 3:
         # Otherwise the administrator could lose its rights here, for good.
         raise ConfigurationError("the secrets of administrator, publisher and consumer must name three users")
-    vhost = virtual_host(settings.broker_endpoints[0])
+    vhost = virtual_host(settings.broker_endpoints[0][0])
     api = ManagementApi(console_url(settings), administrator)
     return [*_ensure(api, vhost, publisher, PUBLISHER), *_ensure(api, vhost, consumer, CONSUMER)]
 
