@@ -53,6 +53,8 @@ def _plain(node: Any, resources: dict[str, Any]) -> Any:
     match node:
         case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), "Arn"]}:
             return _text(name, resources)
+        case {"Fn::If": [_, then, _]}:
+            return _plain(then, resources)
         case {"Fn::Sub": str(text)} | {"Fn::Sub": [str(text), _]}:
             return re.sub(r"\$\{([^}]*)\}", lambda found: _text(found[1].removesuffix(".Arn"), resources), text)
     return {name: _plain(one, resources) for name, one in node.items()}
