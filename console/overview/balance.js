@@ -9,8 +9,10 @@ const queued = (lane) => (lane?.waiting ?? 0) + (lane?.inFlight ?? 0) + (lane?.d
 export function depths(status) {
   const { main, retry, dead, parked } = status?.lanes ?? {};
   const known = (lane) => lane !== undefined && lane.state !== "unknown";
+  const ready = Object.values(main?.queues ?? {}).map((queue) => queue.ready);
   return {
-    main: main?.queues && Object.values(main.queues).reduce((sum, { ready }) => sum + ready, 0),
+    // One of two brokers may be lost, with a number of events that nobody knows.
+    main: main?.queues && !ready.includes(undefined) ? ready.reduce((sum, each) => sum + each, 0) : undefined,
     retry: known(retry) ? queued(retry) : undefined,
     dead: known(dead) ? queued(dead) : undefined,
     parked: known(parked) ? parked.ready : undefined,

@@ -234,7 +234,7 @@ class Services:
         """The brokers at ``urls``, which semicolons separate, as those of their management APIs."""
         given, consoles = urls.split(";"), (self._urls.rabbitmq_console or "").split(";")
         if len(given) != self._brokers:
-            raise ServiceError(f"LOCALSTAGE_RABBITMQ_URL has {len(given)} URLs; the stage has {self._brokers} brokers.")
+            raise ServiceError(f"LOCALSTAGE_RABBITMQ_URL has {len(given)} URLs, and the stage needs {self._brokers}.")
         found = []
         for number, (url, console) in enumerate(zip_longest(given, consoles), 1):
             check = partial(external_services.check_rabbitmq, url, self._username, self._password, console or None)

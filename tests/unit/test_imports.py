@@ -48,6 +48,7 @@ LINES = {
     "bench": 4_597,
     "tools": 3_710,
     "faults": 3_468,
+    "faults": 3_468,
     "rehearsal": 2_160,
     "ops": 1_575,
     "clients": 4_170,

@@ -127,7 +127,7 @@ def test_a_connection_in_which_pika_fails_is_not_used_again() -> None:
             self.dropped = True
 
     publisher = RabbitPublisher(settings("amqp://127.0.0.1:1"), MemorySecrets({"arn": GUEST}))
-    broken = publisher._keeper.channel = Broken()
+    broken = publisher._keeper.channel = Broken(ConnectionParameters())
 
     with pytest.raises(AssertionError):
         publisher.publish([outgoing()])

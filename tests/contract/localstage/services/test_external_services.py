@@ -12,6 +12,7 @@ import pytest
 
 from localstage.core.errors import ServiceError
 from localstage.services import Services, external_services
+from localstage.services.services import BROKER_NODES
 from tests.contract.rabbit import Rabbit
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -52,6 +53,18 @@ async def test_an_unavailable_external_service_is_named_with_its_variable(
 
     assert f"127.0.0.1:{port}" in str(refusal.value)
     assert "guest" not in str(refusal.value)
+
+
+async def test_several_external_brokers_need_a_url_each(tmp_path: Path) -> None:
+    with pytest.raises(ServiceError, match="has 2 URLs, and the stage needs 1"):
+        await services(tmp_path, {})._external_brokers("amqp://127.0.0.1:1;amqp://127.0.0.1:2")
+
+
+def test_several_brokers_are_no_cluster(tmp_path: Path) -> None:
+    two = Services(tmp_path, broker_username="u", broker_password="p", environ={BROKER_NODES: "3"}, brokers=2)
+
+    with pytest.raises(ServiceError, match="several nodes or several brokers: leave out NODES or BROKERS"):
+        two._nodes(Path("rabbitmq-server"))
 
 
 async def test_a_url_without_a_host_is_refused_with_an_example() -> None:
