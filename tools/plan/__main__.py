@@ -96,7 +96,7 @@ def _notes(read: Stage, listed: Prices, load: Load) -> list[str]:
         f"Provisioned tables with autoscaling cost less from {provisioned:.0%} use of their units on average:"
         " MinimumTableUnits.",
         f"One broker of the largest type ({LARGEST}, {CORES[LARGEST]} cores) takes {load.rate / largest.use:,.0f}"
-        f" of these events/s, and BrokerCount = {MOST_BROKERS} so many times that"
+        f" of these events/s, and {MOST_BROKERS} of them (BrokerCount) {MOST_BROKERS * load.rate / largest.use:,.0f}"
         " (docs/adr/0079-several-brokers.md).",
         "Prices are those of the steady state, with the stage's own broker. All is computed, not measured on AWS.",
         f"not confirmed: {', '.join(listed.unconfirmed)}",

@@ -49,13 +49,10 @@ class ChannelKeeper(Generic[C]):
     The first broker of ``settings`` is its own; it goes to the others in turn.
     """
 
-    def __init__(
-        self, kind: type[C], settings: BrokerSettings, secrets: Secrets, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, kind: type[C], settings: BrokerSettings, secrets: Secrets) -> None:
         self._kind = kind
         self._settings = settings
         self._secrets = secrets
-        self._monotonic = monotonic
         self._first = 0
         """The broker to try first: 0 for its own."""
         self._back_at = math.inf
@@ -76,7 +73,7 @@ class ChannelKeeper(Generic[C]):
             BrokerUnavailable: no endpoint accepts a connection before ``deadline`` (monotonic).
             SecretsUnavailable, ConfigurationError: there are no credentials.
         """
-        if self._monotonic() >= self._back_at:
+        if time.monotonic() >= self._back_at:
             self._first, self._back_at = 0, math.inf
             self.close()
         if self.channel is not None and ((for_publish and self.channel.is_recent) or self.channel.notice()):
@@ -101,14 +98,14 @@ class ChannelKeeper(Generic[C]):
         channel = self._kind.open(hosts, deadline)
         own = hosts[: len(settings.broker_endpoints[0])]
         if channel.endpoint not in own and self._back_at == math.inf:
-            self._back_at = self._monotonic() + AWAY_SECONDS
+            self._back_at = time.monotonic() + AWAY_SECONDS
         return channel
 
     def go_on(self) -> None:
         """Close the channel after a failure; the next one is opened to another broker, if there is one."""
         self.close()
         self._first = (self._first + 1) % len(self._settings.broker_endpoints)
-        self._back_at = self._monotonic() + AWAY_SECONDS if self._first else math.inf
+        self._back_at = time.monotonic() + AWAY_SECONDS if self._first else math.inf
 
     def close(self) -> None:
         """Close the channel and its connection."""
