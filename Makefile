@@ -222,8 +222,8 @@ lock: setup ## refresh the lock files from the *.in files
 
 ##@ Measure
 
-load: setup ## send a shape of load with Locust, read everything back, and check it   [LIST=1 lists the shapes] [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [WORKERS=2] [WEB=1] [CSV=requests.csv] [WRITES_PER_KEY=1000] [HTTP_URL=…]
-	@$(STAGE) $(PY) -m loadtest.load $(if $(LIST),--list) $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web) $(if $(CSV),--requests "$$CSV")
+load: setup ## send a shape of load with Locust, read everything back, and check it   [LIST=1 lists the shapes] [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [RATE=500] [PACED=1] [WORKERS=2] [WEB=1] [CSV=requests.csv] [WRITES_PER_KEY=1000] [HTTP_URL=…] [STACK=headrace-dev]
+	@$(STAGE) $(PY) -m loadtest.load $(if $(LIST),--list) $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(RATE),--rate '$(RATE)') $(if $(PACED),--paced) $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web) $(if $(CSV),--requests "$$CSV")
 
 report: setup ## write the page of a load run again, or compare two runs   [RUN=….json] [A=….json B=….json] [PICTURE=….svg]
 	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B") $(if $(PICTURE),--picture "$$PICTURE")

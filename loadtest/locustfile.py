@@ -103,7 +103,12 @@ class Session:
         # Imported at the end: matplotlib takes a second to import, and memory of the load generator.
         from loadtest.report.page import write
 
-        path = result.write(Path(self.options.results), self.recording.finish())
+        samples = self.recording.finish()
+        if not self.target.issues and (stack := os.environ.get("STACK")):
+            from loadtest.samples.cloudwatch import with_dynamodb
+
+            samples = with_dynamodb(samples, stack, result.began.timestamp())
+        path = result.write(Path(self.options.results), samples)
         paths, failed = [path], ""
         try:
             paths.append(write(path))

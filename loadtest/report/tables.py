@@ -9,11 +9,21 @@ from typing import Any
 
 from loadtest.report.document import Document
 from loadtest.runs.work import FAULTS
+from loadtest.shapes.shape import WRITERS
 
 PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9", "max")
 SENT = ("phase", "users", "seconds", "accepted", "accepted/s", "stored", "stored/s")
 PHASE = (*SENT, *FAULTS, "unsent", "questions", "failed")
 """The columns of a phase."""
+AWS = {
+    "read units": "ConsumedReadCapacityUnits",
+    "write units": "ConsumedWriteCapacityUnits",
+    "throttled reads": "ReadThrottleEvents",
+    "throttled writes": "WriteThrottleEvents",
+    "throttled requests": "ThrottledRequests",
+}
+LATENCY = "SuccessfulRequestLatency"
+"""Metrics of DynamoDB, as :mod:`loadtest.samples.cloudwatch` names them; boto3 takes long to import."""
 Phase = Mapping[str, Any]
 
 
@@ -49,7 +59,7 @@ def tables(run: Document) -> list[Table]:
         Table("Lanes, queues, refusals, retries and reconnections", ("phase", "", "count"), list(_again(phases)), 2),
         Table(
             "Processes, until everything of the phase was stored",
-            ("phase", "process", "CPU, s", "CPU, µs/event", "MB first", "MB last", "MB peak"),
+            ("phase", "process", "CPU, s", "CPU, µs/event", "cores at its rate", "MB first", "MB last", "MB peak"),
             [row for each in phases for row in _processes(each)],
             2,
         ),
@@ -68,6 +78,11 @@ def tables(run: Document) -> list[Table]:
             ("phase", "table", "kind", "units", "write units/event"),
             [row for each in phases for row in _units(each)],
             3,
+        ),
+        Table(
+            "DynamoDB on AWS, in the minutes of the run",
+            ("table, index or operation", *AWS, "requests", "mean, ms", "longest, ms"),
+            [_on_aws(name, found) for name, found in run["samples"].get("dynamodb", {}).items()],
         ),
         Table(
             "Metrics of functions",
@@ -117,12 +132,24 @@ def _again(phases: Sequence[Phase]) -> Iterator[Sequence[str]]:
 
 
 def _processes(phase: Phase) -> Iterator[Sequence[str]]:
+    """A row for each process, the busiest first, and one for all of them. With a rate, how many cores each needs at it,
+    also where the machine had fewer.
+    """
     usage, accepted = phase["usage"], phase["sent"]["accepted"]
-    for name, cpu in sorted(usage.get("cpuSeconds", {}).items(), key=lambda item: -item[1]):
+    rate = sum(load["rate"] for load in phase["phase"]["loads"] if load["kind"] in WRITERS)
+
+    def row(name: str, cpu: float, *sizes: str) -> Sequence[str]:
+        each = cpu / accepted if accepted else None
+        cores = f"{each * rate:,.2f}" if each is not None and rate else "–"
+        return _name(phase), name, f"{cpu:,.2f}", whole(each and each * 1e6), cores, *sizes
+
+    spent = usage.get("cpuSeconds", {})
+    for name, cpu in sorted(spent.items(), key=lambda item: -item[1]):
         memory = usage["memory"].get(name)
         if memory is not None:
-            sizes = (f"{memory[at] / 1e6:,.0f}" for at in ("first", "last", "peak"))
-            yield _name(phase), name, f"{cpu:,.2f}", whole(cpu / accepted * 1e6) if accepted else "–", *sizes
+            yield row(name, cpu, *(f"{memory[at] / 1e6:,.0f}" for at in ("first", "last", "peak")))
+    if spent:
+        yield row("all", sum(spent.values()), "–", "–", "–")
 
 
 def _units(phase: Phase) -> Iterator[Sequence[str]]:
@@ -132,6 +159,13 @@ def _units(phase: Phase) -> Iterator[Sequence[str]]:
         if units:
             each = f"{units / accepted:,.2f}" if accepted and kind == "write" else "–"
             yield _name(phase), table, kind, f"{units:,.1f}", each
+
+
+def _on_aws(name: str, found: Mapping[str, float]) -> Sequence[str]:
+    requests = found.get(f"{LATENCY} SampleCount")
+    mean = found[f"{LATENCY} Sum"] / requests if requests else None
+    sums = (whole(found.get(f"{metric} Sum")) for metric in AWS.values())
+    return name, *sums, whole(requests), short(mean), short(found.get(f"{LATENCY} Maximum"))
 
 
 def _name(phase: Phase) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Sequence
 from contextlib import closing
 
 from loadtest.client.credentials import Sender
@@ -11,7 +11,7 @@ from loadtest.client.target import Target
 from loadtest.measured.measurements import Measurements
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
-from loadtest.shapes.shape import Phase
+from loadtest.shapes.shape import Load, Phase
 from loadtest.ski.queries import CLIENTS, SkiQueries
 from loadtest.ski.rides import SEASON, Ride, Season, make_season, post_rides
 from localstage.client.errors import ClientError
@@ -29,12 +29,12 @@ class SkiWork(PostedWork[Ride]):
         self, target: Target, phase: Phase, place: Place, measurements: Measurements, before: SkiWork | None
     ) -> None:
         super().__init__(target, place, measurements, before)
-        rides = sum(place.share(load.events) for load in phase.loads) if phase.writes else 0
+        rides = sum(_most(load, phase.seconds, place) for load in phase.loads) if phase.writes else 0
         self._season = make_season(rides, place.unique)
         # Shuffled, so that each skier's rides come from many clients.
         self._unsent = random.Random(place.unique).sample(self._season.rides, rides)
         # Read tests ask for the rides of the phase before them.
-        self.ridden: Sequence[Ride] = self._season.rides if rides or before is None else before.ridden
+        self.ridden: list[Ride] = self.all_accepted if rides or before is None else before.ridden
 
     def begin(self) -> None:
         """Add the resorts."""
@@ -65,3 +65,11 @@ class SkiWork(PostedWork[Ride]):
     def _is_readable(self, api: HttpApi, event: Ride) -> bool:
         answer = api.get(f"/skiers/seasons/{SEASON}/days/{event.day}/skiers/{event.skier}")
         return any((each["time"], each["liftID"]) == (event.time, event.lift) for each in answer["rides"])
+
+
+def _most(load: Load, seconds: float, place: Place) -> int:
+    """At most so many rides will one worker's users of ``load`` take."""
+    if load.events:
+        return place.share(load.events)
+    users = math.ceil(load.users / place.workers)
+    return math.ceil(load.rate * seconds * users / load.users) + load.batch

@@ -33,8 +33,8 @@ READY = "ready"
 OPERATOR = "loadtest-samples"
 STAGE, GENERATOR = "gateway and triggers", "load generator"
 NOT_LOCAL = (
-    "CPU, memory, functions' metrics and DynamoDB's units are those of a local stage; "
-    "of a deployed one CloudWatch has them."
+    "CPU, memory, functions' metrics and DynamoDB's units of each second are those of a local stage; of a deployed one "
+    "CloudWatch has them. STACK, its name, adds what DynamoDB did in all."
 )
 NO_UNITS = "DynamoDB's units are unknown: the stage's DynamoDB did not answer with them."
 NO_DEPTHS = "The depths of the queues are unknown, because no token has the scope ops."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from headrace_client import BlockingSender, BlockingTransport, SendSettings
@@ -28,17 +29,30 @@ Event = TypeVar("Event", bound=SentEvent)
 
 
 class Delivery:
-    """Sends over ``transport``, as fast as the caller wants, and tells ``recorder`` what happened to each event.
+    """Sends over ``transport``, and tells ``recorder`` what happened to each event.
 
-    Not safe to share between threads.
+    With ``paced``, :meth:`wait` slows the caller down after refusals, as the Python client does by default. Not safe
+    to share between threads.
     """
 
     def __init__(
-        self, transport: BlockingTransport, recorder: Checker | CountedEvents[Any], tries: int = TRIES
+        self,
+        transport: BlockingTransport,
+        recorder: Checker | CountedEvents[Any],
+        tries: int = TRIES,
+        *,
+        paced: bool = False,
     ) -> None:
-        settings = SendSettings(UNLIMITED, UNLIMITED, UNLIMITED, first_pause=0.4, longest_pause=5.0, tries=tries)
+        settings = SendSettings(first_pause=0.4, longest_pause=5.0, tries=tries)
+        if not paced:
+            settings = replace(settings, first_rate=UNLIMITED, lowest_rate=UNLIMITED, highest_rate=UNLIMITED)
         self._sender = BlockingSender(transport, settings, identify=lambda event: event)
         self._recorder: Any = recorder
+
+    def wait(self) -> None:
+        """Wait until the pace allows the next events, so that their latency does not count the wait."""
+        if delay := self._sender.pace.delay(time.monotonic()):
+            time.sleep(delay)
 
     def send(self, events: Sequence[SentEvent], due: float | None = None) -> bool:
         """Send ``events``; returns whether all were accepted. Their latency counts from ``due``, by default now.

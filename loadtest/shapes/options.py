@@ -26,6 +26,8 @@ def add_options(parser: Any, names: Sequence[str], **more: Any) -> None:
     add("--scale", type=positive, default=1.0, help="factor of events, seconds, users and rates")
     add("--seconds", type=positive, help="duration of the longest phase")
     add("--messages", type=count, help="events of the first phase; in proportion in the others")
+    add("--rate", type=positive, help="events a second in each phase that sends events")
+    add("--paced", action="store_true", help="let senders slow down after refusals")
     add("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
     add("--requests", default="", help="write each request to this CSV file: time, type, latency and response code")
     add("--http-url", help="default: the local stage that runs here")
@@ -46,11 +48,14 @@ def shape_of(options: Any) -> Shape:
             shape = shape.with_events(options.messages)
     except ValueError as error:
         raise WrongOption(str(error)) from None
-    return shape
+    if options.rate:
+        shape = shape.at_rate(options.rate)
+    return shape.paced() if options.paced else shape
 
 
 def arguments_of(options: Any) -> list[str]:
     """The options as arguments of another command."""
-    names = ("shape", "scale", "seconds", "messages", "results", "requests")
+    names = ("shape", "scale", "seconds", "messages", "rate", "results", "requests")
     given = ((name, getattr(options, name)) for name in names)
-    return [text for name, value in given if value not in (None, "") for text in (f"--{name}", str(value))]
+    arguments = [text for name, value in given if value not in (None, "") for text in (f"--{name}", str(value))]
+    return [*arguments, *(["--paced"] if options.paced else [])]

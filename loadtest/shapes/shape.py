@@ -33,7 +33,8 @@ class Phase:
     With ``people`` each message names one of so many users, so its sender needs the scope events:write; the fractions
     ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages. The
     fraction ``repeated`` of the POSTs is sent a second time, as by a client that missed the answer. Rooms with
-    ``partitions`` are made before, with so many write partitions.
+    ``partitions`` are made before, with so many write partitions. Senders that are ``paced`` slow down after refusals,
+    as the Python client does; the others only wait before they send again.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Phase:
     leaves: float = 0.0
     repeated: float = 0.0
     partitions: int = 0
+    paced: bool = False
 
     @classmethod
     def of_message(cls, message: Mapping[str, Any]) -> Phase:
@@ -68,10 +70,11 @@ class Phase:
         writing = [load for load in self.loads if load.kind in WRITERS] or self.loads
         unit = self.events if self.writes else "requests"
         count, rate = sum(load.events for load in writing), sum(load.rate for load in self.loads)
+        paced = ["paced"] if self.paced else []
         parts = [f"{count:,} {unit}"] if count else []
         parts += [f"{rate:,.0f} {'requests' if len(self.loads) > 1 else unit}/s"] if rate else []
         parts += [f"{self.seconds:,.0f} s"] if self.seconds else []
-        return f"{self.name}: {', '.join([*parts, f'{self.users:,} users'])}"
+        return f"{self.name}: {', '.join([*parts, f'{self.users:,} users', *paced])}"
 
     @property
     def writes(self) -> bool:
@@ -83,6 +86,16 @@ class Phase:
         loads = tuple(replace(load, rate=load.rate * factor) for load in self.loads)
         rate = sum(load.rate for load in loads)
         return replace(self, name=f"{rate:,.0f}/s", loads=loads)
+
+    def at_rate(self, rate: float) -> Phase:
+        """The same phase with ``rate`` events a second from all its writers together."""
+        writers = [load for load in self.loads if load.kind in WRITERS]
+        before = sum(load.rate for load in writers)
+
+        def changed(load: Load) -> Load:
+            return replace(load, rate=rate * (load.rate / before if before else 1 / len(writers)))
+
+        return replace(self, loads=tuple(changed(load) if load in writers else load for load in self.loads))
 
 
 EVENTS = {"chat": "messages", "ski": "rides", "ads": "clicks"}
@@ -161,6 +174,14 @@ class Shape:
 
         phases = (replace(phase, loads=tuple(map(resized, phase.loads))) for phase in self.phases)
         return replace(self, phases=tuple(phases))
+
+    def at_rate(self, rate: float) -> Shape:
+        """The shape with ``rate`` events a second in each phase that sends events."""
+        return replace(self, phases=tuple(phase.at_rate(rate) for phase in self.phases))
+
+    def paced(self) -> Shape:
+        """The shape with senders that slow down after refusals."""
+        return replace(self, phases=tuple(replace(phase, paced=True) for phase in self.phases))
 
 
 def _scaled(load: Load, factor: float) -> Load:

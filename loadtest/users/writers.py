@@ -33,10 +33,11 @@ class WebSocketWriter(StageUser):
         transport = FrameTransport(
             self._websocket, retried, single=batch == 1, reconnected=reconnected, answered=run.requests.add
         )
-        self._delivery = Delivery(transport, work.checker)
+        self._delivery = Delivery(transport, work.checker, paced=run.phase.paced)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Send one frame."""
+        self._delivery.wait()
         began = time.perf_counter() if arrival.due is None else arrival.due
         self._delivery.send(self.chat.make(self._sender, self.place_of(run), arrival.events), began)
         # One Locust event per frame instead of per message: the client may share the CPU with the stage.
@@ -63,7 +64,7 @@ class HttpWriter(StageUser):
         )
         recorder = run.work.recorder
         transport = HttpTransport(self._api, run.work.request, recorder.retried)
-        self._delivery = Delivery(transport, recorder)
+        self._delivery = Delivery(transport, recorder, paced=run.phase.paced)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Post one event or one batch. The latency counts through all attempts.
@@ -71,6 +72,7 @@ class HttpWriter(StageUser):
         Raises:
             TokenRefused: the stage does not accept the token any more.
         """
+        self._delivery.wait()
         events = run.work.make(self._sender, self.place_of(run), arrival.events)
         began = time.perf_counter() if arrival.due is None else arrival.due
         if not self._delivery.send(events, began):

@@ -28,6 +28,7 @@ ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "R
 ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
 ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts", "json.load"}
+ELSEWHERE |= {"CloudWatchReadOnlyAccess", "GetMetricData", "ListMetrics"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
 parameters and schemas that a release has removed."""
 

@@ -44,7 +44,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 LINES = {
     "layers": 28_230,
     "localstage": 12_370,
-    "loadtest": 7_636,
+    "loadtest": 7_770,
     "bench": 4_597,
     "tools": 3_700,
     "faults": 3_468,

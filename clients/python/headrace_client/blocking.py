@@ -33,6 +33,7 @@ class BlockingSender:
         self._transport = transport
         self._sleep = sleep
         self._loop = SendLoop(transport, settings, **options)
+        self.pace = self._loop.pace
 
     def send(self, events: Sequence[Event], *, raise_for_errors: bool = True) -> list[Sent]:
         """Send ``events``, as :meth:`Sender.send`."""

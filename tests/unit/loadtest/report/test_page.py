@@ -13,7 +13,7 @@ from loadtest.report.charts import charts, thinned
 from loadtest.report.document import WrongDocument, newest, read
 from loadtest.report.page import page_of
 from loadtest.report.plots import LineChart
-from loadtest.report.tables import comparison
+from loadtest.report.tables import comparison, tables
 from tests.unit.loadtest.report.runs import made_run
 
 
@@ -78,6 +78,19 @@ def test_a_run_that_ended_before_its_first_phase_has_a_page() -> None:
     assert "Nothing was read back." in page
     assert "No samples: why." in page
     assert "<svg" not in page
+
+
+def test_each_process_has_the_cores_that_it_needs_at_the_rate_of_its_phase() -> None:
+    run = made_run()
+    run["phases"][1]["phase"]["loads"][0]["rate"] = 1_000.0
+
+    table = next(each for each in tables(run) if each.title.startswith("Processes"))
+    cores = {(phase, process): cells[2] for phase, process, *cells in table.rows}
+
+    # 0.5 and 0.1 of a core, and 100 events a second, while events were sent and for the second until they were stored.
+    assert cores["single frames", "Redis"] == "5.17"
+    assert cores["single frames", "all"] == "6.20"
+    assert cores["frames of 25", "Redis"] == "–"
 
 
 def test_a_long_line_is_thinned_to_means_or_to_its_largest_values() -> None:

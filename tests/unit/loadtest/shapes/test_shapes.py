@@ -73,6 +73,20 @@ def test_a_duration_or_a_number_of_messages_can_be_set() -> None:
     assert [load.events for phase in frames.phases for load in phase.loads] == [500, 100]
 
 
+def test_a_rate_is_that_of_all_writers_of_a_phase_in_their_shares() -> None:
+    *_, rides, questions, _, _, _ = shape("--shape", "ski", "--rate", "500").phases
+    mixed = shape("--shape", "mixed", "--rate", "90").phases[-1].loads
+
+    assert (rides.loads[0].rate, rides.loads[0].events, questions.loads[0].rate) == (500, 200_000, 0)
+    assert [load.rate for load in mixed[:3]] == pytest.approx([45, 45, 41.3])
+
+
+def test_senders_of_each_stream_can_be_paced() -> None:
+    for name in ("ski", "singles"):
+        assert all(phase.paced for phase in shape("--shape", name, "--paced").phases)
+        assert not any(phase.paced for phase in SHAPES[name].phases)
+
+
 def test_what_a_shape_does_not_have_cannot_be_set() -> None:
     with pytest.raises(WrongOption, match="baseline sends a number of events"):
         shape("--shape", "baseline", "--seconds", "5")
