@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -20,6 +21,17 @@ from loadtest.samples.processes import ProcessUsage
 
 STAGE = "stage"
 """The name of the process that runs the gateway, the Runtime API and the triggers."""
+RECEIVING, PERSISTING, OTHER = "receiving worker", "persisting worker", "other"
+COMPONENTS = {
+    "ReceiveFrame": RECEIVING,
+    "ReceiveHttp": RECEIVING,
+    "Echo": RECEIVING,
+    "PersistEvents": PERSISTING,
+    STAGE: STAGE,
+    "RabbitMQ": "RabbitMQ",
+    "DynamoDB emulator": "DynamoDB emulator",
+}
+"""What a single event takes CPU of, by the name of a process; all other processes are ``OTHER``."""
 
 
 class Stage:
@@ -45,6 +57,17 @@ class Stage:
     def cpu(self) -> dict[str, float]:
         """Seconds of CPU since the last call, by the name of a process or function."""
         return self._usage.take({self.process.pid: STAGE})[0]
+
+    def cpu_until_stored(self) -> defaultdict[str, float]:
+        """Seconds of CPU of each component since the last call, when persist_events has had nothing to do for 1 s."""
+        found: defaultdict[str, float] = defaultdict(float)
+        while True:
+            time.sleep(1.0)
+            used = self.cpu()
+            for name, spent in used.items():
+                found[COMPONENTS.get(name, OTHER)] += spent
+            if not used.get("PersistEvents"):
+                return found
 
     def url(self, service: str) -> str:
         """The address of the service whose name begins so."""

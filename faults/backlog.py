@@ -2,7 +2,8 @@
 
 Batches are small and each takes longer, as if the table had less capacity. The first run has no limit on the backlog
 (``BacklogSeconds`` 0), the second one has. Each writes a load report; a page compares both, and a picture has the depth
-of the queue over time. Exits with 1 if a run failed.
+of the queue over time. Exits with 1 if a run failed. Options of a load run come last, such as ``-- --paced`` for
+clients that slow down after refusals.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ CHART = "Depth of the queues"
 BATCH = [("          BatchSize: 200\n", "          BatchSize: 50\n")]
 
 
-def run(limit: int, seconds: float) -> tuple[int, Path]:
+def run(limit: int, seconds: float, options: Sequence[str]) -> tuple[int, Path]:
     """Run the shape with a ``limit`` in seconds, and batches that take ``seconds`` longer: the exit code, and the JSON.
 
-    Prints how long rides waited.
+    Prints how long rides waited. ``options`` are those of a load run.
 
     Raises:
         localstage.core.errors.StageError, localstage.client.errors.ClientError: the stage did not start.
@@ -46,7 +47,8 @@ def run(limit: int, seconds: float) -> tuple[int, Path]:
     shutil.rmtree(results, ignore_errors=True)
     with Harness(STATE, parameters={"BacklogSeconds": str(limit)}, edits=BATCH) as harness:
         harness.services.dynamodb.fault = slower_writes(seconds)
-        code = load.run_locust(harness.target, load.parser().parse_args(["--shape", SHAPE, "--results", str(results)]))
+        parsed = load.parser().parse_args(["--shape", SHAPE, "--results", str(results), *options])
+        code = load.run_locust(harness.target, parsed)
     path, waits = newest(results), waited(STATE / "stage" / "logs" / "PersistEvents.log")
     deepest = max(read(path)["samples"]["depths"]["main"])
     middle, last = (quantiles(waits, n=100)[percent - 1] for percent in (50, 99))
@@ -82,11 +84,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=count, default=5, help="BacklogSeconds of the second run (default 5)")
     parser.add_argument("--slower", type=positive, default=0.5, help="seconds that a batch takes longer (default 0.5)")
     parser.add_argument("--picture", type=Path, default=FOLDER / "backlog.svg", help="the SVG (default %(default)s)")
+    parser.add_argument("options", nargs="*", help="options of a load run, after --")
     parsed = parser.parse_args(arguments)
 
     def both() -> int:
-        code, without = run(0, parsed.slower)
-        other_code, limited = run(parsed.limit, parsed.slower)
+        code, without = run(0, parsed.slower, parsed.options)
+        other_code, limited = run(parsed.limit, parsed.slower, parsed.options)
         print(f"report: {compare(without, limited)}")
         runs = {"no limit": without, f"limit {parsed.limit} s": limited}
         parsed.picture.write_text(drawn(runs), encoding="utf-8")

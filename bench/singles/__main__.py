@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from bench import ROOT
 from bench.publish import Bare
 from bench.rounds import Series, command, head, median_text, percentile, ratio, ratio_text, row
 from bench.singles.senders import KINDS, send
-from bench.stages import STAGE, Stage, in_turns
+from bench.stages import COMPONENTS, OTHER, PERSISTING, RECEIVING, Stage, in_turns
 from loadtest.client.stage_template import write_template
 
 STATE = ROOT / ".local" / "bench-singles"
@@ -46,18 +45,7 @@ FUNCTIONS = """
 """
 EDITS = [("      Routes:\n", ROUTES), ("\n  # Functions. All log to one group.\n", FUNCTIONS)]
 """Edits of the template that add an echo function."""
-RECEIVING, PERSISTING, OTHER, BOTH = "receiving worker", "persisting worker", "other", "both workers"
-RATE = "events/s"
-NAMES = {
-    "ReceiveFrame": RECEIVING,
-    "ReceiveHttp": RECEIVING,
-    "Echo": RECEIVING,
-    "PersistEvents": PERSISTING,
-    STAGE: STAGE,
-    "RabbitMQ": "RabbitMQ",
-    "DynamoDB emulator": "DynamoDB emulator",
-}
-"""The rows of the table by the name of a process; all other processes are ``OTHER``."""
+BOTH, RATE = "both workers", "events/s"
 BARE, PUBLISHES = "bare publish, µs", 1000
 SINGLES = ("message", "ride", "click")
 
@@ -82,18 +70,11 @@ class Side(Stage):
         """Send events of a ``kind``, wait until they are stored, and add the numbers of this round."""
         self.cpu()
         own = time.process_time()
-        sent = uvloop.run(send(self.target, kind, self.numbers, seconds))
+        sent = uvloop.run(send(self.target, KINDS[kind], self.numbers, seconds))
         own = time.process_time() - own
-        cpu: defaultdict[str, float] = defaultdict(float)
-        while True:
-            time.sleep(1.0)
-            used = self.cpu()
-            for name, spent in used.items():
-                cpu[NAMES.get(name, OTHER)] += spent
-            if not used.get("PersistEvents"):
-                break
+        cpu = self.cpu_until_stored()
         cpu[BOTH] = cpu[RECEIVING] + cpu[PERSISTING]
-        for name in (*dict.fromkeys(NAMES.values()), OTHER, BOTH):
+        for name in (*dict.fromkeys(COMPONENTS.values()), OTHER, BOTH):
             self.found[kind, f"{name}, µs"].append(cpu[name] / sent.events * 1e6)
         self.found[kind, "generator, µs"].append(own / sent.events * 1e6)
         self.found[kind, RATE].append(sent.events / sent.seconds)

@@ -1,4 +1,4 @@
-"""A lean generator: eight connections, each of which sends the next event when the last one is answered."""
+"""A lean generator: connections, each of which sends the next event when the last one is answered."""
 
 from __future__ import annotations
 
@@ -97,15 +97,16 @@ async def posts(
         writer.close()
 
 
-Connect = Callable[[Target, int], Any]
-KINDS: dict[str, tuple[int, Connect]] = {
+Kind = tuple[int, Callable[[Target, int], Any]]
+"""The events of one request, and its connections."""
+KINDS: dict[str, Kind] = {
     "message": (1, lambda target, place: frames(target, single_frame, place)),
     f"message in a frame of {FRAME}": (FRAME, lambda target, place: frames(target, full_frame, place)),
     "ride": (1, lambda target, place: posts(target, ride, place)),
     "click": (1, lambda target, place: posts(target, click, place)),
     "echo": (1, lambda target, place: frames(target, echo_frame, place)),
 }
-"""The events of one request, and its connections, by the kind of event."""
+"""What is sent, by the kind of event."""
 
 
 class Sent(NamedTuple):
@@ -116,18 +117,30 @@ class Sent(NamedTuple):
     latencies: list[float]
 
 
-async def send(target: Target, kind: str, numbers: Iterator[int], seconds: float) -> Sent:
-    """Send events of a ``kind`` for some seconds, over connections that are open before."""
-    events, connect = KINDS[kind]
+async def send(
+    target: Target,
+    kind: Kind,
+    numbers: Iterator[int],
+    seconds: float,
+    connections: int = CONNECTIONS,
+    answered: Callable[[int, float], object] = lambda _number, _began: None,
+) -> Sent:
+    """Send events of a ``kind`` for some seconds, over connections that are open before.
+
+    ``answered`` gets the number of each event that is accepted, and when it was sent (``time.perf_counter``).
+    """
+    events, connect = kind
     latencies: list[float] = []
     async with AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(connect(target, place)) for place in range(CONNECTIONS)]
+        opened = [await stack.enter_async_context(connect(target, place)) for place in range(connections)]
         start = time.perf_counter()
 
         async def one(post: Send) -> None:
             while (began := time.perf_counter()) < start + seconds:
-                await post(next(numbers))
+                number = next(numbers)
+                await post(number)
                 latencies.append(time.perf_counter() - began)
+                answered(number, began)
 
         await asyncio.gather(*map(one, opened))
         return Sent(events * len(latencies), time.perf_counter() - start, sorted(latencies))

@@ -88,12 +88,14 @@ def report(points: Sequence[Point], settings: Sequence[Setting], messages: int, 
 
 def table(points: Sequence[Point]) -> None:
     """Print all points; the durable latencies in ms."""
-    head("batch", "window", "queues", "writers", "stored/s", "p50", "p99", "singles p50", "p99", "calls", "lost")
+    settings = ("batch", "window", "queues", "writers", "receivers")
+    head(*settings, "stored/s", "p50", "p99", "singles p50", "p99", "calls", "lost")
     for point in points:
         setting = point.setting
         latencies = (point.full_p50, point.full_p99, point.single_p50, point.single_p99)
         row(
-            *(str(setting.batch), window_text(setting.window), str(setting.queues), str(setting.writers)),
+            *(str(setting.batch), window_text(setting.window)),
+            *(str(each) for each in (setting.queues, setting.writers, setting.receivers)),
             *(f"{each:,.0f}" for each in (point.stored_per_second, *latencies, point.calls, point.lost)),
         )
 
@@ -101,7 +103,7 @@ def table(points: Sequence[Point]) -> None:
 def means(points: Sequence[Point]) -> Iterator[str]:
     """A line per value of each setting that has several: the means of all whole points with it."""
     points = [point for point in points if point.whole]
-    for name in ("batch", "window", "queues", "writers"):
+    for name in ("batch", "window", "queues", "writers", "receivers"):
         values = list(dict.fromkeys(getattr(point.setting, name) for point in points))
         for value in values if len(values) > 1 else ():
             same = [point for point in points if getattr(point.setting, name) == value]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 UNSET = "unset"
-LIMITS = {"batches": (1, 10_000), "windows": (0, 300), "queues": (1, 64), "writers": (1, 64)}
+LIMITS = {"batches": (1, 10_000), "windows": (0, 300), "queues": (1, 64), "writers": (1, 64), "receivers": (1, 34)}
 FORMS = {name: f"whole numbers from {low} to {high}" for name, (low, high) in LIMITS.items()}
 FORMS["windows"] += f", or {UNSET}"
 FORMS["queues"] = "1, 2, 4, 8, 16, 32 or 64"
@@ -20,12 +20,15 @@ _VARIABLE = "          RETRY_FIRST_PAUSE_SECONDS: !Ref RetryFirstPauseSeconds\n"
 
 @dataclass(frozen=True)
 class Setting:
-    """One point: records of a batch, seconds of its window (None: unset, Lambda's 0.5 s), queues of chat, writers."""
+    """One point: records of a batch, seconds of its window (None: unset, Lambda's 0.5 s), queues of chat, writers, and
+    environments of receive_frame: at most so many, and at most two for each core, as on each local stage.
+    """
 
     batch: int = 200
     window: int | None = 0
     queues: int = 1
     writers: int = 8
+    receivers: int = 34
 
     def edits(self) -> list[tuple[str, str]]:
         """Texts of template.yaml and what replaces them."""
@@ -37,7 +40,7 @@ class Setting:
 
     def parameters(self) -> dict[str, str]:
         """The parameters of the template that it sets."""
-        return {"ChatQueues": str(self.queues)}
+        return {"ChatQueues": str(self.queues), "ReceiveFrameConcurrency": str(self.receivers)}
 
     @property
     def row(self) -> str:
@@ -47,7 +50,7 @@ class Setting:
     @property
     def column(self) -> str:
         """Its column of the heat map."""
-        return f"queues {self.queues}, writers {self.writers}"
+        return f"queues {self.queues}, writers {self.writers}, receivers {self.receivers}"
 
 
 LOCAL = Setting()
@@ -73,11 +76,12 @@ def grid(options: Mapping[str, str]) -> list[Setting]:
         "windows": window_text(LOCAL.window),
         "queues": str(LOCAL.queues),
         "writers": str(LOCAL.writers),
+        "receivers": str(LOCAL.receivers),
     }
     lists: list[Sequence[int | None]] = [list(_values(name, given.get(name, local[name]))) for name in FORMS]
     return [
-        Setting(batch or 1, window, queues or 1, writers or 1)
-        for batch, window, queues, writers in itertools.product(*lists)
+        Setting(batch or 1, window, queues or 1, writers or 1, receivers or 1)
+        for batch, window, queues, writers, receivers in itertools.product(*lists)
     ]
 
 

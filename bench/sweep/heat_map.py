@@ -1,4 +1,4 @@
-"""Heat maps of a sweep as one SVG: a row per batch and window, a column per queues and writers."""
+"""Heat maps of a sweep as one SVG: a row per batch and window, a column per queues, writers and receivers."""
 
 from __future__ import annotations
 

@@ -52,6 +52,21 @@ def test_a_sweep_of_two_points_loses_nothing_and_draws_both(tmp_path: Path) -> N
     assert result.with_suffix(".svg").exists()
 
 
+@pytest.mark.long
+@pytest.mark.timeout(240)
+def test_rides_that_are_dropped_and_those_that_are_added_up_are_measured(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    command = [sys.executable, "-m", "bench.ski", "--rounds", "1", "--seconds", "1", "--clients", "8"]
+    command += ["--only", "no table,rows added up", "--json", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=220)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {each["name"]: each["values"] for each in json.loads(path.read_text())}
+    assert found["no table, 8 clients: accepted/s"] > [0]
+    assert found["rows added up, 8 clients: stored/s"] > [0]
+    assert "no table, 8 clients: stored/s" not in found
+
+
 def test_a_wrong_setting_is_refused_in_one_sentence() -> None:
     done = make("sweep", "QUEUES=9")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -33,14 +34,15 @@ def setting_of(stage: StageModel) -> Setting:
     queues = {stage.functions[name].environment["PERSIST_QUEUES"] for name in ("ReceiveFrame", "ReceiveHttp")}
     writers = stage.functions["PersistEvents"].environment.get("PERSIST_PARALLEL_WRITES", "8")
     assert queues == {",".join(f"{name}={len(mappings) if name == 'chat' else 1}" for name in QUEUE_PARAMETERS)}
-    return Setting(batch, window, len(mappings), int(writers))
+    receivers = stage.functions["ReceiveFrame"].reserved_concurrency or 0
+    return Setting(batch, window, len(mappings), int(writers), receivers)
 
 
 def point(setting: Setting, rate: float, lost: int = 0) -> Point:
     return Point(setting, rate, 100.0, 200.0, 10.0, 20.0, 7, 100, lost, not lost, 1.0)
 
 
-@pytest.mark.parametrize("setting", [Setting(50, None, 4, 2), LOCAL])
+@pytest.mark.parametrize("setting", [Setting(50, None, 4, 2, 1), LOCAL])
 def test_a_stage_of_the_edited_template_has_the_setting(tmp_path: Path, setting: Setting) -> None:
     template = write_template(tmp_path / "template", setting.edits(), setting.parameters())
 
@@ -82,7 +84,7 @@ def test_the_heat_map_has_the_values_of_every_point(tmp_path: Path) -> None:
     drawn = ElementTree.parse(tmp_path / "sweep.svg")
     texts = [each.text or "" for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
 
-    assert {"batch 5, window unset", "batch 20, window 0", "queues 1, writers 8"} <= set(texts)
+    assert {"batch 5, window unset", "batch 20, window 0", "queues 1, writers 8, receivers 34"} <= set(texts)
     assert [texts.count(each) for each in ("500", "2,000", "10", "20")] == [2, 2, 4, 4]
 
 
@@ -104,6 +106,6 @@ def test_an_interrupted_sweep_is_written_as_partial(tmp_path: Path, capsys: pyte
     written = json.loads(path.read_text())
 
     assert written["partial"] is True
-    assert written["points"][0]["setting"] == {"batch": 200, "window": 0, "queues": 1, "writers": 8}
+    assert written["points"][0]["setting"] == asdict(LOCAL)
     assert path.with_suffix(".svg").exists()
     assert "partial: 1 of 2 points" in capsys.readouterr().out
