@@ -33,7 +33,8 @@ from localstage.statefile import StateFile
 STATE = ROOT / ".local" / "bench-ski"
 PEERS = Path(__file__).with_name("peers")
 SKIERS, DAY = 5_000, "1#2025#1"
-SAMPLE_SECONDS, LOOK_SECONDS = 0.1, 0.02
+SAMPLE_SECONDS, LOOK_SECONDS = 0.25, 0.1
+"""Seldom, because what looks for rides takes CPU too."""
 TABLE = """
   SkierDaysTable:
     Type: AWS::DynamoDB::Table
@@ -58,6 +59,16 @@ def ride(number: int) -> tuple[str, dict[str, Any]]:
 RIDE: Kind = (1, lambda target, place: posts(target, ride, place))
 
 
+def template_of(folder: Path, receivers: int = 0, peer: str = "") -> Path:
+    """Write the template of a :class:`Configuration` into ``folder``; return its path."""
+    parameters = {"ReceiveHttpConcurrency": str(receivers)} if receivers else {}
+    template = write_template(folder, EDITS if peer else [], parameters)
+    if peer:
+        code = (PEERS / peer).read_text(encoding="utf-8")
+        (folder / "functions" / "persist_events" / "app.py").write_text(code, encoding="utf-8")
+    return template
+
+
 class Configuration(Stage):
     """A stage whose rides are stored by persist_events.
 
@@ -67,12 +78,7 @@ class Configuration(Stage):
 
     def __init__(self, name: str, receivers: int = 0, peer: str = "") -> None:
         folder = STATE / name.replace(" ", "-")
-        parameters = {"ReceiveHttpConcurrency": str(receivers)} if receivers else {}
-        template = write_template(folder / "template", EDITS if peer else [], parameters)
-        if peer:
-            code = (PEERS / peer).read_text(encoding="utf-8")
-            (template.parent / "functions" / "persist_events" / "app.py").write_text(code, encoding="utf-8")
-        super().__init__(folder, "--template", str(template))
+        super().__init__(folder, "--template", str(template_of(folder / "template", receivers, peer)))
         self.name, self._peer, self._stores = name, peer, peer != "drop.py"
 
     def start(self) -> None:
@@ -147,6 +153,7 @@ class Configuration(Stage):
         each = {f"{name}, µs": cpu[name] / sent.events * 1e6 for name in (*dict.fromkeys(COMPONENTS.values()), OTHER)}
         for measure, value in {**found, **acks, **each, "all, µs": sum(each.values())}.items():
             self.found[f"{clients} clients", measure].append(value)
+        print(f"{clients} clients, {self.name}: {found['accepted/s']:,.0f} accepted/s", flush=True)
 
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
