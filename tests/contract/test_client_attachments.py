@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import TCPConnector, web
 from aiohttp.test_utils import TestServer
 
 from headrace_client import AsyncHeadrace, Headrace, Refused, SendSettings, Unavailable
@@ -28,6 +29,7 @@ class Stage:
         self.asked: list[tuple[str, Any, str]] = []
         self.put: list[tuple[str, dict[str, str], bytes]] = []
         self.url = ""
+        self.text = "<xml>"
 
     async def begin(self, request: web.Request) -> web.Response:
         self.asked.append((request.raw_path, await request.json(), request.headers["Authorization"]))
@@ -38,7 +40,7 @@ class Stage:
 
     async def take(self, request: web.Request) -> web.Response:
         self.put.append((request.raw_path, dict(request.headers), await request.read()))
-        return web.Response(status=self.statuses.pop(0) if self.statuses else 200, text="<xml>")
+        return web.Response(status=self.statuses.pop(0) if self.statuses else 200, text=self.text)
 
     async def show(self, _: web.Request) -> web.Response:
         return web.json_response({"attachments": [{"id": "a2", "url": "u"}], "until": "t"})
@@ -66,6 +68,18 @@ async def test_a_file_is_put_to_its_address_as_it_was_signed_and_without_the_tok
     assert headers.items() >= {**HEADERS, "Content-Length": "4"}.items()
     assert "Authorization" not in headers
     assert "secret" not in str(headers)
+
+
+async def test_storage_gets_nothing_that_was_given_for_the_api(stage: Stage) -> None:
+    connector = TCPConnector()
+    options: dict[str, Any] = {"headers": {"X-Key": "secret"}, "cookies": {"session": "secret"}}
+    async with AsyncHeadrace(stage.url, "t", connector=connector, **options) as client:
+        await client.upload("lobby", b"x", "x")
+        assert not connector.closed
+        await client.upload("lobby", b"x", "x")
+
+    assert len(stage.put) == 2
+    assert "secret" not in str(stage.put)
 
 
 async def test_a_file_is_read_from_its_path_and_has_its_name_or_another(stage: Stage, tmp_path: Path) -> None:
@@ -99,6 +113,27 @@ async def test_an_upload_is_repeated_at_one_address_and_done_once_it_arrived(sta
     assert (len(stage.asked), len(stage.put)) == (1, count)
 
 
+async def test_an_upload_that_storage_found_too_slow_is_repeated(stage: Stage) -> None:
+    stage.statuses, stage.text = [400], "<Error><Code>RequestTimeout</Code></Error>"
+    async with AsyncHeadrace(stage.url, "t", FAST) as client:
+        await client.upload("lobby", b"x", "x")
+
+    assert (len(stage.asked), len(stage.put)) == (1, 2)
+
+
+@pytest.mark.parametrize(("statuses", "is_uploaded"), [([403], True), ([403, 403], False)])
+async def test_an_address_that_has_expired_is_asked_for_again_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, statuses: list[int], is_uploaded: bool
+) -> None:
+    monkeypatch.setattr("headrace_client.client.ADDRESS_SECONDS", 0.0)
+    stage.statuses = [*statuses]
+    async with AsyncHeadrace(stage.url, "t", FAST) as client:
+        with nullcontext() if is_uploaded else pytest.raises(Refused):
+            await client.upload("lobby", b"x", "x")
+
+    assert (len(stage.asked), len(stage.put)) == (2, 2)
+
+
 async def test_the_address_is_asked_for_again_after_a_temporary_error(stage: Stage) -> None:
     stage.refusals = [503, 429]
     async with AsyncHeadrace(stage.url, "t", FAST) as client:
@@ -108,7 +143,7 @@ async def test_the_address_is_asked_for_again_after_a_temporary_error(stage: Sta
     assert (len(stage.asked), len(stage.put)) == (3, 1)
 
 
-@pytest.mark.parametrize(("statuses", "error"), [([403], Refused), ([503] * 3, Unavailable)])
+@pytest.mark.parametrize(("statuses", "error"), [([400], Refused), ([403], Refused), ([503] * 3, Unavailable)])
 async def test_an_upload_that_is_not_taken_is_an_error(
     stage: Stage, statuses: list[int], error: type[Exception]
 ) -> None:

@@ -23,6 +23,10 @@ UPLOAD_SECONDS = 600.0
 """The timeout of an upload: a large file on a slow line takes minutes."""
 TRY_AGAIN = (408, 409, 429)
 """Statuses of storage, beside 5xx, after which the same upload may succeed."""
+TOO_SLOW = b"<Code>RequestTimeout</Code>"
+"""In a 400 of storage: it waited too long for the next bytes, so the same upload may succeed."""
+ONLY_FOR_API = ("auth", "base_url", "cookie_jar", "cookies", "headers", "middlewares")
+"""Options of a session that storage does not get: they may have secrets of the API."""
 NOT_OPEN = "the client is not open; use it in a with statement"
 NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
@@ -90,7 +94,7 @@ class HttpTransport:
             self.free_at[method] = time.monotonic() + int(left[2])
 
     async def put(self, url: str, headers: Mapping[str, str], data: bytes) -> None:
-        """Put a file to a signed address, without the token. It is done too if an earlier attempt has arrived.
+        """Put a file to a signed address, without what is for the API. It is done too if an earlier attempt arrived.
 
         Raises:
             Refused: the address has expired, or is for another type or length.
@@ -99,14 +103,20 @@ class HttpTransport:
         """
         if self._session is None:
             raise RuntimeError(NOT_OPEN)
+        options = {name: value for name, value in self._options.items() if name not in ONLY_FOR_API}
+        options |= {"connector": self._session.connector, "connector_owner": False}
         timeout = aiohttp.ClientTimeout(total=UPLOAD_SECONDS, sock_connect=CONNECT_SECONDS)
         signed = URL(url, encoded=True)  # as it was signed
         try:
-            async with self._session.put(signed, data=data, headers=headers, timeout=timeout) as answer:
+            async with (
+                aiohttp.ClientSession(**options) as session,
+                session.put(signed, data=data, headers=headers, timeout=timeout) as answer,
+            ):
                 status = answer.status
+                is_slow = status == 400 and TOO_SLOW in await answer.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise Unavailable(f"no answer to an upload: {str(error) or type(error).__name__}") from error
-        if status in TRY_AGAIN or status >= 500:
+        if is_slow or status in TRY_AGAIN or status >= 500:
             raise Unavailable(f"{status} to an upload")
         if status != 412 and status >= 300:
             raise Refused(GATEWAY_CODES.get(status, str(status)), "the file is not taken at its upload address")

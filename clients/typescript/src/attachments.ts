@@ -1,18 +1,8 @@
-/** A file of a message; the types are those that the platform takes. */
-export interface Attachment {
-  id: string;
-  name: string;
-  type: string;
-  bytes: number;
-}
-
-/** An attachment with its address, which is good for ten minutes and needs no token. */
-export interface AttachmentItem extends Attachment {
-  url: string;
-}
+import type { Attachment } from "./types.js";
 
 const LONGEST = 128; // characters of a name
 const ANY = "application/octet-stream";
+/** Those that the platform takes, without {@link ANY}. */
 const TYPES =
   /^(image\/(png|jpeg|gif|webp)|application\/(pdf|zip)|text\/plain|audio\/(mpeg|ogg|mp4)|video\/(mp4|webm))$/;
 
@@ -22,7 +12,7 @@ export function nameOf(blob: Blob): string {
 }
 
 /** The type of a file, such as "text/plain;charset=utf-8", as the platform takes it. */
-export function typeOf(given: string): string {
+export function typeOf(given: string): Attachment["type"] {
   const type = given.replace(/;.*/, "").toLowerCase();
-  return TYPES.test(type) ? type : ANY;
+  return TYPES.test(type) ? (type as Attachment["type"]) : ANY;
 }

@@ -1,6 +1,6 @@
-import { type Attachment, type AttachmentItem, nameOf, typeOf } from "./attachments.js";
+import { nameOf, typeOf } from "./attachments.js";
 import { Connection, type Frame, type State, type WebSocketConstructor } from "./connection.js";
-import { HeadraceError } from "./errors.js";
+import { HeadraceError, known } from "./errors.js";
 import type { Following } from "./following.js";
 import { Http, refusal } from "./http.js";
 import { newId } from "./ids.js";
@@ -11,6 +11,8 @@ import { type TokenProvider, Tokens } from "./tokens.js";
 import type {
   Action,
   Answer,
+  Attachment,
+  AttachmentItem,
   Fields,
   Item,
   Listing,
@@ -20,6 +22,8 @@ import type {
   Signal,
   UserChange,
 } from "./types.js";
+
+const ADDRESS_LIFETIME = 600_000; // milliseconds that the address of an upload is good
 
 export interface Options {
   /** The HTTP API, such as "http://127.0.0.1:8787". */
@@ -125,11 +129,23 @@ export class Headrace {
   async upload(roomId: string, data: Blob | BufferSource, options: { name?: string; type?: string } = {}): Promise<Attachment> {
     const blob = data instanceof Blob ? data : new Blob([data]);
     const name = options.name ?? nameOf(blob);
-    const asked = { type: typeOf(options.type ?? blob.type), bytes: blob.size };
+    if (name === "") {
+      throw new HeadraceError("invalid_request", "an attachment needs a name");
+    }
+    const file = { type: typeOf(options.type ?? blob.type), bytes: blob.size };
     const operation = "POST /rooms/{roomId}/attachments";
-    const { id, upload } = await this.#http.request(operation, { roomId, ...asked }, this.#settings.tries);
-    await this.#http.put(upload.url, upload.headers, blob);
-    return { id, name, ...asked };
+    for (let isSecond = false; ; isSecond = true) {
+      const expiresAt = Date.now() + ADDRESS_LIFETIME;
+      const { id, upload } = await this.#http.request(operation, { roomId, ...file }, this.#settings.tries);
+      try {
+        await this.#http.put(upload.url, upload.headers, blob);
+        return { id, name, ...file };
+      } catch (error) {
+        if (isSecond || known(error).status !== 403 || Date.now() < expiresAt) {
+          throw error;
+        }
+      }
+    }
   }
 
   /** The attachments of a message, with new addresses. */

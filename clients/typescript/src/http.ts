@@ -67,7 +67,9 @@ export class Http {
       const signal = AbortSignal.timeout(UPLOAD_TIMEOUT);
       const answer = await this.#answer(url, { method: "PUT", headers, body, signal, credentials: "omit" });
       if (answer.status >= 300 && answer.status !== 412) {
-        throw refusal(answer.status === 409 ? { ...answer, status: 503 } : answer); // of two attempts at once
+        // Of two attempts at once, or of S3, which waited too long for the next bytes.
+        const isTemporary = answer.status === 409 || /<Code>RequestTimeout</.test(answer.body);
+        throw refusal(isTemporary ? { ...answer, status: 503 } : answer);
       }
     });
   }
@@ -166,6 +168,6 @@ function jsonOf(text: string): any {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // of a proxy
+    return text; // of a proxy, or of S3
   }
 }

@@ -1,4 +1,3 @@
-export type { Attachment, AttachmentItem } from "./attachments.js";
 export type { Frame, State, WebSocketConstructor, WebSocketLike } from "./connection.js";
 export { HeadraceError } from "./errors.js";
 export type { Following } from "./following.js";
@@ -9,6 +8,8 @@ export type { TokenProvider } from "./tokens.js";
 export type {
   Action,
   Answer,
+  Attachment,
+  AttachmentItem,
   Change,
   Fields,
   Item,

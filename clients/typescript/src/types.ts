@@ -16,6 +16,12 @@ export type Answer<A extends Action> = Frames[A]["answer"];
 /** A stored message; `key` is its place in the room. */
 export type Message = PushedMessages["items"][number];
 
+/** A file of a message. */
+export type Attachment = components["schemas"]["SentAttachment"];
+
+/** An attachment with its address, which is good for ten minutes and needs no token. */
+export type AttachmentItem = Required<components["schemas"]["LinkedAttachment"]>;
+
 /** New messages of a room, as the server pushes them. */
 export type PushedMessages = components["schemas"]["frame.messages"];
 

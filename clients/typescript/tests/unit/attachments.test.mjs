@@ -10,17 +10,24 @@ const begun = { id: "a2", upload: { url: "http://storage/k%2F1?X-Amz-Credential=
 beforeEach(() => startTime());
 afterEach(stopTime);
 
-/** A client whose uploads get the next of `statuses`, and then 200; 0 is no answer. */
+const TOO_SLOW = "<Error><Code>RequestTimeout</Code></Error>";
+
+/** A client whose uploads get the next of `statuses`, and then 200; 0 is no answer. One takes `minutes`. */
 function clientOf(...statuses) {
+  return clientAt(0, ...statuses);
+}
+
+function clientAt(minutes, ...statuses) {
   const [asked, put] = [[], []];
   const fetch = async (url, init) => {
     if (init.method === "PUT") {
       const status = statuses.shift() ?? 200;
       put.push({ url, headers: init.headers, credentials: init.credentials, text: await init.body.text() });
+      await new Promise((done) => (minutes > 0 ? setTimeout(done, minutes * 60_000) : done()));
       if (status === 0) {
         throw new TypeError("fetch failed");
       }
-      return new Response("<xml>", { status });
+      return new Response(status === 400 ? TOO_SLOW : "<xml>", { status });
     }
     asked.push({ url, body: init.body && JSON.parse(init.body) });
     const events = asked.at(-1).body?.events;
@@ -41,17 +48,34 @@ test("a file is put to its address with its headers and no token", async () => {
 });
 
 test("it is put again after a temporary error, and done once it is there", async () => {
-  const { client, asked, put } = clientOf(0, 503, 409, 412);
+  const { client, asked, put } = clientOf(0, 503, 400, 409, 412);
   const uploaded = client.upload("lobby", new TextEncoder().encode("meow"), { name: "cat.png" });
   await pass(60_000, 500);
   assert.equal((await uploaded).name, "cat.png");
-  assert.deepEqual([asked.length, put.length], [1, 4]);
+  assert.deepEqual([asked.length, put.length], [1, 5]);
 });
 
 test("an address that is refused is an error", async () => {
   const { client, put } = clientOf(403);
   await assert.rejects(client.upload("lobby", new Blob(["meow"]), { name: "x" }), { code: "forbidden", temporary: false });
   assert.equal(put.length, 1);
+});
+
+test("an address that has expired is asked for again, once", async () => {
+  for (const [statuses, code] of [[[0, 403, 200], undefined], [[0, 403, 0, 403], "forbidden"]]) {
+    const { client, asked, put } = clientAt(6, ...statuses);
+    const uploaded = client.upload("lobby", new Blob(["meow"]), { name: "x" }).then(() => undefined, (error) => error.code);
+    await pass(30 * 60_000, 10_000);
+    assert.equal(await uploaded, code);
+    assert.deepEqual([asked.length, put.length], [2, statuses.length]);
+  }
+});
+
+test("a file without a name is refused before it is sent", async () => {
+  const { client, asked } = clientOf();
+  await assert.rejects(client.upload("lobby", new Blob(["meow"])), { code: "invalid_request" });
+  await assert.rejects(client.upload("lobby", new File(["meow"], "x"), { name: "" }), { code: "invalid_request" });
+  assert.equal(asked.length, 0);
 });
 
 test("a file gets a name that names can be", async () => {
