@@ -122,6 +122,21 @@ def test_attachments_are_saved_in_the_folder_and_overwrite_nothing(
     assert f"  saved as {folder / 'cat-2.png'}" in result.output.splitlines()
 
 
+def test_a_name_that_file_systems_find_too_long_is_cut_before_its_ending(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source, folder = file_at(tmp_path / "source"), tmp_path / "saved"
+    folder.mkdir()
+    cat = "\N{CAT FACE}"
+    item = {**CAT, "name": f"{cat * 124}.txt", "bytes": 4, "url": source.as_uri()}
+    monkeypatch.setattr(Headrace, "attachments", lambda *_: [item, item])
+
+    result = headrace("attachments", "lobby", "k", "--output", folder)
+
+    assert result.exit_code == 0, result.output
+    assert {each.name for each in folder.iterdir()} == {f"{cat * 59}.txt", f"{cat * 59}-2.txt"}
+
+
 def test_a_broken_download_is_said_and_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     source, folder = file_at(tmp_path / "source"), tmp_path / "saved"
     folder.mkdir()

@@ -50,7 +50,7 @@ LINES = {
     "faults": 3_468,
     "rehearsal": 2_160,
     "ops": 1_575,
-    "clients": 4_170,
+    "clients": 4_180,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
 a number here when growth is worth it, and say why in the commit."""

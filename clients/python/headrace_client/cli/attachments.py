@@ -18,6 +18,8 @@ from .stage import Stage
 
 PATIENCE = 60
 """Seconds without a byte after which a file is given up."""
+LONGEST = 240
+"""Bytes of a saved name. File systems take 255, with the number that :func:`_new` may add."""
 
 
 @click.command(cls=Command)
@@ -57,8 +59,9 @@ def uploaded(client: Headrace, room: str, files: list[File]) -> list[types.SentA
 
 
 def _save(attachment: types.LinkedAttachment, folder: Path) -> Path:
-    """Save under the attachment's name, without what would lead out of the folder or hide the file."""
-    name = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]', "_", attachment["name"]).lstrip(".") or "attachment"
+    """Save under the end of the attachment's name, without what would lead out of the folder or hide the file."""
+    name = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]', "_", attachment["name"])
+    name = name.encode()[-LONGEST:].decode(errors="ignore").lstrip(".") or "attachment"
     try:
         with urllib.request.urlopen(attachment["url"], timeout=PATIENCE) as source:  # noqa: S310 - the stage's own
             whole = source.read(attachment["bytes"] + 1)
