@@ -32,6 +32,10 @@ class MemoryFiles(MemoryObjects):
         body = self.objects[name]
         return Found(body[:count], len(body), self.types[name], self.owners.get(name), self.written_at[name])
 
+    def whole(self, name: str) -> tuple[str, bytes] | None:
+        self._count()
+        return (self.types[name], self.objects[name]) if name in self.objects else None
+
     def set_owner(self, name: str, owner: str, state: State) -> bool:
         self._count()
         if name in self.objects:

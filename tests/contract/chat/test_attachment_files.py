@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.error import HTTPError
@@ -69,6 +70,25 @@ def test_a_file_has_the_owner_that_was_set_last_and_a_missing_one_has_none(files
         assert files.set_owner("a/hall/1", owner, state)
         assert files.look("a/hall/1", 8).owner == owner
     assert not files.set_owner("a/hall/2", "message1", WAITING)
+
+
+def test_an_export_has_a_whole_file_without_asking_for_its_tags(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.put("a/hall/1", PNG * 1000)
+    files.set_owner("a/hall/1", "message1", STORED)
+    if isinstance(files, S3Files):
+        monkeypatch.setattr(files._client, "get_object_tagging", None)
+    attachments = Attachments(lambda: files)
+
+    line = attachments.exported("a/hall/1")
+
+    assert line == {
+        "id": "1",
+        "roomId": "hall",
+        "type": "image/png",
+        "bytes": len(PNG) * 1000,
+        "base64": b64encode(PNG * 1000).decode(),
+    }
+    assert attachments.exported("a/hall/2") == {"id": "2", "roomId": "hall", "missing": True}
 
 
 def test_the_bucket_knows_the_state_by_a_tag(s3: Uploading) -> None:

@@ -30,6 +30,10 @@ class S3Files(S3Objects):
         size = int(found["ContentRange"].rpartition("/")[2])
         return Found(found["Body"], size, found["ContentType"], owner, found["LastModified"])
 
+    def whole(self, name: str) -> tuple[str, bytes] | None:
+        found = self._call_if_there(self._get, Key=name)
+        return None if found is None else (found["ContentType"], found["Body"])
+
     def set_owner(self, name: str, owner: str, state: State) -> bool:
         tags = {"TagSet": [{"Key": _STATE, "Value": state}, {"Key": _OWNER, "Value": owner}]}
         return self._call_if_there(self._client.put_object_tagging, Key=name, Tagging=tags) is not None

@@ -22,7 +22,6 @@ from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Objects
 from headrace.streams.chat.attachments.files import (
     ATTACHMENTS,
-    BYTES,
     CHECKED_BYTES,
     file_name,
     folder_of,
@@ -62,6 +61,9 @@ class Files(Objects, Protocol):
 
     def look(self, name: str, count: int) -> Found | None:
         """A file with its first ``count`` bytes; ``None`` if there is none."""
+
+    def whole(self, name: str) -> tuple[str, bytes] | None:
+        """The type and all bytes of a file; ``None`` if there is none."""
 
     def set_owner(self, name: str, owner: str, state: State) -> bool:
         """Set the owner of a file, and its state. Returns whether there is such a file."""
@@ -146,11 +148,12 @@ class Attachments:
 
     def exported(self, name: str) -> dict[str, Any]:
         """A file as a line of JSON has it: in base64, or as ``missing``. Raises StoreUnavailable."""
-        found = self._files().look(name, BYTES)
+        found = self._files().whole(name)
         line = {"id": name.rpartition("/")[2], "roomId": room_of(name)}
         if found is None:
             return {**line, "missing": True}
-        return {**line, "type": found.type, "bytes": found.bytes, "base64": b64encode(found.first).decode()}
+        type_, body = found
+        return {**line, "type": type_, "bytes": len(body), "base64": b64encode(body).decode()}
 
     def linked(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The attachments of a message with links to read them."""
