@@ -111,7 +111,10 @@ export const texts = {
   noLogs: "This page has no logs on AWS.",
   noLogsHelp: "CloudWatch Logs Insights finds an event by its id, in the log group of the functions.",
   noSteps: "The logs have no step of this event any more.",
+};
 
+/** The texts of what only a local stage shows. They are not published. */
+export const localTexts = {
   room: (name) => `#${name}`,
   pane: (user) => `as ${user}`,
   connection: { idle: "connecting", connecting: "connecting", open: "live", closed: "closed" },

@@ -1,6 +1,6 @@
 // One room as one user sees it, live, with a tick and the times of each message.
 import { html, useEffect, useReducer, useRef, useState } from "../htm.js";
-import { clock, texts } from "../texts.js";
+import { clock, localTexts as texts } from "../texts.js";
 
 const KEPT = 200;
 const UNSEEN = 2_000; // milliseconds after which an accepted message that was not pushed is looked for

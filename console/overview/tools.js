@@ -1,7 +1,7 @@
 // Buttons of the local stage: traffic, an outage of the broker, and a record that can never be stored.
 import { html, useState } from "../htm.js";
 import { local } from "../session.js";
-import { clock, texts } from "../texts.js";
+import { clock, localTexts, texts } from "../texts.js";
 
 const OUTAGE = 10; // seconds
 const MESSAGES = 100;
@@ -30,26 +30,26 @@ export function Tools({ client }) {
       await sleep(PAUSE);
     }
     await Promise.all(sending);
-    tell(texts.trafficDone(MESSAGES));
+    tell(localTexts.trafficDone(MESSAGES));
   });
   const outage = run("kill", async () => {
     await local("/kill", { service: "RabbitMQ", seconds: OUTAGE });
-    tell(texts.killed);
+    tell(localTexts.killed);
     await sleep(OUTAGE * 1_000);
-    tell(texts.back);
+    tell(localTexts.back);
   });
   const poison = run("poison", async () => {
     await local("/console/poison", {});
-    tell(texts.poisoned);
+    tell(localTexts.poisoned);
   });
   return html`
     <section class="tools" aria-labelledby="tools-title">
-      <h2 id="tools-title">${texts.tools}</h2>
-      <p class="note">${texts.toolsNote}</p>
-      <button disabled=${busy.traffic} onClick=${traffic}>${busy.traffic ? texts.trafficRuns : texts.traffic}</button>
-      <button class="danger" disabled=${busy.kill} onClick=${outage}>${texts.kill}</button>
-      <button class="danger" disabled=${busy.poison} onClick=${poison}>${texts.poison}</button>
-      <ul role="log" aria-label=${texts.tools}>
+      <h2 id="tools-title">${localTexts.tools}</h2>
+      <p class="note">${localTexts.toolsNote}</p>
+      <button disabled=${busy.traffic} onClick=${traffic}>${busy.traffic ? localTexts.trafficRuns : localTexts.traffic}</button>
+      <button class="danger" disabled=${busy.kill} onClick=${outage}>${localTexts.kill}</button>
+      <button class="danger" disabled=${busy.poison} onClick=${poison}>${localTexts.poison}</button>
+      <ul role="log" aria-label=${localTexts.tools}>
         ${log.map(([at, text]) => html`<li key=${at + text}><time>${at}</time> ${text}</li>`)}
       </ul>
     </section>

@@ -40,12 +40,16 @@ export function Files({ files, refusal, add, keep }) {
     add(input.current.files);
     input.current.value = "";
   };
+  const takeAway = ({ currentTarget }, file) => {
+    keep(files.filter((each) => each !== file));
+    currentTarget.form.querySelector("textarea").focus();
+  };
   return html`
     ${files.length > 0 && html`
       <ul class="files" aria-label=${texts.toSend}>
         ${files.map((file) => html`
           <li><${Line} ...${file} />
-            <button type="button" class="quiet" aria-label=${texts.takeAway(file.name)} onClick=${() => keep(files.filter((each) => each !== file))}>✕</button></li>
+            <button type="button" class="quiet" aria-label=${texts.takeAway(file.name)} onClick=${(event) => takeAway(event, file)}>✕</button></li>
         `)}
       </ul>
     `}
@@ -56,19 +60,17 @@ export function Files({ files, refusal, add, keep }) {
 }
 
 /** The files of a message. A live message has no addresses, and each address is good for ten minutes. */
-export function Attachments({ item, room }) {
-  const { key, attachments } = item;
-  const files = attachments && (room.addresses.get(key) ?? attachments);
+export function Attachments({ item: { key, attachments: files }, room }) {
   const [, draw] = useState();
   const isRenewed = useRef(false);
   const read = async () => {
     try {
-      room.addresses.set(key, await room.client.attachments(room.roomId, key));
+      const fresh = await room.client.attachments(room.roomId, key);
+      files.forEach((file, at) => Object.assign(file, fresh[at])); // every row that shows the message has these
     } catch {
       // They are asked for again when the message is drawn anew, or clicked.
     }
     draw({});
-    return room.addresses.get(key) ?? files;
   };
   const renew = () => {
     if (!isRenewed.current) {
@@ -82,10 +84,10 @@ export function Attachments({ item, room }) {
       read();
     }
   }, [needs]);
-  const open = async (event, { id, url }) => {
+  const open = async (event, file) => {
     event.preventDefault();
-    const found = (await read()).find((each) => each.id === id)?.url ?? url;
-    found && window.open(found, "_blank", "noreferrer");
+    await read();
+    file.url && window.open(file.url, "_blank", "noreferrer");
   };
   const part = (file) => {
     const { name, type, url } = file;

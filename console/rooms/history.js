@@ -190,14 +190,18 @@ export class History {
     }
   }
 
-  /** A loaded message came again: it may be edited or deleted, or have other reactions. */
+  /** A loaded message came again: it may be edited or deleted, or have other reactions, or new addresses of its files. */
   #renew(item) {
     const row = this.rowOf(item.key);
+    const { attachments } = item.attachments?.[0].url ? item : row.item;
     if (isNewer(item, row.item)) {
       row.item = item;
       const { change, reaction } = row;
       row.change = change !== undefined && (item.deletedAt ?? item.editedAt ?? "") < change.timestamp ? change : undefined;
       row.reaction = reaction !== undefined && !item.deletedAt && !counts(item, reaction) ? reaction : undefined;
+    }
+    if (row.item.attachments) {
+      row.item = { ...row.item, attachments };
     }
   }
 

@@ -26,8 +26,6 @@ export class Room {
   target;
   /** The thread that is open. */
   thread;
-  /** The attachments of messages with the addresses that were asked for, by the keys of the messages. */
-  addresses = new Map();
   /** Why a membership or the room was not changed. */
   refusal;
   #isOpen = false;
@@ -181,7 +179,7 @@ export class Room {
 
   #take(item) {
     this.history.message(item);
-    this.thread?.message(item);
+    this.thread?.message(this.history.rowOf(item.key)?.item ?? item);
   }
 
   /** Open the thread of the message with this key, or none. */

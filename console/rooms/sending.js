@@ -57,14 +57,16 @@ export class Sending {
     this.changed();
   }
 
-  /** Upload the files of a message that are not uploaded yet. */
-  async #upload({ id, item: { message, replyTo, attachments = [] } }) {
+  /** Upload the files of a message that are not uploaded yet. Its id, which has its time, is made after that. */
+  async #upload(row) {
+    const { message, replyTo, attachments = [] } = row.item;
     const waiting = attachments.filter(({ file }) => file !== undefined);
     for (const each of waiting) {
       Object.assign(each, await this.client.upload(this.roomId, each.file), { file: undefined });
     }
     if (waiting.length > 0) {
-      keep(this.user, { roomId: this.roomId, id, text: message, replyTo, attachments });
+      row.id = this.client.newId();
+      keep(this.user, { roomId: this.roomId, id: row.id, text: message, replyTo, attachments });
     }
   }
 

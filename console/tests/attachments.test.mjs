@@ -35,6 +35,7 @@ test("files are chosen, sent and seen live, an image inside the message and othe
   await alice.page.getByRole("alert").getByText("empty.txt is not attached").waitFor();
   assert.equal(await toSend(alice).count(), 2);
   await alice.page.getByRole("button", { name: "Do not send dot.png" }).click();
+  assert.ok(await alice.page.getByRole("textbox", { name: /^Message to/ }).evaluate((field) => field === document.activeElement));
   await choose(alice, DOT);
   await alice.draw("rooms-files-chosen");
   await send(alice);
@@ -101,6 +102,50 @@ test("an expired address is asked for again, once", async () => {
   await drawn(bob.message("a dot").getByRole("img", { name: "dot.png" }));
   // The first page can be older than the message, which comes live then.
   assert.ok(asked === 1 || asked === 2, `${asked} times`);
+  assert.deepEqual(bob.errors, []);
+  client.close();
+  await bob.close();
+});
+
+test("a message whose file takes long comes after those of the meantime", async () => {
+  const { roomId, client } = await newRoom("slow");
+  let release;
+  const held = new Promise((done) => { release = done; });
+  const alice = await open("alice", roomHash(roomId), {}, (page) => page.route(/Signature=/, async (route) => {
+    await held;
+    await route.continue();
+  }));
+  await choose(alice, NOTES);
+  await alice.say("with a file");
+  await alice.message("with a file").getByText("sending").waitFor();
+  await client.send(roomId, "meanwhile");
+  release();
+  await alice.message("with a file").getByText("stored").waitFor();
+  const { items } = await client.request("GET /rooms/{roomId}/messages", { roomId });
+  assert.deepEqual(items.map(({ message }) => message), ["with a file", "meanwhile"]);
+  assert.deepEqual(alice.errors, []);
+  client.close();
+  await alice.close();
+});
+
+test("a reaction leaves the addresses of files as they are", async () => {
+  const { roomId, client } = await newRoom("reaction");
+  const notes = await client.upload(roomId, new Blob([NOTES.buffer]), { name: "notes.html" });
+  await client.send(roomId, "some notes", { attachments: [notes] });
+  const newest = async () => (await client.request("GET /rooms/{roomId}/messages", { roomId })).items[0];
+  while ((await newest()) === undefined) {
+    await sleep(100);
+  }
+  let asked = 0;
+  const bob = await open("bob", roomHash(roomId), {}, (page) =>
+    page.on("request", (request) => { asked += request.method() === "GET" && /attachments$/.test(request.url()); }));
+  const link = bob.message("some notes").getByRole("link", { name: /^notes\.html/ });
+  const address = await link.getAttribute("href");
+  assert.match(address, /Signature=/);
+  await client.request("PUT /rooms/{roomId}/messages/{key}/reaction", { roomId, key: (await newest()).key, value: "👍" });
+  await bob.message("some notes").getByText("👍").waitFor();
+  assert.equal(await link.getAttribute("href"), address);
+  assert.equal(asked, 0);
   assert.deepEqual(bob.errors, []);
   client.close();
   await bob.close();
