@@ -12,7 +12,7 @@ import pytest
 
 from headrace.runtime.aws import AwsClient, AwsError, NoAnswer, call, client
 from headrace.storage.dynamodb import direct
-from headrace.storage.dynamodb.client import from_wire, to_wire
+from headrace.storage.dynamodb.client import DynamoTable, from_wire, to_wire
 from headrace.storage.dynamodb.direct import IDLE_SECONDS, send_directly
 from tests.contract.emulators import function_environment
 from tests.contract.http_server import HttpServer, certificate_of, status, trusted
@@ -71,6 +71,30 @@ def test_a_put_is_as_that_of_a_plain_client_also_when_its_condition_fails() -> N
 
     assert call(client("dynamodb").query, **QUERY)["Items"] == [row]
     assert (raised.value.code, raised.value.item) == ("ConditionalCheckFailedException", row)
+
+
+@pytest.mark.usefixtures("table")
+def test_an_update_is_as_that_of_a_plain_client() -> None:
+    update = {"Key": to_wire({"roomId": ROW["roomId"]}), "UpdateExpression": "SET topic = :topic"}
+
+    for each in (direct_client(client("dynamodb")), client("dynamodb")):
+        written = call(
+            each.update_item,
+            TableName=TABLE,
+            **update,
+            ExpressionAttributeValues=to_wire({":topic": "чай"}),
+            ReturnValues="ALL_NEW",
+        )
+        assert from_wire(written["Attributes"]) == {"roomId": ROW["roomId"], "topic": "чай"}
+
+
+def test_a_condition_that_does_not_hold_is_tried_once_by_a_client_of_our_own(server: HttpServer) -> None:
+    said = {"__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException", "message": "it failed"}
+    server.answer = lambda _: answer(json.dumps(said).encode(), b"400 Bad Request")
+    table = DynamoTable(client("dynamodb"), TABLE, "rows")
+
+    assert not table.update_if("topic = :topic", {"roomId": "x"}, "SET topic = :topic", {":topic": "чай"})
+    assert len(server.received) == 1
 
 
 def test_the_rows_of_a_call_that_fails_at_once_are_sent_again(server: HttpServer) -> None:

@@ -10,7 +10,7 @@ from headrace.core.collections import slices
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient, AwsError, call
-from headrace.storage.dynamodb.direct import send_directly
+from headrace.storage.dynamodb.direct import CONDITION_FAILED, send_directly
 from headrace.storage.dynamodb.limits import check_call
 
 GET_LIMIT = 100
@@ -20,7 +20,6 @@ GET_TRIES = 2
 WRITE_LIMIT = 25
 """Rows that one BatchWriteItem takes."""
 THROTTLING_CODES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
-_CONDITION_FAILED = "ConditionalCheckFailedException"
 
 
 class ConditionFailed(Exception):
@@ -56,7 +55,7 @@ class DynamoClient:
         try:
             return call(operation, **parameters)
         except AwsError as error:
-            if error.code == _CONDITION_FAILED:
+            if error.code == CONDITION_FAILED:
                 raise ConditionFailed(from_wire(error.item)) from None
             if error.code in THROTTLING_CODES:
                 raise StoreThrottled(self._throttled) from error

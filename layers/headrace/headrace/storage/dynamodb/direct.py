@@ -1,8 +1,8 @@
-"""Sends the hot calls of a client over kept connections: reads of rows, PutItem and BatchWriteItem.
+"""Sends the hot calls of a client over kept connections: reads and writes of rows.
 
 Their rows are DynamoDB JSON already. boto3 would take several times the CPU to serialize and parse them by a model, to
 sign and to send. Its documented events ``provide-client-params`` and ``before-call`` let others do that. boto3 makes
-every call that does not succeed here at once.
+every call that does not succeed here at once, except for a write whose condition does not hold: that is its outcome.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
 _REQUEST_ID = re.compile(rb"\r\nx-amzn-requestid: *(\S+)\r\n", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 OK = 200
+CONDITION_FAILED = "ConditionalCheckFailedException"
 
 
 def send_directly(client: AwsClient) -> None:
@@ -50,7 +51,7 @@ def send_directly(client: AwsClient) -> None:
     direct, events = _Direct(client, credentials), client.meta.events
     # botocore takes one handler for each id, so that all users of the client share its connections.
     events.register("provide-client-params.dynamodb.BatchWriteItem", _keep_rows, unique_id="headrace-rows")
-    for operation in ("GetItem", "BatchGetItem", "Query", "PutItem", "BatchWriteItem"):
+    for operation in ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "BatchWriteItem"):
         events.register_last(f"before-call.dynamodb.{operation}", direct.answer, unique_id=f"headrace-{operation}")
 
 
@@ -81,7 +82,8 @@ class _Direct:
             try:
                 request = self._signer.head("", sha256(body).hexdigest(), len(body), headers) + body
                 status, content = _content(*self._exchange(request))
-                return None if status != OK and attempt == 1 else (SimpleNamespace(status_code=status), content)
+                is_outcome = status == OK or attempt > 1 or content["Error"]["Code"] == CONDITION_FAILED
+                return (SimpleNamespace(status_code=status), content) if is_outcome else None
             except TimeoutError as error:
                 if attempt == self._attempts:
                     raise ReadTimeoutError(endpoint_url=self._url, error=error) from error
