@@ -120,7 +120,15 @@ class World:
             places.named_by_others,
             places.rooms,
         ]
-        self.eraser = Eraser(steps, self.erasures, self.tasks, self.hashes, self.clock, after_storing=after_storing)
+        self.eraser = Eraser(
+            steps,
+            self.erasures,
+            self.tasks,
+            self.hashes,
+            self.clock,
+            sleep=lambda _seconds: None,
+            after_storing=after_storing,
+        )
         self.memberships = DynamoMemberships(self.dynamodb, "EMemberships")
         self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
         self.rooms = DynamoRooms(self.dynamodb, "ERooms")

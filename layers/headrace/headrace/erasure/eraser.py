@@ -23,6 +23,8 @@ ARCHIVE_SECONDS = 180
 MARGIN = 30.0
 """Seconds that an invocation keeps for its last part and for sending the next slice."""
 SAVE_SECONDS = 1.0
+ROWS_PER_SECOND = 200
+"""An erasure pauses for the traffic of others, and has ten minutes for 100,000 rows."""
 
 
 class Eraser:
@@ -36,6 +38,7 @@ class Eraser:
         hashes: PersonHashes,
         clock: Clock,
         monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
         after_storing: Sequence[Step] = (),
     ) -> None:
         self._rounds: Mapping[int, Sequence[Step]] = {1: steps, 2: steps, 3: after_storing}
@@ -44,6 +47,7 @@ class Eraser:
         self._hashes = hashes
         self._clock = clock
         self._monotonic = monotonic
+        self._sleep = sleep
 
     def run(self, task: Task, remaining: Callable[[], float]) -> None:
         """Run a slice, and send the next one, unless the erasure is done. ``remaining`` are the seconds left.
@@ -76,11 +80,13 @@ class Eraser:
     def _run_step(self, step: Step, target: Target, remaining: Callable[[], float]) -> bool:
         """Whether the step came to its end in time."""
         counts: Counter[str] = Counter()
-        saved = self._monotonic()
+        saved = began = self._monotonic()
         progress = step(target)
         try:
             for name, count in progress:
                 counts[name] += count
+                self._sleep(max(0.0, began + count / ROWS_PER_SECOND - self._monotonic()))
+                began = self._monotonic()
                 if self._monotonic() - saved > SAVE_SECONDS:
                     self._save(target, counts)
                     saved = self._monotonic()

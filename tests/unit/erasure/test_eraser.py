@@ -1,0 +1,47 @@
+"""An erasure leaves time to others."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from headrace.erasure.eraser import ROWS_PER_SECOND, Eraser
+from headrace.erasure.people import PersonHashes
+from headrace.erasure.tasks import RUNNING, Erasure, Progress, Target, Task
+from tests.fakes.clock import FixedClock
+
+AT = "2026-11-28T10:00:00.000000Z"
+
+
+class Begun:
+    """One erasure, and no queue."""
+
+    def begin(self, *_: Any) -> Erasure:
+        return Erasure(AT, RUNNING)
+
+    def add(self, *_: Any) -> None:
+        pass
+
+    def send(self, *_: Any) -> None:
+        pass
+
+
+def test_an_erasure_pauses_after_each_part_unless_it_took_long() -> None:
+    now, pauses = [0.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        pauses.append(round(seconds, 6))
+        now[0] += seconds
+
+    def step(_: Target) -> Progress:
+        for count, seconds in ((ROWS_PER_SECOND, 0.2), (ROWS_PER_SECOND // 2, 0.2), (ROWS_PER_SECOND, 3.0), (0, 0.1)):
+            now[0] += seconds
+            yield "messages", count
+
+    begun = cast(Any, Begun())
+    eraser = Eraser(
+        [step], begun, begun, PersonHashes(lambda: "6b6579" * 8), FixedClock(AT), monotonic=lambda: now[0], sleep=sleep
+    )
+
+    eraser.run(Task("ann", None, AT), lambda: 900.0)
+
+    assert pauses == [0.8, 0.3, 0.0, 0.0]
