@@ -80,6 +80,11 @@ class Stage:
         known = json.loads(secret)
         return broker_parameters(self.url("RabbitMQ"), known["username"], known["password"])
 
+    def waiting(self, queue: str) -> int:
+        """Records in a queue of its broker that no function has yet."""
+        with closing(pika.BlockingConnection(self.broker())) as connection:
+            return int(connection.channel().queue_declare(queue, passive=True).method.message_count)
+
     def figures(self) -> list[Series]:
         """What it took as figures, whose units are in their names."""
         return [figure(f"{done}: {measure}", values, "") for (done, measure), values in self.found.items()]

@@ -111,12 +111,6 @@ class DurableStage(Stage):
             for body in records(word):
                 channel.basic_publish(PERSIST_EXCHANGE, self._queue, body, properties)
 
-    def waiting(self) -> int:
-        """Clicks in the queue that no function has yet."""
-        with closing(pika.BlockingConnection(self.broker())) as connection:
-            found = connection.channel().queue_declare(self._queue, passive=True).method.message_count
-        return int(found) * BATCH
-
 
 def records(word: str) -> Iterator[bytes]:
     """The records of the backlog, as receive_http makes them of requests with ten clicks."""
@@ -132,7 +126,8 @@ def records(word: str) -> Iterator[bytes]:
 
 
 def main(rounds: int, seconds: float, into: str) -> list[Series]:
-    stage, left = DurableStage(persist_queue(into, 0)), list[int]()
+    queue, left = persist_queue(into, 0), list[int]()
+    stage = DurableStage(queue)
     with started(stage):
         for kind in ("message", "ride", "click"):
             stage.latencies(kind, 2.0)  # functions start cold
@@ -141,8 +136,8 @@ def main(rounds: int, seconds: float, into: str) -> list[Series]:
                 stage.measure(kind, kind, seconds)
             stage.put_clicks(f"backlog-{number}")
             stage.measure("message", BESIDE, seconds)
-            left.append(stage.waiting())
-            while stage.waiting():
+            left.append(stage.waiting(queue) * BATCH)
+            while stage.waiting(queue):
                 time.sleep(1.0)
     print(f"Medians of {rounds} rounds of {seconds:g} s for each kind, {RATE:g} single events/s.\n")
     head("event", *PERCENTILES.values())

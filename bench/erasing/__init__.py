@@ -1,0 +1,1 @@
+"""Measures what other users notice of an erasure (``python -m bench.erasing``)."""
