@@ -193,7 +193,7 @@ export class History {
   /** A loaded message came again: it may be edited or deleted, or have other reactions, or new addresses of its files. */
   #renew(item) {
     const row = this.rowOf(item.key);
-    const { attachments } = item.attachments?.[0].url ? item : row.item;
+    const { attachments } = item.attachments?.[0]?.url ? item : row.item;
     if (isNewer(item, row.item)) {
       row.item = item;
       const { change, reaction } = row;
