@@ -42,14 +42,14 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 """Where a folder of ``TOP_LEVEL`` is, if not in the root of the repository."""
 
 LINES = {
-    "layers": 28_230,
-    "localstage": 12_370,
-    "loadtest": 7_770,
-    "bench": 4_597,
-    "tools": 3_700,
-    "faults": 3_468,
-    "rehearsal": 2_160,
-    "ops": 1_575,
+    "layers": 28_467,
+    "localstage": 12_380,
+    "loadtest": 7_786,
+    "bench": 4_643,
+    "tools": 3_705,
+    "faults": 3_471,
+    "rehearsal": 2_157,
+    "ops": 1_583,
     "clients": 4_180,
 }
 """At most so many lines of Python are in these folders, without the modules that ``tools/python_client`` writes. Raise
