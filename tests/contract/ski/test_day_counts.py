@@ -152,6 +152,7 @@ def test_counts_expire_at_the_earliest_end_that_was_set(counts: DayCounts) -> No
 
 def test_an_unavailable_cache_is_an_error(redis_node: RedisNode) -> None:
     redis_node.start()
+    connect(redis_node.settings, 1.0).flushall()
     counts = RedisDayCounts(RedisCache.of(redis_node.settings))
     begun(counts)
     redis_node.kill()
