@@ -22,6 +22,7 @@ from tests.fakes.secrets import MemorySecrets
 from tests.worlds.ports import free_port
 
 SECRETS = MemorySecrets({"arn": GUEST})
+STALE = '{"username": "guest", "password": "old"}'
 
 
 class Two:
@@ -106,6 +107,32 @@ def test_a_publisher_returns_to_its_own_broker_after_a_while(two: Two, monkeypat
 
     assert drain(two.other) == [b"second", b"third"]
     assert drain(two.own) == [b"first", b"fourth"]
+
+
+def test_a_publisher_that_opened_to_the_other_broker_leaves_it_when_it_fails(two: Two) -> None:
+    two.publisher._keeper._settings = both(f"amqp://127.0.0.1:{free_port()}", two.other)
+    two.publisher.close()
+    assert two.publisher.publish([outgoing("second")]) == [None]
+    two.publisher._keeper._settings = two.settings
+    channel = two.publisher._keeper.channel
+    assert channel is not None
+    channel._blocked = True
+
+    assert two.publisher.publish([outgoing("third")]) == [None]
+
+    assert (drain(two.own), drain(two.other)) == ([b"first", b"third"], [b"second"])
+
+
+def test_credentials_that_one_broker_refuses_are_read_again_while_another_is_gone(hosts: list[str]) -> None:
+    secrets = MemorySecrets({"arn": STALE})
+    publisher = RabbitPublisher(both(hosts[0], f"amqp://127.0.0.1:{free_port()}"), secrets)
+    publisher._keeper.read_credentials()
+    secrets.values["arn"] = GUEST
+
+    assert publisher.publish([outgoing()]) == [None]
+
+    publisher.close()
+    drain(hosts[0])
 
 
 def test_without_any_broker_events_are_refused_and_taken_again_later(two: Two) -> None:

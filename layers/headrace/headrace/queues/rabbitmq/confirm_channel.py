@@ -29,7 +29,7 @@ from headrace.core.errors import (
 from headrace.queues.names import LIVE_EXCHANGE, PERSIST_EXCHANGE
 from headrace.queues.ports import Outcome, Outgoing
 from headrace.queues.rabbitmq.connection import BlockingSocketConnection
-from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error
+from headrace.queues.rabbitmq.endpoints import PIKA_ERRORS, broker_error, is_authentication
 
 # pika logs every failed attempt at length; here each failure is an outcome that the caller reports.
 logging.getLogger("pika").setLevel(logging.CRITICAL)
@@ -62,7 +62,8 @@ class ConfirmChannel:
         """A channel to the first of ``endpoints`` that answers; they share the time until ``deadline`` (monotonic).
 
         Raises:
-            pika's exceptions (``PIKA_ERRORS``), the last endpoint's, so that refused credentials are recognized.
+            pika's exceptions (``PIKA_ERRORS``): the first that refuses the credentials, so that they are read again, or
+                the last endpoint's.
         """
         failure: BaseException = TimeoutError()
         for left, endpoint in zip(range(len(endpoints), 0, -1), endpoints, strict=True):
@@ -71,7 +72,7 @@ class ConfirmChannel:
             try:
                 channel._connect(now + (deadline - now) / left)
             except PIKA_ERRORS as error:
-                failure = error
+                failure = failure if is_authentication(failure) else error
                 channel.drop()
             else:
                 return channel

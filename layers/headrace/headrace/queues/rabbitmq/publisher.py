@@ -96,16 +96,19 @@ class ChannelKeeper(Generic[C]):
         share = max(0.1, (deadline - time.monotonic()) / sum(map(len, settings.broker_endpoints)))
         hosts = endpoints(settings, known, share, settings.broker_heartbeat_seconds)
         channel = self._kind.open(hosts, deadline)
-        own = hosts[: len(settings.broker_endpoints[0])]
-        if channel.endpoint not in own and self._back_at == math.inf:
-            self._back_at = time.monotonic() + AWAY_SECONDS
+        brokers = [number for number, nodes in enumerate(settings.broker_endpoints) for _ in nodes]
+        self._stay_with(self._first + brokers[hosts.index(channel.endpoint)])
         return channel
 
     def go_on(self) -> None:
         """Close the channel after a failure; the next one is opened to another broker, if there is one."""
         self.close()
-        self._first = (self._first + 1) % len(self._settings.broker_endpoints)
-        self._back_at = time.monotonic() + AWAY_SECONDS if self._first else math.inf
+        self._stay_with(self._first + 1)
+
+    def _stay_with(self, number: int) -> None:
+        first = number % len(self._settings.broker_endpoints)
+        if first != self._first:
+            self._first, self._back_at = first, time.monotonic() + AWAY_SECONDS if first else math.inf
 
     def close(self) -> None:
         """Close the channel and its connection."""
