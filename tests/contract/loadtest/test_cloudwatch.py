@@ -60,6 +60,8 @@ def test_units_throttled_requests_and_latencies_of_the_stacks_tables_are_in_the_
     put(stack, "ThrottledRequests", [1.0], **rides, **{OPERATION: "BatchWriteItem"})
     put(stack, "ReturnedItemCount", [9.0], **rides, **{OPERATION: "Query"})  # not asked for
     put(f"{stack}other", "ConsumedWriteCapacityUnits", [1.0], **rides)
+    put(f"{stack}-test", "ConsumedWriteCapacityUnits", [1.0], **rides)
+    put(stack, "AccountMaxWrites", [1.0])  # of no table
 
     run = made_run()
     run["samples"] = with_dynamodb(run["samples"], stack, BEGAN)
