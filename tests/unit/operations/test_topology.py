@@ -117,10 +117,11 @@ def test_a_lost_broker_is_missing_and_the_other_one_is_still_declared() -> None:
     def fail(_seconds: float) -> Report:
         raise BrokerUnavailable("the broker is unavailable")
 
-    whole = declare_each([fail, lambda _: Report(["queue a"], parked=1)], 0.0)
+    whole = declare_each([fail, lambda _: Report(["queue a"], parked=0)], 0.0)
 
     assert (whole.missing, whole.declared) == (["broker 1: the broker is unavailable"], ["broker 2: queue a"])
     assert whole.parked is None
+    assert declare_each([fail, lambda _: Report(parked=1)], 0.0).parked == 1
     with pytest.raises(BrokerUnavailable):
         declare_each([fail], 0.0)
 

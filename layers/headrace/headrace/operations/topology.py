@@ -73,7 +73,8 @@ def declare_each(brokers: Sequence[Callable[[float], Report]], seconds: float) -
         whole.moved |= {f"{which}{queue}": count for queue, count in report.moved.items()}
         parked.append(report.parked)
     known = [each for each in parked if each is not None]
-    whole.parked = sum(known) if len(known) == len(brokers) else None
+    # Those of an unavailable broker are unknown: 0 would say that there are none.
+    whole.parked = sum(known) if any(known) or len(known) == len(brokers) else None
     return whole
 
 
