@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from pika.connection import Parameters
+
 from headrace.core.errors import (
     BrokerUnavailable,
     ConfigurationError,
@@ -94,7 +96,7 @@ class ChannelKeeper(Generic[C]):
     def _open(self, known: Credentials, deadline: float) -> C:
         settings = beginning_at(self._settings, self._first)
         share = max(0.1, (deadline - time.monotonic()) / sum(map(len, settings.broker_endpoints)))
-        hosts = endpoints(settings, known, share, settings.broker_heartbeat_seconds)
+        hosts: Sequence[Parameters] = endpoints(settings, known, share, settings.broker_heartbeat_seconds)
         channel = self._kind.open(hosts, deadline)
         brokers = [number for number, nodes in enumerate(settings.broker_endpoints) for _ in nodes]
         self._stay_with(self._first + brokers[hosts.index(channel.endpoint)])
