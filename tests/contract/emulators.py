@@ -14,6 +14,7 @@ import pytest
 from botocore.config import Config
 from botocore.session import Session
 
+from headrace.runtime.aws import session
 from localstage.services import install
 from localstage.services.aws import SECRET_KEY, Aws
 from localstage.services.dynamodb import DynamoDb
@@ -78,6 +79,8 @@ def function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:
         "AWS_EC2_METADATA_DISABLED": "true",
     }.items():
         monkeypatch.setenv(name, value)
+    # The session of functions keeps its first credentials, which can be those of a test before.
+    session().set_credentials("test", SECRET_KEY)
     return url
 
 
