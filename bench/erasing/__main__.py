@@ -27,6 +27,7 @@ from bench.singles.senders import CONNECTIONS, Send, frames, single_frame
 from bench.stages import Stage, started
 from headrace.queues.names import persist_queue
 from loadtest.client.target import Target
+from localstage.wiring import session_token
 
 STATE = ROOT / ".local" / "bench-erasing"
 PERSON, OTHER = "erased-person", "other-person"
@@ -126,7 +127,10 @@ class ErasingStage(Stage):
 
     def rows_left(self) -> int:
         """Rows of all tables that name the person."""
-        dynamodb: Any = boto3.client("dynamodb", endpoint_url=self.url("DynamoDB"), **CREDENTIALS)
+        token = session_token(STATE)
+        dynamodb: Any = boto3.client(
+            "dynamodb", endpoint_url=self.url("DynamoDB"), aws_session_token=token, **CREDENTIALS
+        )
         scan = dynamodb.get_paginator("scan")
         names = dynamodb.list_tables()["TableNames"]
         return sum(

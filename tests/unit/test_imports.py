@@ -45,7 +45,7 @@ LINES = {
     "layers": 28_474,
     "localstage": 12_380,
     "loadtest": 7_786,
-    "bench": 4_643,
+    "bench": 4_647,
     "tools": 3_705,
     "faults": 3_471,
     "rehearsal": 2_157,
