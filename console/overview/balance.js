@@ -11,7 +11,7 @@ export function depths(status) {
   const known = (lane) => lane !== undefined && lane.state !== "unknown";
   const ready = Object.values(main?.queues ?? {}).map((queue) => queue.ready);
   return {
-    // One of two brokers may be lost, with a number of events that nobody knows.
+    // One of two brokers may be lost: how many events its queues hold is unknown then.
     main: main?.queues && !ready.includes(undefined) ? ready.reduce((sum, each) => sum + each, 0) : undefined,
     retry: known(retry) ? queued(retry) : undefined,
     dead: known(dead) ? queued(dead) : undefined,

@@ -51,9 +51,10 @@ _ALL: tuple[Scenario, ...] = (
     cluster.cluster_down_from_start,
 )
 SCENARIOS = {scenario.__name__.replace("_", "-"): scenario for scenario in _ALL}
+_PARAMETERS = {"told-target-away": TARGET, "one-of-two-brokers-killed": {"BrokerCount": "2"}}
 
 
 def stage_of(name: str) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many nodes of RabbitMQ the scenario needs, and which parameters of the template."""
-    parameters = {"told": TARGET, "one": {"BrokerCount": "2"}}.get(name.partition("-")[0], {})
+    parameters = _PARAMETERS.get(name, {})
     return 3 if name.startswith("cluster-") else 1, tuple(parameters.items())

@@ -43,11 +43,11 @@ class ChatWork(Work):
         super().__init__(target, place, measurements, reader, in_history(reader))
         self.recorder = self.checker = Checker(self._measure)
         self.rooms = [
-            f"load-{place.run}-{place.number}-{room:02d}{f'~{phase.partitions}' if phase.partitions else ''}"
+            f"load-{place.run}-{place.number}-{room:02d}{f'~{phase.shards}' if phase.shards else ''}"
             for room in range(max(phase.rooms, place.workers))
             if room % place.workers == place.worker
         ]
-        if phase.partitions:
+        if phase.shards:
             with closing(target.joiner(MAKER)) as api:
                 for each in self.rooms:
                     api.put(f"/rooms/{each}", {"kind": "open"})

@@ -27,9 +27,9 @@ def _cold_first(phase: Phase) -> tuple[Phase, Phase]:
     return replace(phase, name=f"{phase.name}: cold start", seconds=COLD_SECONDS), phase
 
 
-def _hot_room(name: str, partitions: int) -> Phase:
+def _hot_room(name: str, shards: int) -> Phase:
     load = Load("WebSocketWriter", 64, rate=5_000, batch=25)
-    return Phase(name, (load,), seconds=20, rooms=1, partitions=partitions)
+    return Phase(name, (load,), seconds=20, rooms=1, shards=shards)
 
 
 def _rides(name: str, users: int, rides: int) -> Phase:
@@ -132,10 +132,10 @@ SHAPES = {
         ),
         Shape(
             "hot-room",
-            "5,000 messages/s in frames of 25 for 20 s into one room, then into one with 8 write partitions",
+            "5,000 messages/s in frames of 25 for 20 s into one room, then into one with 8 shards",
             (
                 _hot_room("one partition", 0),
-                _hot_room("8 partitions", 8),
+                _hot_room("8 shards", 8),
             ),
         ),
         Shape(

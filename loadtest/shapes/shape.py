@@ -33,7 +33,7 @@ class Phase:
     With ``people`` each message names one of so many users, so its sender needs the scope events:write; the fractions
     ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages. The
     fraction ``repeated`` of the POSTs is sent a second time, as by a client that missed the answer. Rooms with
-    ``partitions`` are made before, with so many write partitions. Senders that are ``paced`` slow down after refusals,
+    ``shards`` are made before, with so many shards. Senders that are ``paced`` slow down after refusals,
     as the Python client does; the others only wait before they send again.
     """
 
@@ -46,7 +46,7 @@ class Phase:
     joins: float = 0.0
     leaves: float = 0.0
     repeated: float = 0.0
-    partitions: int = 0
+    shards: int = 0
     paced: bool = False
 
     @classmethod

@@ -281,11 +281,13 @@ class Services:
         return cache.endpoint
 
     async def _dynamodb(self) -> str:
-        if (url := self._urls.dynamodb) is not None:
-            return await self._use_http("DynamoDB", "LOCALSTAGE_DYNAMODB_URL", url)
         said = self._environ.get(WRITES_PER_KEY) or "0"
         if not (said.isascii() and said.isdecimal()):
             raise ServiceError(f"{WRITES_PER_KEY} is {said!r}; it must be a whole number, or 0 for no limit.")
+        if (url := self._urls.dynamodb) is not None:
+            if int(said):
+                raise ServiceError(f"{WRITES_PER_KEY} is for the stage's emulator, not for LOCALSTAGE_DYNAMODB_URL.")
+            return await self._use_http("DynamoDB", "LOCALSTAGE_DYNAMODB_URL", url)
         packages = await install.ensure_node_packages(self._state)
         folder = self._folder / "dynamodb"
         database = DynamoDb(

@@ -128,12 +128,13 @@ def declare_topology(seconds: float) -> Report:
     brokers = each_broker(BrokerSettings.read())
 
     def declare_one(number: int, left: float) -> Report:
+        def administrator() -> BrokerUsersSettings:
+            return each_broker(BrokerUsersSettings.read())[number]
+
         return declare_all(
             lambda left: declare(brokers[number], secrets(), seconds=left),
-            lambda left: ensure_users(each_broker(BrokerUsersSettings.read())[number], secrets(), seconds=left),
-            lambda: empty_former_queues(
-                each_broker(BrokerUsersSettings.read())[number], secrets(), MOVING_SECONDS / len(brokers)
-            ),
+            lambda left: ensure_users(administrator(), secrets(), seconds=left),
+            lambda: empty_former_queues(administrator(), secrets(), MOVING_SECONDS / len(brokers)),
             left,
         )
 

@@ -69,8 +69,12 @@ class UserSources:
     def _table(self, name: str) -> DynamoTable:
         return DynamoTable(self.client, name, "rows")
 
+    @property
+    def _messages_table(self) -> DynamoMessages:
+        return DynamoMessages(self.client, self.messages, "rows")
+
     def _messages(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.messages_of(DynamoMessages(self.client, self.messages, "rows"), user_id, start):
+        for rows, place in finders.messages_of(self._messages_table, user_id, start):
             yield [("messages", row) for row in rows], place
 
     def _attachments(self, user_id: str, start: Item | None) -> Pages:
@@ -79,17 +83,16 @@ class UserSources:
             yield [(ATTACHMENTS, self.attachments.exported(name))], {"name": name}
 
     def _changes(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.changes_of(DynamoMessages(self.client, self.messages, "rows"), user_id, start):
+        for rows, place in finders.changes_of(self._messages_table, user_id, start):
             yield [("reactions" if is_reaction(row) else "changes", row) for row in rows], place
 
     def _memberships(self, user_id: str, start: Item | None) -> Pages:
         """Memberships, and the notices about them that others have sent: the user's own are among the messages."""
-        messages = DynamoMessages(self.client, self.messages, "rows")
         for rows, place in finders.memberships_of(self._table(self.memberships), user_id, start):
             for part in slices(rows, _MEMBERSHIPS_AT_ONCE):
                 lines: list[Line] = [("memberships", row) for row in part]
                 for row in part:
-                    found = finders.notices_of(messages, row)
+                    found = finders.notices_of(self._messages_table, row)
                     lines += [("notices", each) for each in found if each["userId"] != user_id]
                 last = part[-1]
                 yield lines, place if last is rows[-1] else {name: last[name] for name in ("userId", "roomId")}

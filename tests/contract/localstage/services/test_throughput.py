@@ -1,4 +1,4 @@
-"""The emulator of DynamoDB limits the throughput of a partition key and of a table, if it is told to."""
+"""The emulator of DynamoDB limits the throughput of a partition key and of a table when given limits."""
 
 from __future__ import annotations
 
@@ -168,16 +168,26 @@ async def test_without_a_limit_nothing_is_throttled(tmp_path: Path) -> None:
     assert [unprocessed(each) for each in found] == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("said", ["many", "-1", "1.5", "²"])
-async def test_a_limit_that_is_no_number_is_refused_with_a_sentence(tmp_path: Path, said: str) -> None:
-    services = Services(
-        tmp_path,
-        broker_username="headrace",
-        broker_password="secret",
-        environ={"PATH": os.environ["PATH"], WRITES_PER_KEY: said},
-    )
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({WRITES_PER_KEY: "many"}, f"{WRITES_PER_KEY} is 'many'; it must be a whole number"),
+        ({WRITES_PER_KEY: "-1"}, f"{WRITES_PER_KEY} is '-1'; it must be a whole number"),
+        ({WRITES_PER_KEY: "1.5"}, f"{WRITES_PER_KEY} is '1.5'; it must be a whole number"),
+        ({WRITES_PER_KEY: "²"}, f"{WRITES_PER_KEY} is '²'; it must be a whole number"),
+        (
+            {WRITES_PER_KEY: "1000", "LOCALSTAGE_DYNAMODB_URL": "http://127.0.0.1:9"},
+            f"{WRITES_PER_KEY} is for the stage's emulator, not for LOCALSTAGE_DYNAMODB_URL",
+        ),
+    ],
+)
+async def test_a_limit_that_cannot_be_kept_is_refused_with_a_sentence(
+    tmp_path: Path, given: dict[str, str], refusal: str
+) -> None:
+    environ = {"PATH": os.environ["PATH"], **given}
+    services = Services(tmp_path, broker_username="headrace", broker_password="secret", environ=environ)
 
-    with pytest.raises(ServiceError, match=f"{WRITES_PER_KEY} is '{said}'; it must be a whole number"):
+    with pytest.raises(ServiceError, match=refusal):
         await services.start()
 
 

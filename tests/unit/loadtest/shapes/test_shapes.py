@@ -52,7 +52,7 @@ def test_the_mixed_shape_has_the_published_shares() -> None:
 def test_a_hot_room_has_the_same_load_with_one_partition_and_with_eight() -> None:
     plain, sharded = SHAPES["hot-room"].phases
 
-    assert (plain.rooms, plain.partitions, sharded.partitions) == (1, 0, 8)
+    assert (plain.rooms, plain.shards, sharded.shards) == (1, 0, 8)
     assert plain.loads == sharded.loads
 
 

@@ -128,8 +128,8 @@ def read_page(
     """Up to ``limit`` rows of ``queries``, in order, without those that expired by ``now`` (epoch seconds).
 
     The first ``at_once`` queries are read at once. ``more`` is the key to continue after, ``None`` if there is no
-    further row to show. Reading ends early, perhaps with
-    no further row after ``more``, when ``effort`` is used up or ``sees`` returns ``None``.
+    further row to show. Reading ends early, perhaps with no further row after ``more``, when ``effort`` is used up or
+    ``sees`` returns ``None``.
     """
     found: list[dict[str, Any]] = []
     waiting = deque(queries)

@@ -120,7 +120,7 @@ def test_no_message_creates_a_direct_room(world: RoomWorld) -> None:
 
 @pytest.mark.parametrize("scope", ["chat:write", "events:write"])
 def test_no_message_creates_a_room_with_shards(world: RoomWorld, scope: str) -> None:
-    """Each of its pages costs more, which whoever creates it must want."""
+    """Each of its pages costs more, so a user asks for it with ``PUT /rooms/{roomId}``."""
     (refused,) = send(world, "bob", message(roomId="stadium~8"), scopes=(scope,))
 
     assert isinstance(refused.error, NotFound)

@@ -49,11 +49,8 @@ class MessageReader:
     def read_many(self, queries: Sequence[RangeQuery]) -> Iterable[Rows]:
         if any(query.index for query in queries):
             return map(_shown, self._reader.read_many([_from_place(query) for query in queries]))
-        spread = [shard_count(query.partition) > 1 for query in queries]
-        if not any(spread):
+        if all(shard_count(query.partition) == 1 for query in queries):
             return self._reader.read_many(queries)
-        if not all(spread):
-            return [self.read(query) for query in queries]
         return map(_shown, self._merged.read_many(queries))
 
 
