@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from headrace.core.errors import StoreThrottled, StoreUnavailable
-from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
+from headrace.storage.dynamodb.batch_writer import LOOKED_UP, DynamoStore, writing_client
 from headrace.storage.dynamodb.client import GET_LIMIT
 from headrace.storage.ports import Table
 from tests.contract.played_store import Played
@@ -95,6 +96,21 @@ def test_a_key_read_too_long_ago_is_not_written(played: Callable[..., Played], t
 
     assert [type(each) for each in outcomes] == [StoreThrottled, StoreThrottled]
     assert scan(table) == []
+
+
+def test_many_rows_are_stored_although_all_of_them_take_longer_than_retries(
+    played: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each call takes a tenth of a second here, and the rows that are looked up together 4 s."""
+    parts = played(lambda call: (200, {"Responses": {}} if looks(call) else {}), retry_seconds=5.0)
+    clock = SimpleNamespace(monotonic=lambda: len(parts.calls) / 10)
+    monkeypatch.setattr("headrace.storage.dynamodb.batch_writer.time", clock)
+    rows = [item(number) for number in range(3 * LOOKED_UP)]
+
+    assert parts.store.put_many(FIRST, rows) == [None] * len(rows)
+
+    puts = [call["RequestItems"][TABLE.name] for call in parts.calls if not looks(call)]
+    assert sum(map(len, puts)) == len(rows)
 
 
 def test_two_concurrent_writers_leave_one_row(played: Callable[..., Played], table: Any) -> None:

@@ -5,6 +5,7 @@ BatchWriteItem has no conditions. For an ``insert_only`` table, BatchGetItem loo
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -22,6 +23,8 @@ from headrace.storage.ports import Failure, Key, Table, one_of_each
 
 FIRST_WAIT = 0.05
 LONGEST_WAIT = 1.0
+LOOKED_UP = 8 * GET_LIMIT
+"""Keys that are looked up before their rows are written."""
 _INVALID_ITEM = {"ValidationException", "ItemCollectionSizeLimitExceededException"}
 _THROTTLED = StoreThrottled("the table takes less than it is given")
 _TRANSIENT = {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
@@ -47,14 +50,23 @@ class DynamoStore:
     def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
         rows, keys = one_of_each(table, items)
         writes = _Writes(self._dynamodb, table, time.monotonic() + self._retry_seconds)
-        failures: dict[Key, Failure] = {}
-        if table.insert_only:
-            # Writes share the deadline of the lookups: later ones could replace a row that was written in between.
-            lookups = _Lookups(self._dynamodb, table, writes.deadline)
-            failures = self._run(lookups, key_chunks(table, rows))
-            rows = {key: row for key, row in rows.items() if key not in lookups.found and key not in failures}
-        failures |= self._run(writes, chunks(rows))
+        failures = self._insert(table, rows, writes) if table.insert_only else self._run(writes, chunks(rows))
         return [failures.get(key) for key in keys]
+
+    def _insert(self, table: Table, rows: Mapping[Key, Item], writes: _Writes) -> dict[Key, Failure]:
+        """Write the rows that the table does not have; what failed, by key.
+
+        A row that another writer stores between a lookup and the write is replaced. So few keys are looked up before
+        their rows are written, and a row is not written when its key was read too long ago.
+        """
+        lookups = _Lookups(self._dynamodb, table, writes.deadline)
+        failures: dict[Key, Failure] = {}
+        for part in map(dict, slices(list(rows.items()), LOOKED_UP)):
+            writes.begin_before = time.monotonic() + self._retry_seconds
+            failures |= self._run(lookups, key_chunks(table, part))
+            missing = {key: row for key, row in part.items() if key not in lookups.found and key not in failures}
+            failures |= self._run(writes, chunks(missing))
+        return failures
 
     def _run(self, calls: _Writes, groups: Sequence[Rows]) -> dict[Key, Failure]:
         return {key: failure for failed in self._parallel.map(calls.run, groups) for key, failure in failed.items()}
@@ -76,12 +88,16 @@ def key_chunks(table: Table, rows: Mapping[Key, Item]) -> list[Rows]:
 
 
 class _Writes:
-    """The calls of one ``put_many``. They share a deadline, and all stop when the table is unavailable."""
+    """The calls of one ``put_many``. They share a deadline for retries, and all stop when the table is unavailable.
+
+    No call begins after ``begin_before``.
+    """
 
     def __init__(self, dynamodb: AwsClient, table: Table, deadline: float) -> None:
         self._dynamodb = dynamodb
         self._table = table
         self.deadline = deadline
+        self.begin_before = math.inf
         self._unavailable = threading.Event()
 
     def run(self, rows: Rows) -> dict[Key, Failure]:
@@ -90,7 +106,7 @@ class _Writes:
         while True:
             if self._unavailable.is_set():
                 return dict.fromkeys(rows, StoreUnavailable("the table is unavailable"))
-            if self._table.insert_only and time.monotonic() >= self.deadline:
+            if time.monotonic() >= self.begin_before:
                 return dict.fromkeys(rows, _THROTTLED)
             failure: Failure = _THROTTLED
             try:
