@@ -79,6 +79,19 @@ def test_a_message_in_a_direct_room_that_is_missing_makes_no_open_room() -> None
     assert (room.kind, room.form, room.created_by) == ("members", "direct", "alice")
 
 
+def test_no_message_makes_a_room_with_shards() -> None:
+    """That of a trusted sender can be stored without it: rooms may not have been readable when it was accepted."""
+    parts = Parts()
+    hook = parts.environment()
+
+    assert hook.after_store(CHAT, [message_row(1, "stadium~8")]) == [None]
+
+    assert parts.rooms.rows == {}
+    parts.rooms.create(Room("stadium~8", "members", "group", at(0), "owner"))
+    hook.after_store(CHAT, [message_row(2, "stadium~8")])
+    assert parts.rooms.rows["stadium~8"].last_key == message_row(2)["timestampSk"]
+
+
 def test_a_failed_write_is_redelivered_only_for_the_newest_of_a_room() -> None:
     parts = Parts("kitchen", "garden")
     hook = parts.environment()

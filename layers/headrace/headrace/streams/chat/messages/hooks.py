@@ -17,6 +17,7 @@ from headrace.core.collections import BoundedDict
 from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.json import encoded_list
+from headrace.core.room_shards import shard_count
 from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
 from headrace.live.connections import SOME, SubscriberHints
@@ -229,9 +230,12 @@ class ActivityHook:
             return error
 
     def _settle(self, item: Item, raised: Retention | StoreUnavailable | None) -> StoreUnavailable | None:
-        """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it."""
+        """The outcome of an item. A missing room is created: a trusted sender's message may be stored before it.
+
+        No message creates a room with shards.
+        """
         try:
-            if raised is None:
+            if raised is None and shard_count(item["roomId"]) == 1:
                 self._rooms.create(first_room(item["roomId"], iso(self._clock.now()), item["userId"]))
                 raised = self._raise(item)
         except StoreUnavailable as error:
