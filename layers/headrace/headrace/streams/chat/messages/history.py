@@ -249,7 +249,9 @@ class History:
         def sees(row: Mapping[str, Any]) -> bool:
             return bool(kept_from <= row["timestamp"] < first) and scope.covers(row["timestamp"])
 
-        return read_page(self.reader, spans, limit, seconds, ROOM_BUDGET, sees, at_once=len(spans))
+        # A page before this one was full: one shard may fill this one too.
+        at_once = 1 if key else len(spans)
+        return read_page(self.reader, spans, limit, seconds, ROOM_BUDGET, sees, at_once)
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
         """A page of one user's messages in all rooms. Other callers see only those that they may read.
