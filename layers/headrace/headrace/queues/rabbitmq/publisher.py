@@ -204,6 +204,7 @@ class RabbitLivePublisher:
     def __init__(self, keeper: ChannelKeeper[Any], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._keeper = keeper
         self._cooldown = Cooldown(monotonic)
+        self._has_failed = False
 
     def publish(self, messages: Sequence[Outgoing]) -> BrokerUnavailable | None:
         if not messages:
@@ -215,10 +216,14 @@ class RabbitLivePublisher:
             channel = self._keeper.ready(time.monotonic() + CONNECT_SECONDS)
             channel.cast(messages, time.monotonic() + SEND_SECONDS)
         except (BrokerUnavailable, SecretsUnavailable, ConfigurationError) as error:
-            self._cooldown.start()
+            # After one failure, the next publish goes to another broker at once.
+            if self._has_failed or not self._keeper.has_others:
+                self._cooldown.start()
+            self._has_failed = True
             if self._keeper.has_others or not isinstance(error, PublisherBlocked):
                 self._keeper.go_on()
             return error if isinstance(error, BrokerUnavailable) else ConnectionLost(error.message)
+        self._has_failed = False
         return None
 
     def close(self) -> None:
