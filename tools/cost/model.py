@@ -49,6 +49,8 @@ CLICK_READS = 1.09
 """Read units that look a click up before it is stored, as DynamoDB Local charged them."""
 SCALED_USE = 0.7
 """The use of provisioned units that templates/scaling.yaml keeps."""
+SCALING_ALARMS = 8
+"""Of a table or index that scales: Application Auto Scaling makes four alarms for reads, and four for writes."""
 CUSTOM_METRICS = 55
 POLLS_PER_MINUTE = 15
 SCHEDULED_CALLS = HOURS * 12 + MINUTES
@@ -178,6 +180,8 @@ def _at_rest(stage: Stage, price: Prices) -> Iterator[Position]:
         hour = price("dynamodb_provisioned_write") + price("dynamodb_provisioned_read")
         minimum = stage.scaled * stage.minimum_units * hour * HOURS
         yield Position("DynamoDB, units that the tables of events always have", minimum)
+        alarms = stage.scaled * SCALING_ALARMS * price("alarm_metric")
+        yield Position("alarms that scale the tables of events", alarms)
     yield Position("secrets", stage.secrets * price("secret"))
     observed = stage.alarm_metrics * price("alarm_metric") + CUSTOM_METRICS * price("custom_metric")
     yield Position("alarms and metrics, the dashboard", observed + price("dashboard"))

@@ -39,6 +39,8 @@ ACCOUNT_REQUESTS = 10_000
 ACCOUNT_ENVIRONMENTS = 1_000
 PARTITION_UNITS = 1_000
 TABLE_UNITS = 40_000
+ACCOUNT_UNITS = 80_000
+"""Provisioned write units of all tables and indexes of an account in a Region."""
 CACHE_COMMANDS = 30_000
 MOST_QUEUES = MOST_SHARDS = 64
 
@@ -122,6 +124,10 @@ def _tables(load: Load, stage: Stage, hot: float) -> Iterator[Part]:
     if stage.minimum_units:
         most, scaling = int(stage.values["MaximumTableUnits"]) * SCALED_USE, "templates/scaling.yaml"
         yield Part("table, provisioned", written, most, "write units/s", "MaximumTableUnits", scaling)
+        needed = [max(stage.minimum_units, load.rate * each / SCALED_USE) for each in row.units]
+        together = sum(needed) + (stage.scaled - len(needed)) * stage.minimum_units
+        name, source = "provisioned tables, the account", "DynamoDB, quotas"
+        yield Part(name, together, ACCOUNT_UNITS, "write units/s", "its quota", source)
     else:
         source = "DynamoDB, warm throughput"
         yield Part("table, at once", written, warm, "write units/s", "WarmWriteUnits; it grows with time", source)

@@ -120,6 +120,7 @@ def test_provisioned_units_are_paid_at_rest_and_above_that_by_their_use() -> Non
     assert written.load == pytest.approx(4 * 600 * 0.00065 * 730)
     assert written.usual == pytest.approx(clicks.events * 4 * of("dynamodb_write"))
     assert cost(replace(clicks, rate=200.0), "DynamoDB, looking", SCALED).load == 0
+    assert cost(clicks, "alarms that scale", SCALED).rest == pytest.approx(11 * 2 * 4 * of("alarm_metric"))
 
 
 def test_a_stage_without_a_minimum_pays_for_each_request() -> None:

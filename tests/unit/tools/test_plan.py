@@ -52,6 +52,14 @@ def test_provisioned_tables_are_full_at_seventy_percent_of_their_maximum() -> No
     assert "table, at once" not in {each.name for each in parts(Load(), scaled, 0.01)}
 
 
+def test_an_account_has_the_provisioned_units_of_all_tables_and_indexes_together() -> None:
+    """A message takes a unit of its table and of two indexes; eight others have their minimum."""
+    scaled = replace(PROD, minimum_units=1_000, scaled=11)
+
+    assert part("provisioned tables, the account", Load(7_000.0), scaled).used == pytest.approx(3 * 10_000 + 8 * 1_000)
+    assert "provisioned tables, the account" not in {each.name for each in parts(Load(), PROD, 0.01)}
+
+
 def test_time_shards_are_those_of_the_stage_and_the_parameter_that_is_next_is_named() -> None:
     def at(read: int, written: int) -> Part:
         values = {**PROD.values, "TimeShardsRead": str(read), "TimeShardsWritten": str(written)}
