@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +126,7 @@ def stack(wanted: Plan) -> str:
     if new < old:
         raise Failed(f"WarmWriteUnits cannot be lowered: {name} has {old}")
     _check_time_shards(name, has, wanted.given)
+    numbers(replace(wanted, values={**wanted.values, **has, **wanted.given}))
     alone = "; raise WarmWriteUnits in a separate deployment (docs/how-to/upgrade.md)" if new > old else ""
     return f"{name} is {status}{alone}"
 
@@ -143,13 +144,22 @@ def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, st
         )
 
 
-def concurrency(wanted: Plan) -> str:
-    """Lambda's quota has room for what the functions reserve, and persist_events an environment for each mapping."""
-    queues = sum(int(value) for name, value in wanted.values.items() if name.endswith("Queues"))
-    queues *= int(wanted.values["BrokerCount"])
-    needed = queues + int(wanted.values["RetryMaxConcurrency"])
-    if int(wanted.values["PersistConcurrency"]) < needed:
+def numbers(wanted: Plan) -> str:
+    """Numbers that depend on one another fit, such as an environment of persist_events for each of its mappings."""
+    values = wanted.values
+    queues = sum(int(value) for name, value in values.items() if name.endswith("Queues"))
+    queues *= int(values["BrokerCount"])
+    needed = queues + int(values["RetryMaxConcurrency"])
+    if int(values["PersistConcurrency"]) < needed:
         raise Failed(f'{queues} persist queues and RetryMaxConcurrency need PersistConcurrency = "{needed}" at least')
+    least, most = int(values["MinimumTableUnits"]), int(values["MaximumTableUnits"])
+    if least > most:
+        raise Failed(f'with MinimumTableUnits = "{least}", MaximumTableUnits must be as large; it is {most}')
+    return "the numbers of the parameters fit together"
+
+
+def concurrency(wanted: Plan) -> str:
+    """Lambda's quota has room for what the functions reserve."""
     limits = call("lambda", "get_account_settings")["AccountLimit"]
     quota, room = limits["ConcurrentExecutions"], max(0, limits["UnreservedConcurrentExecutions"] - UNRESERVED)
     if wanted.reserved > room:
@@ -257,6 +267,7 @@ def domain(wanted: Plan) -> str:
 
 
 CHECKS: dict[str, Callable[[Plan], str]] = {
+    "numbers": numbers,
     "concurrency": concurrency,
     "zones": zones,
     "VPCs": vpcs,

@@ -70,7 +70,7 @@ def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Cal
     found = details(with_(dev, AdsQueues="8"))
 
     reason = f'{queues} persist queues and RetryMaxConcurrency need PersistConcurrency = "{needed}" at least'
-    assert found == {"concurrency": reason}
+    assert found == {"numbers": reason}
 
 
 def test_the_interface_endpoints_of_the_template_are_asked_for(ready: Callable[..., None]) -> None:
@@ -128,6 +128,7 @@ def test_an_account_that_is_not_ready_fails_with_what_to_set_or_ask_for(
 @pytest.mark.parametrize(
     ("values", "check", "part"),
     [
+        ({"MinimumTableUnits": "5000"}, "numbers", "MaximumTableUnits must be as large; it is 4000"),
         ({"ApiGatewayLogsRole": "exists"}, "API Gateway", "the account has no role"),
         ({"StageName": "awsdev"}, "sign-in", "may not have the word aws"),
         ({"Zones": "us-east-1z,us-east-1a,us-east-1b"}, "zones", "us-east-1z has no mq.m7g.medium"),
@@ -210,6 +211,8 @@ def test_a_stack_whose_first_change_set_was_not_confirmed_is_new(existing: Calla
         ({"WarmWriteUnits": "12000"}, {"WarmWriteUnits": "0"}, "cannot be lowered: headrace-dev has 12000"),
         ({}, {"TimeShardsRead": "32", "TimeShardsWritten": "32"}, 'deploy TimeShardsRead = "32" before'),
         ({"TimeShardsRead": "32"}, {"TimeShardsRead": "8"}, "with a lower TimeShardsRead than 32"),
+        ({"PersistConcurrency": "20"}, {"BrokerCount": "2", "ChatQueues": "16"}, "36 persist queues"),
+        ({"MaximumTableUnits": "100"}, {"MinimumTableUnits": "200"}, "MaximumTableUnits must be as large; it is 100"),
     ],
 )
 def test_what_cannot_be_changed_later_fails_for_a_stack_that_exists(
