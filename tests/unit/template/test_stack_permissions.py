@@ -80,6 +80,17 @@ MAPPED = {"PersistEvents", "PushLive"}
 ADMINISTRATING = {"DeclareTopology", "ReadStatus", "ReturnParked"}
 
 
+def test_mappings_may_describe_a_broker_until_an_update_has_deleted_it(template_stack: TemplateStack) -> None:
+    """P3: while functions of the old version publish to it, a mapping that lost the right could stop for good."""
+    for function in MAPPED:
+        found = [one.resource for one in template_stack.permissions(function) if one.action == "mq:DescribeBroker"]
+
+        assert ["Sub" in one and "${AWS::StackName}-*" in one for one in found] == [True]
+
+    names = [broker["BrokerName"]["Fn::Sub"] for broker in template_stack.of_type("AWS::AmazonMQ::Broker").values()]
+    assert all(name.startswith("${AWS::StackName}-") for name in names)
+
+
 @pytest.mark.parametrize(
     ("secret", "functions"),
     [
