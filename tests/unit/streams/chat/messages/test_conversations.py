@@ -281,6 +281,19 @@ def test_a_whole_list_counts_as_a_read_for_each_hundred_rooms() -> None:
     assert left() == '"reads";r=7;t=5'
 
 
+def test_a_page_counts_as_one_more_read_for_each_fifty_shards_of_its_rooms() -> None:
+    world = ConversationWorld()
+    limiter = RateLimiter(RateSettings(request_rate=2), None, lambda: 1000)
+    world.chat = replace(world.chat, limiter=limiter)
+    for number in range(7):
+        world.room(f"stadium-{number}~16")
+        world.join("alice", f"stadium-{number}~16", number)
+
+    world.page()
+
+    assert limiter.headers(caller(), "reads")["ratelimit"] == '"reads";r=8;t=5'
+
+
 def test_messages_are_read_for_the_rooms_of_the_page_only() -> None:
     world = ConversationWorld()
     for number in range(50):

@@ -21,6 +21,7 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.fields import CanonicalTime, Cursor, Number, whole_number
 from headrace.core.keys import shown_read_mark, time_of
+from headrace.core.room_shards import shard_count
 from headrace.core.times import Interval
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ChatReading
@@ -34,6 +35,8 @@ ROOMS_LIMIT = 2000
 """Rooms of a user that a list covers: 20 reads of 100. A user with more sees the newest, and ``complete`` is false."""
 ROOMS_PER_READ = 100
 """Rooms of a whole list that count as one read: so many rows DynamoDB reads at once."""
+SHARDS_PER_READ = 50
+"""Shards of a page's rooms, beyond the first of each, that count as one more read: as many as ``LIMIT`` other rooms."""
 DEFAULT_LIMIT = 20
 LIMIT = 50
 UNREAD_LIMIT = 100
@@ -127,6 +130,7 @@ def list_conversations(chat: ChatReading, request: Request[UserPath, Conversatio
     elif left:
         chat.walks.keep(user_id, order)
     shown = [views[room_id] for _, room_id in page if room_id in views]
+    _count_reads(chat, request, sum(shard_count(room_id) - 1 for _, room_id in page) // SHARDS_PER_READ)
     return {
         "items": chat.parallel.map(lambda view: _item(chat, view, seconds), shown),
         "next": chat.cursors.sign(query, "before", page[-1]) if left else None,
@@ -140,12 +144,16 @@ def _all_rooms(
 ) -> tuple[Order, dict[str, RoomView]]:
     """The order of all rooms of the user, and the rooms. Each ``ROOMS_PER_READ`` of them count as one more read."""
     found, more = chat.memberships.rooms_of(request.path.user_id, ROOMS_LIMIT)
-    if chat.limiter is not None and (reads := len(found) // ROOMS_PER_READ):
-        # They are read already: what is over the limit delays the next request.
-        chat.limiter.admit(request.caller, reads, request.meter, "reads")
+    _count_reads(chat, request, len(found) // ROOMS_PER_READ)
     views = _views(chat, found)
     places = sorted((view.place for view in views.values()), reverse=True)
     return Order(places, is_complete=not more), views
+
+
+def _count_reads(chat: ChatReading, request: Request[UserPath, ConversationsQuery, None], reads: int) -> None:
+    """Count further reads of this request: what is over the limit delays the next one."""
+    if chat.limiter is not None and reads:
+        chat.limiter.admit(request.caller, reads, request.meter, "reads")
 
 
 def _rooms_of(chat: ChatReading, user_id: str, room_ids: Sequence[str]) -> dict[str, RoomView]:
