@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
-from headrace.erasure.eraser import ROWS_PER_SECOND, Eraser
+from headrace.erasure.eraser import MARGIN, ROWS_PER_SECOND, Eraser
 from headrace.erasure.people import PersonHashes
 from headrace.erasure.tasks import RUNNING, Erasure, Progress, Target, Task
 from tests.fakes.clock import FixedClock
@@ -25,7 +26,8 @@ class Begun:
         pass
 
 
-def test_an_erasure_pauses_after_each_part_unless_it_took_long() -> None:
+def pauses_of(parts: Sequence[tuple[int, float]], seconds_left: float) -> list[float]:
+    """How long an erasure pauses after each part, which are a number of rows and the seconds that they take."""
     now, pauses = [0.0], list[float]()
 
     def sleep(seconds: float) -> None:
@@ -33,7 +35,7 @@ def test_an_erasure_pauses_after_each_part_unless_it_took_long() -> None:
         now[0] += seconds
 
     def step(_: Target) -> Progress:
-        for count, seconds in ((ROWS_PER_SECOND, 0.2), (ROWS_PER_SECOND // 2, 0.2), (ROWS_PER_SECOND, 3.0), (0, 0.1)):
+        for count, seconds in parts:
             now[0] += seconds
             yield "messages", count
 
@@ -41,7 +43,15 @@ def test_an_erasure_pauses_after_each_part_unless_it_took_long() -> None:
     eraser = Eraser(
         [step], begun, begun, PersonHashes(lambda: "6b6579" * 8), FixedClock(AT), monotonic=lambda: now[0], sleep=sleep
     )
+    eraser.run(Task("ann", None, AT), lambda: seconds_left - now[0])
+    return pauses
 
-    eraser.run(Task("ann", None, AT), lambda: 900.0)
 
-    assert pauses == [0.8, 0.3, 0.0, 0.0]
+def test_an_erasure_pauses_after_each_part_unless_it_took_long() -> None:
+    parts = [(ROWS_PER_SECOND, 0.2), (ROWS_PER_SECOND // 2, 0.2), (ROWS_PER_SECOND, 3.0), (0, 0.1)]
+
+    assert pauses_of(parts, 900.0) == [0.8, 0.3, 0.0, 0.0]
+
+
+def test_a_pause_leaves_time_to_send_the_next_slice() -> None:
+    assert pauses_of([(25 * ROWS_PER_SECOND, 1.0)], MARGIN + 5) == [4.0]

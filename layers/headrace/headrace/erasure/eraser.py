@@ -85,7 +85,8 @@ class Eraser:
         try:
             for name, count in progress:
                 counts[name] += count
-                self._sleep(max(0.0, began + count / ROWS_PER_SECOND - self._monotonic()))
+                pause = began + count / ROWS_PER_SECOND - self._monotonic()
+                self._sleep(max(0.0, min(pause, remaining() - MARGIN)))
                 began = self._monotonic()
                 if self._monotonic() - saved > SAVE_SECONDS:
                     self._save(target, counts)

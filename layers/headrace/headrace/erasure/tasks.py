@@ -12,9 +12,10 @@ from typing import Literal, Protocol
 State = Literal["running", "done"]
 RUNNING: State = "running"
 DONE: State = "done"
-AT_ONCE = 2
 PART = 100
-"""Rows that are erased before the progress is looked at, and how many of them at once: few, for the reads of others."""
+"""Rows that are erased before the progress is looked at."""
+AT_ONCE = 2
+"""Rows that are erased at the same time: few, for the reads of others."""
 
 
 @dataclass(frozen=True, slots=True)
