@@ -122,6 +122,17 @@ def test_each_row_that_names_the_user_is_in_the_export_once_in_one_slice_or_in_m
     assert (len(found(world, task).files) > 5) is (pages == 3)
 
 
+def test_a_slice_can_end_after_each_membership(world: World) -> None:
+    """Its notices can take minutes: a query for each join and leave, in each shard of its room."""
+    fill(world)
+    task = of_ann(world)
+
+    sources, _ = world.exporter.sources["user"](task) or ((), ())
+    pages = [Counter(kind for kind, _ in lines) for source in sources for lines, _ in source(None)]
+
+    assert [page["memberships"] for page in pages if page["memberships"]] == [1, 1]
+
+
 def test_a_line_is_the_whole_row_but_of_others_only_what_names_the_user(world: World) -> None:
     rows = fill(world)
     task = of_ann(world)

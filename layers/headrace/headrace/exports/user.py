@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from headrace.core.collections import slices
 from headrace.core.items import Item
 from headrace.erasure import finders
 from headrace.exports.lines import Line, Omitted, Pages, Source
@@ -21,7 +20,6 @@ from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import is_reaction
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 
-_MEMBERSHIPS_AT_ONCE = 25
 _NAMED = ("userId", "roomId", "addedBy", "invitedBy")
 NOT_INCLUDED: Sequence[Omitted] = (
     {"what": "messages of others, also those that the user deleted as an owner", "why": "they are theirs"},
@@ -89,13 +87,12 @@ class UserSources:
     def _memberships(self, user_id: str, start: Item | None) -> Pages:
         """Memberships, and the notices about them that others have sent: the user's own are among the messages."""
         for rows, place in finders.memberships_of(self._table(self.memberships), user_id, start):
-            for part in slices(rows, _MEMBERSHIPS_AT_ONCE):
-                lines: list[Line] = [("memberships", row) for row in part]
-                for row in part:
-                    found = finders.notices_of(self._messages_table, row)
-                    lines += [("notices", each) for each in found if each["userId"] != user_id]
-                last = part[-1]
-                yield lines, place if last is rows[-1] else {name: last[name] for name in ("userId", "roomId")}
+            for row in rows:
+                # One at a time: each join and leave costs a query for each shard of its room.
+                found = finders.notices_of(self._messages_table, row)
+                lines: list[Line] = [("notices", each) for each in found if each["userId"] != user_id]
+                behind = place if row is rows[-1] else {name: row[name] for name in ("userId", "roomId")}
+                yield [("memberships", row), *lines], behind
 
     def _invitations(self, user_id: str, start: Item | None) -> Pages:
         for rows, place in finders.invitations_of(self._table(self.memberships), user_id, start):
