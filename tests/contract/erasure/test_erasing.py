@@ -33,7 +33,7 @@ def world(dynalite: str) -> Iterator[World]:
         world.dynamodb.close()
 
 
-@pytest.mark.parametrize("parts", [1000, 3])
+@pytest.mark.parametrize("parts", [1000, 3, 1])
 def test_nothing_of_an_erased_person_is_left_whether_in_one_slice_or_in_many(world: World, parts: int) -> None:
     found = fill(world)
     assert count_reactions(world, "kitchen~4", found["bob writes"]["timestampSk"]) == {"+1": 2}

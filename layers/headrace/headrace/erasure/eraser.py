@@ -85,13 +85,14 @@ class Eraser:
         try:
             for name, count in progress:
                 counts[name] += count
-                pause = began + count / ROWS_PER_SECOND - self._monotonic()
-                self._sleep(max(0.0, min(pause, remaining() - MARGIN)))
+                pause = max(0.0, began + count / ROWS_PER_SECOND - self._monotonic())
+                spare = remaining() - MARGIN
+                self._sleep(min(pause, max(0.0, spare)))
                 began = self._monotonic()
                 if self._monotonic() - saved > SAVE_SECONDS:
                     self._save(target, counts)
                     saved = self._monotonic()
-                if remaining() < MARGIN:
+                if pause >= spare:
                     return False
         finally:
             progress.close()

@@ -21,6 +21,8 @@ from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable
 
 Notices = Callable[[Target, Item], int]
 """Takes the user out of the notices of a membership; returns how many."""
+_SEARCHED = "noticesErasedAt"
+"""Attribute of a membership whose notices are erased."""
 
 
 class RoomsEraser:
@@ -43,13 +45,19 @@ class RoomsEraser:
         """Delete the user's memberships, invitations and blocks.
 
         The events of a membership lead to its notices. One may still be on its way to the table, so the memberships go
-        in the last round.
+        in the last round. Before that they are marked, so that a slice that begins this step again goes on behind them.
         """
         for row in rows_of(memberships_of(self._memberships, target.user_id)):
-            yield "messages", self._notices(target, row)
+            if not target.is_last and row.get(_SEARCHED) == target.erased_at:
+                continue
+            count = self._notices(target, row)
             if target.is_last:
                 self._memberships.delete_many([_key(row)])
                 yield "memberships", 1
+            else:
+                mark = {":at": target.erased_at}
+                self._memberships.update_if("attribute_exists(roomId)", _key(row), f"SET {_SEARCHED} = :at", mark)
+            yield "messages", count
         for find in (invitations_of, inviters_of):
             for rows in parts(rows_of(find(self._memberships, target.user_id)), WRITE_LIMIT):
                 self._memberships.delete_many(list(map(_key, rows)))
