@@ -22,7 +22,13 @@ before(async () => {
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args });
 });
 
-after(() => browser?.close());
+after(async () => {
+  // A test that failed has left its pages open: what they show says why.
+  for (const page of browser?.contexts().flatMap((context) => context.pages()) ?? []) {
+    console.log(`${page.url()} shows:\n${await page.locator("body").innerText()}`);
+  }
+  await browser?.close();
+});
 
 export const mark = () => Math.random().toString(36).slice(2, 8);
 export const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
