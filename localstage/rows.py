@@ -11,12 +11,11 @@ import boto3
 from boto3.dynamodb.conditions import Key
 from botocore.exceptions import BotoCoreError, ClientError
 
-from headrace.core.room_shards import partitions_of
 from localstage.core.errors import StageError
 
 
 def newest_rows(variables: Mapping[str, Mapping[str, str]], name: str, key: str, limit: int) -> list[dict[str, Any]]:
-    """Up to ``limit`` rows with the partition key ``key``, the highest sort key first; of a room, those of all shards.
+    """Up to ``limit`` rows with the partition key ``key``, the highest sort key first.
 
     ``name`` is the logical id of the table. The ``variables`` of functions have the address and keys of DynamoDB.
 
@@ -35,12 +34,8 @@ def newest_rows(variables: Mapping[str, Mapping[str, str]], name: str, key: str,
         tables = {one.name.rpartition("-")[2]: one for one in dynamodb.tables.all()}
         if (table := tables.get(name)) is None:
             raise StageError(f"no such table: {name}; there are: {', '.join(tables) or 'none'}")
-        names = [one["AttributeName"] for one in table.key_schema]
-        found = list[dict[str, Any]]()
-        for each in partitions_of(key) if name == "ChatMessagesTable" else [key]:
-            wanted = Key(names[0]).eq(each)
-            found += table.query(KeyConditionExpression=wanted, ScanIndexForward=False, Limit=limit)["Items"]
-        return sorted(found, key=lambda row: row[names[-1]], reverse=True)[:limit]
+        wanted = Key(table.key_schema[0]["AttributeName"]).eq(key)
+        return table.query(KeyConditionExpression=wanted, ScanIndexForward=False, Limit=limit)["Items"]
     except (BotoCoreError, ClientError) as error:
         raise StageError(f"{name} cannot be read: {error}") from None
 

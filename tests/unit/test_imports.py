@@ -43,7 +43,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 28_523,
-    "localstage": 12_387,
+    "localstage": 12_382,
     "loadtest": 7_785,
     "bench": 4_647,
     "tools": 3_715,
