@@ -56,5 +56,4 @@ _PARAMETERS = {"told-target-away": TARGET, "one-of-two-brokers-killed": {"Broker
 
 def stage_of(name: str) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many nodes of RabbitMQ the scenario needs, and which parameters of the template."""
-    parameters = _PARAMETERS.get(name, {})
-    return 3 if name.startswith("cluster-") else 1, tuple(parameters.items())
+    return 3 if name.startswith("cluster-") else 1, tuple(_PARAMETERS.get(name, {}).items())

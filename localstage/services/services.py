@@ -288,13 +288,11 @@ class Services:
             if int(said):
                 raise ServiceError(f"{WRITES_PER_KEY} is for the stage's emulator, not for LOCALSTAGE_DYNAMODB_URL.")
             return await self._use_http("DynamoDB", "LOCALSTAGE_DYNAMODB_URL", url)
-        packages = await install.ensure_node_packages(self._state)
-        folder = self._folder / "dynamodb"
         database = DynamoDb(
             self._guardian,
             self._ports,
-            folder,
-            packages=packages,
+            self._folder / "dynamodb",
+            packages=await install.ensure_node_packages(self._state),
             environ=self._environ,
             session_token=self._session_token,
             writes_per_key=int(said),

@@ -43,11 +43,11 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 
 LINES = {
     "layers": 28_523,
-    "localstage": 12_382,
+    "localstage": 12_380,
     "loadtest": 7_785,
     "bench": 4_647,
     "tools": 3_715,
-    "faults": 3_472,
+    "faults": 3_471,
     "rehearsal": 2_157,
     "ops": 1_594,
     "clients": 4_180,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -264,16 +265,19 @@ def test_p12_a_walk_shows_memberships_as_they_are_and_not_as_they_were() -> None
     assert page["hasMore"]
 
 
-def test_a_whole_list_counts_as_a_read_for_each_hundred_rooms() -> None:
-    world = ConversationWorld()
+def limit_reads(world: ConversationWorld) -> Callable[[], str]:
+    """Let each user read ten times; returns a function that says how often Alice still can."""
     limiter = RateLimiter(RateSettings(request_rate=2), None, lambda: 1000)
     world.chat = replace(world.chat, limiter=limiter)
+    return lambda: limiter.headers(caller(), "reads")["ratelimit"]
+
+
+def test_a_whole_list_counts_as_a_read_for_each_hundred_rooms() -> None:
+    world = ConversationWorld()
+    left = limit_reads(world)
     for number in range(399):
         world.room(f"room-{number}")
         world.join("alice", f"room-{number}", number)
-
-    def left() -> str:
-        return limiter.headers(caller(), "reads")["ratelimit"]
 
     cursor = world.page(3)["next"]
     assert left() == '"reads";r=7;t=5'
@@ -283,15 +287,14 @@ def test_a_whole_list_counts_as_a_read_for_each_hundred_rooms() -> None:
 
 def test_a_page_counts_as_one_more_read_for_each_fifty_shards_of_its_rooms() -> None:
     world = ConversationWorld()
-    limiter = RateLimiter(RateSettings(request_rate=2), None, lambda: 1000)
-    world.chat = replace(world.chat, limiter=limiter)
+    left = limit_reads(world)
     for number in range(7):
         world.room(f"stadium-{number}~16")
         world.join("alice", f"stadium-{number}~16", number)
 
     world.page()
 
-    assert limiter.headers(caller(), "reads")["ratelimit"] == '"reads";r=8;t=5'
+    assert left() == '"reads";r=8;t=5'
 
 
 def test_messages_are_read_for_the_rooms_of_the_page_only() -> None:
