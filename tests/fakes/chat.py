@@ -350,14 +350,14 @@ class MemoryChanges:
         return iter(sorted(found, key=lambda row: str(row["timestampSk"])))
 
     def show_reactions(
-        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str | None
+        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str
     ) -> Item | None:
         self._call()
         row = self.rows.get((room_id, key))
         if row is None or "deletedAt" in row or row.get(REACTIONS_AT) != before:
             return None
-        row = {name: value for name, value in row.items() if name not in SHOWN_REACTIONS} | dict(shown)
-        self.rows[room_id, key] = row | ({} if stored_at is None else {STORED_AT: stored_at})
+        row = {name: value for name, value in row.items() if name not in SHOWN_REACTIONS}
+        self.rows[room_id, key] = row | {**shown, STORED_AT: stored_at}
         return self.rows[room_id, key]
 
     def forget_rows(self, rows: Collection[Item]) -> None:

@@ -155,7 +155,7 @@ def test_reactions_are_shown_only_as_those_that_were_counted_last(place: tuple[C
     assert store.show_reactions("kitchen~4", KEY, shown, None, T[9]) == {**MESSAGE, **shown, "storedAt": T[9]}
     assert store.show_reactions("kitchen~4", KEY, shown, None, T[10]) is None
     fewer = {"reactions": {"up": 1}, "reactionsAt": T[6]}
-    assert store.show_reactions("kitchen~4", KEY, fewer, T[5], None) == {**MESSAGE, **fewer, "storedAt": T[9]}
+    assert store.show_reactions("kitchen~4", KEY, fewer, T[5], T[9]) == {**MESSAGE, **fewer, "storedAt": T[9]}
     none = {"reactionsAt": T[7]}
     assert store.show_reactions("kitchen~4", KEY, none, T[6], T[10]) == {**MESSAGE, **none, "storedAt": T[10]}
 

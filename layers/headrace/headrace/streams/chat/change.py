@@ -44,7 +44,7 @@ CHANGE_KEY = "changeKey"
 """Attribute of a message that was changed: the place of the change that it shows. A later change has a higher one."""
 FIRST_TEXT = "firstText"
 REACTIONS_AT = "reactionsAt"
-"""Attribute of a message with reactions: when they were counted last. No two counts have the same time."""
+"""Attribute of a message with reactions: when what it shows of them last changed."""
 SHOWN_REACTIONS = ("reactions", "moreReactions", REACTIONS_AT)
 """Attributes of a message that only its reactions give it."""
 GONE_WHEN_DELETED = (FIRST_TEXT, "editedAt", ATTACHMENTS, *SHOWN_REACTIONS)

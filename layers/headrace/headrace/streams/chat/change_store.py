@@ -43,12 +43,11 @@ class ChangeStore(Protocol):
         """The rows of the reactions to a message, by user, and those of each user by time."""
 
     def show_reactions(
-        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str | None
+        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str
     ) -> Item | None:
         """Give a message that is not deleted the attributes ``shown`` of SHOWN_REACTIONS; the changed row, or ``None``.
 
-        Only if its reactions were counted last at the time ``before``. With ``stored_at``, readers of positions find
-        it from that time on.
+        Only if its reactions were counted last at the time ``before``. Readers of positions find it at ``stored_at``.
         """
 
     def forget_rows(self, rows: Collection[Item]) -> None:

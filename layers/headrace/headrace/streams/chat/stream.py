@@ -211,7 +211,7 @@ class MessageItem(TypedDict):
     has its newest text and ``editedAt``; a deleted one has no text, and ``deletedAt`` and ``deletedBy``. ``replyTo`` is
     the key of the message that a reply answers; that message can be missing, deleted or expired. ``reactions`` says how
     many users chose each value: the 20 that most chose, with ``moreReactions`` if there are others; ``reactionsAt`` is
-    when they were counted last. ``attachments`` have addresses to read them at, except in frames.
+    when that last changed. ``attachments`` have addresses to read them at, except in frames.
     """
 
     key: Key

@@ -183,7 +183,19 @@ def test_of_two_that_count_at_once_the_one_that_read_earlier_does_not_win() -> N
     assert shown(world, message) == {"👍": 2, "👎": 1}
 
 
-def test_a_count_that_changes_nothing_keeps_an_older_one_from_winning() -> None:
+def test_a_count_that_changes_nothing_writes_nothing() -> None:
+    world, message = stored()
+    event = world.reaction("alice", message, "👍").event
+    world.put(event)
+    row = world.row(message)
+    world.clock.advance(1)
+
+    world.put(event)
+
+    assert world.row(message) == row
+
+
+def test_a_slow_count_does_not_win_over_a_later_reaction_that_changed_nothing() -> None:
     """Alice goes from 👍 to 👎 and back, and the count after 👎 is slow."""
     world, message = stored()
     world.put(world.reaction("alice", message, "👍").event)

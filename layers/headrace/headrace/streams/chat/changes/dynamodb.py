@@ -96,17 +96,14 @@ class DynamoChanges:
         return self._table.query_all("roomId", reactions_partition(room_id, key), ConsistentRead=True)
 
     def show_reactions(
-        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str | None
+        self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str
     ) -> Item | None:
-        values: Item = {f":{name}": value for name, value in shown.items()}
+        values: Item = {":stored": stored_at, **{f":{name}": value for name, value in shown.items()}}
         counted = f"attribute_not_exists({REACTIONS_AT})"
         if before is not None:
             counted, values[":before"] = f"{REACTIONS_AT} = :before", before
         condition = f"attribute_exists(roomId) AND attribute_not_exists(deletedAt) AND {counted}"
-        sets = [f"{name} = :{name}" for name in shown]
-        if stored_at is not None:
-            sets.append(f"{STORED_AT} = :stored")
-            values[":stored"] = stored_at
+        sets = [f"{STORED_AT} = :stored", *(f"{name} = :{name}" for name in shown)]
         gone = [name for name in SHOWN_REACTIONS if name not in shown]
         expression = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(gone)}" if gone else "")
         try:

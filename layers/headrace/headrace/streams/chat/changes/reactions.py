@@ -64,11 +64,13 @@ class ReactionCounts:
     def apply(self, message: Item) -> Item | None:
         """Count the reactions to a stored message; the changed row, or ``None`` if it shows nothing else than before.
 
-        Two that count at once are in an order: the second reads the rows again after the first has written. Also a
-        count that changes nothing is written, so that one which read the rows earlier does not follow it.
+        Two that write at once are in an order: the second reads the rows again after the first has written. Who has
+        written reads the rows again: a reaction that came meanwhile may have been counted by one who saw nothing to
+        write.
         """
         room_id, key = message["roomId"], message["timestampSk"]
         found: Item | None = message
+        written: Item | None = None
         for _ in range(TRIES):
             if found is None:
                 return None
@@ -76,20 +78,17 @@ class ReactionCounts:
                 self._store.forget(room_id, key)
                 return None
             before = found.get(REACTIONS_AT)
-            shown, replaced = self._counted(room_id, key)
+            counted, replaced = self._counted(room_id, key)
             self._store.forget_rows(replaced)
-            if shown is None:
-                if before is None:
-                    return None
-                shown = {}
+            shown = counted or {}
+            if all(shown.get(name) == found.get(name) for name in ("reactions", "moreReactions")):
+                return written
             now = self._clock.now()
             at = now if before is None else max(now, times.micros_of(before) + 1)
-            is_new = any(shown.get(name) != found.get(name) for name in ("reactions", "moreReactions"))
             shown[REACTIONS_AT] = times.iso(at)
-            row = self._store.show_reactions(room_id, key, shown, before, times.iso(now) if is_new else None)
-            if row is not None:
-                return row if is_new else None
-            found = self._store.message(room_id, key)
+            row = self._store.show_reactions(room_id, key, shown, before, times.iso(now))
+            written = row or written
+            found = row or self._store.message(room_id, key)
         raise StoreThrottled("the reactions to a message are counted by too many at once")
 
     def _counted(self, room_id: str, key: str) -> tuple[dict[str, Any] | None, list[Item]]:
