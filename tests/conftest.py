@@ -11,16 +11,18 @@ from botocore.model import OperationModel
 from botocore.validate import ParamValidator
 from hypothesis import HealthCheck, settings
 
-from headrace.runtime import aws
+from headrace.runtime import aws, observability
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import RunningStage
     from tools.api_reference.examples import Example
 
 # What names a stage in the developer's shell, for example after eval "$(make -s env)": tests have their own stages.
+# And the variables of the make that runs them, which the make of a test would take for its own.
 for _name in (
     *("HEADRACE", "WS", "TOKEN", "TOKENS", "OPS_TOKEN", "FRIEND_TOKEN", "TOKEN_URL", "HTTP_URL", "WS_URL"),
     *("CLIENT_ID", "CLIENT_SECRET", "ANALYST_ID", "ANALYST_SECRET"),
+    *("MAKEFLAGS", "MAKEOVERRIDES"),
 ):
     os.environ.pop(_name, None)
 
@@ -49,6 +51,14 @@ def _requests_match_aws_models() -> Iterator[None]:
     events.register_first("provide-client-params.*.*", check)
     yield
     events.unregister("provide-client-params.*.*", check)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_another_test_is_in_the_log() -> Iterator[None]:
+    """The logger of the process is as in a new environment: no correlation id, and no report is held back."""
+    yield
+    observability.logger.set_correlation_id(None)
+    observability._throttle = observability.LogThrottle()
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import pytest
 
 import headrace_client
 from tests.unit.template_stack import ROOT
+from tests.worlds.tracked import tracked
 from tools.python_client.__main__ import generated
 from tools.python_client.types import types_module
 
@@ -22,7 +23,7 @@ PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())
 
 def imported() -> set[str]:
     """The packages that the client imports, without Python's own and without itself."""
-    trees = [ast.parse(path.read_text()) for path in (FOLDER / "headrace_client").rglob("*.py")]
+    trees = [ast.parse(path.read_text()) for path in tracked(FOLDER / "headrace_client", "*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.unit.template_stack import ROOT
+from tests.worlds.tracked import tracked
 
 PACKAGE = ROOT / "layers" / "headrace" / "headrace"
 BASES = (ROOT, PACKAGE.parent, PACKAGE, ROOT / "tests" / "unit")
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*(path for path in tracked(ROOT, "*.md") if path.parent == ROOT), *tracked(ROOT / "docs", "*.md")]
 COMMENTED = [ROOT / name for name in ("Makefile", "template.yaml", "samconfig.toml")]
-COMMENTED += sorted((ROOT / "templates").glob("*.yaml"))
+COMMENTED += tracked(ROOT / "templates", "*.yaml")
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "tests", "templates")
 FOLDERS += ("tools",)
 ELSEWHERE = {"process_partial_response", "WarmThroughput", "stateDiagram", "json.tool", "grant_type", "redirect_uri"}
@@ -58,7 +59,8 @@ def exists(page: Path, path: str) -> bool:
 @cache
 def words(pattern: str, *folders: str) -> set[str]:
     """The words of the files that match, with the parts of their paths."""
-    files = [path for each in folders for path in (ROOT / each).rglob(pattern) if path.suffix in (".py", ".cjs")]
+    files = [path for each in folders for path in tracked(ROOT / each) if path.suffix in (".py", ".cjs")]
+    files = [path for path in files if path.match(pattern)]
     files = [path for path in files if path != Path(__file__)] + COMMENTED * (pattern == "*.*")
     return {word for path in files for word in [path.stem, *path.parts, *re.findall(r"\w+", path.read_text())]}
 
@@ -100,7 +102,7 @@ def test_every_link_leads_to_a_page_and_its_heading(page: Path) -> None:
 def test_the_table_of_functions_leads_from_each_name_to_its_handler() -> None:
     page = (ROOT / "docs" / "reference" / "functions.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| `([\w/.]+)` (.+?) \|", page, re.M)
-    assert [row[0] for row in rows] == sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
+    assert [row[0] for row in rows] == [path.parent.name for path in tracked(ROOT / "functions", "app.py")]
     for function, word, path, handlers in rows:
         app = (ROOT / "functions" / function / "app.py").read_text().replace("_", "")
         assert (word.split(", ")[0] in function, word.split(", ")[-1] in path + handlers) == (True, True), function

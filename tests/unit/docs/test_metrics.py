@@ -6,6 +6,7 @@ import ast
 import re
 
 from tests.unit.template_stack import ROOT
+from tests.worlds.tracked import tracked
 
 PAGE = ROOT / "docs" / "reference" / "metrics.md"
 ON_PAGE = {
@@ -19,7 +20,7 @@ NAMED_BY_CALLERS = {"counted_as": {"Redriven", "Discarded"}}
 def in_code() -> dict[str, set[str]]:
     """The dimensions of each metric that the layer counts or measures."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "layers" / "headrace").rglob("*.py"):
+    for path in tracked(ROOT / "layers" / "headrace", "*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and re.search(r"\bmeter\.(count|measure)$", ast.unparse(node.func)):
                 name = node.args[0]

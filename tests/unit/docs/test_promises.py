@@ -6,16 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.unit.template_stack import ROOT
+from tests.worlds.tracked import tracked
 
 PAGE = ROOT / "docs" / "explanation" / "promises.md"
 FOLDERS = ("layers", "functions", "localstage", "loadtest", "faults", "bench", "ops", "clients", "docs", "tests")
 FILES = [
-    *(
-        path
-        for folder in FOLDERS
-        for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".md", ".yaml") and "node_modules" not in path.parts
-    ),
+    *(path for folder in FOLDERS for path in tracked(ROOT / folder) if path.suffix in (".py", ".md", ".yaml")),
     *(ROOT / name for name in ("README.md", "Makefile", "template.yaml", "samconfig.toml")),
 ]
 PROMISE = re.compile(r"(?:\bP|\btest_p)(\d+)(?=\b|_)")

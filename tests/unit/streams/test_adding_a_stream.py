@@ -35,6 +35,7 @@ from tests.unit.streams.doors.stream import DOORS
 from tests.unit.template_stack import ROOT
 from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.ski_world import event
+from tests.worlds.tracked import tracked
 from tests.worlds.write_path import rabbit_event, received_event
 
 NOW = "2025-11-21T10:00:00.000000Z"
@@ -218,7 +219,7 @@ def test_the_event_that_the_page_makes_is_stored(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("place", UNTOUCHED, ids=lambda place: place.name)
 def test_the_shared_packages_name_no_stream(place: Any) -> None:
     """The registry is the only place that lists the streams."""
-    for path in [place] if place.is_file() else place.rglob("*.py"):
+    for path in [place] if place.is_file() else tracked(place, "*.py"):
         named = set(STREAMS) - {DOORS.name}
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):

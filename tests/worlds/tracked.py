@@ -1,0 +1,23 @@
+"""The files of the repository, without what a build or an editor leaves beside them."""
+
+from __future__ import annotations
+
+import subprocess
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def files() -> tuple[Path, ...]:
+    """What git tracks, and new files that it does not ignore."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"]
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return tuple(path for name in sorted(filter(None, names.split("\0"))) if (path := ROOT / name).is_file())
+
+
+def tracked(folder: Path, pattern: str = "*") -> list[Path]:
+    """Those in ``folder``, or below it, whose name matches ``pattern``."""
+    return [path for path in files() if path.is_relative_to(folder) and fnmatch(path.name, pattern)]
