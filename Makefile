@@ -5,10 +5,8 @@ SHELL := /bin/sh
 PY := .venv/bin/python
 # Stops with one sentence if the value of a variable is not a whole number from 1; without a value it goes on.
 count = @case "$$$(1)" in *[!0-9]*|0*) echo "headrace: $(1): '$$$(1)' is not a whole number from 1" >&2; exit 2;; esac
-# Tests in two processes; those of one file share their broker or stage.
-IN_TWO := $(PY) -m pytest -q -n 2 --dist loadfile
 # Tests that are marked long, more examples and the coverage are in `make test ALL=1`.
-CHOSEN := $(if $(ALL),,-m 'not long')
+CHECKS = $(PY) -m tests.checks $(if $(ALL),--all) $(if $(SEED),--seed '$(SEED)') $(if $(RUNS),--runs '$(RUNS)') $(if $(BUSY),--busy)
 # Images for containers often set this; each test process and stage would compile boto3 again.
 unexport PYTHONDONTWRITEBYTECODE
 STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY")
@@ -29,10 +27,10 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS RECEIVERS DELAY RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS RECEIVERS DELAY RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
-.PHONY: start setup duration rehearsal-of-dev
+.PHONY: start setup
 start: FIRST = 1
 start help: ## list all targets
 	@echo "Headrace: make TARGET [VARIABLE=value]"
@@ -95,15 +93,14 @@ clean: ## delete everything that can be made again (.venv, .local, caches)
 
 ##@ Test
 
-test: duration setup lint unit model contract e2e .local/sam/bin/sam .local/linters/bin/checkov ## run every check: lint, unit, model, contract, e2e, validate and a short rehearsal; with ALL=1 also the long ones   [ALL=1]
-	@$(MAKE) --no-print-directory -j 2 rehearsal-of-dev validate
+test: setup .local/sam/bin/sam .local/linters/bin/checkov ## run every check: lint, unit, model, contract, e2e, validate and a short rehearsal; with ALL=1 also the long ones   [ALL=1] [SEED=n] [RUNS=3] [BUSY=1]
+	$(call count,SEED)
+	$(call count,RUNS)
+	@$(CHECKS) test
 	@$(if $(ALL),,echo "headrace: everything passed, except the tests marked long, which did not run: make test ALL=1 runs all" >&2)
 
-rehearsal-of-dev: setup # takes one core for four minutes, and validate the other one for one minute
-	@$(PY) -m pytest -q $(CHOSEN) tests/rehearsal
-
-duration:
-	@echo "headrace: the tests take about 30 minutes on two cores" >&2
+check: setup ## run lint and the tests that import what you changed, or one file   [FILE=path]
+	@$(PY) -m tests.checks.touched $(if $(FILE),"$$FILE")
 
 lint: setup ## run ruff, mypy, and zizmor on the workflows
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/zizmor --offline --quiet .github
@@ -111,21 +108,26 @@ lint: setup ## run ruff, mypy, and zizmor on the workflows
 format: setup ## let ruff format the code and fix what it can
 	@.venv/bin/ruff check --fix . ; .venv/bin/ruff format .
 
-unit: setup ## run the tests that use no sockets
-	@$(PY) -m pytest -q -n 2 --dist worksteal $(CHOSEN) tests/unit $(if $(ALL),--cov=headrace --cov-report= --cov-fail-under=85)
+unit: setup ## run the tests that use no sockets   [ALL=1] [SEED=n]
+	$(call count,SEED)
+	@$(CHECKS) unit
 
-model: setup ## run the model tests: random orders of events and failures   [EXAMPLES=n]
+model: setup ## run the model tests: random orders of events and failures   [ALL=1] [SEED=n] [EXAMPLES=n]
+	$(call count,SEED)
 	$(call count,EXAMPLES)
 	@$(if $(EXAMPLES),,echo "model: the runs are the same every time; for more and other runs: make model EXAMPLES=5000")
-	@MODEL_EXAMPLES="$$EXAMPLES" $(PY) -m pytest -q -n 2 --dist worksteal $(CHOSEN) tests/model
+	@MODEL_EXAMPLES="$$EXAMPLES" $(CHECKS) model
 
-contract: setup ## run one suite per seam, against the fake and the real service; with BROKERS=1 those of the broker on each RabbitMQ, and print what differs   [BROKERS=1]
-	@$(if $(BROKERS),PYTHONPATH=layers/headrace $(PY) -m tests.contract.brokers,$(IN_TWO) $(CHOSEN) tests/contract)
+contract: setup ## run one suite per seam, against the fake and the real service; with BROKERS=1 those of the broker on each RabbitMQ, and print what differs   [ALL=1] [SEED=n] [BROKERS=1]
+	$(call count,SEED)
+	@$(if $(BROKERS),PYTHONPATH=layers/headrace $(PY) -m tests.contract.brokers,$(CHECKS) contract)
 
-e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [RECONNECTS=1000] [ERASED=100000]
+e2e: setup ## run the tests of the whole local stage, and some fault scenarios   [ALL=1] [SEED=n] [RUNS=10] [BUSY=1] [RECONNECTS=1000] [ERASED=100000]
+	$(call count,SEED)
+	$(call count,RUNS)
 	$(call count,RECONNECTS)
 	$(call count,ERASED)
-	@$(IN_TWO) $(CHOSEN) tests/e2e tests/api tests/faults
+	@$(CHECKS) e2e
 
 test-console: setup ## run the tests of the console in Chromium, and kill the broker too   [PICTURES=folder]
 	@CONSOLE=1 $(PY) -m pytest -q -s tests/e2e/test_console.py
@@ -231,11 +233,8 @@ report: setup ## write the page of a load run again, or compare two runs   [RUN=
 sweep: setup ## measure the persist path with every combination of settings   [QUEUES=1,2,4] [BATCHES=50,200] [WINDOWS=unset,0,1] [WRITERS=2,8] [RECEIVERS=1,2,4] [SCALE=0.1] [DELAY=8]
 	@$(PY) -m bench.sweep $(if $(BATCHES),--batches "$$BATCHES") $(if $(WINDOWS),--windows "$$WINDOWS") $(if $(QUEUES),--queues "$$QUEUES") $(if $(WRITERS),--writers "$$WRITERS") $(if $(RECEIVERS),--receivers "$$RECEIVERS") $(if $(SCALE),--scale "$$SCALE") $(if $(DELAY),--delay "$$DELAY")
 
-bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON   [BENCH=publish,persist] [ROUNDS=5] [RUN=file] [ARGS='--help']
-	@$(PY) -m bench.suite $(SUITE_ARGS)
-
-bench-check: setup ## run all benchmarks, or read a run, and say which ratios got worse; or draw the committed ones   [BENCH=…] [ROUNDS=5] [RUN=file] [ACCEPT=1] [PICTURE=….svg]
-	@$(PY) -m bench.suite --check $(if $(ACCEPT),--accept) $(if $(PICTURE),--picture "$$PICTURE") $(SUITE_ARGS)
+bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON; with CHECK=1, say which ratios got worse, also of a file; or draw the committed ones   [BENCH=publish,persist] [ROUNDS=5] [RUN=file] [CHECK=1 [ACCEPT=1]] [PICTURE=….svg] [ARGS='--help']
+	@$(PY) -m bench.suite $(if $(CHECK)$(ACCEPT)$(PICTURE),--check) $(if $(ACCEPT),--accept) $(if $(PICTURE),--picture "$$PICTURE") $(SUITE_ARGS)
 
 bench-cold: setup ## compare the cold start of every function with the same work written the usual way   [ROUNDS=9]
 	@$(PY) -m bench.cold $(if $(ROUNDS),--rounds '$(ROUNDS)')

@@ -31,7 +31,7 @@ def test_a_benchmark_writes_its_rounds_and_its_ratios_are_checked(tmp_path: Path
     for each in run["benches"]["persist"]["series"]:
         each["values"] = [value * 1000 for value in each["values"]]
     path.write_text(json.dumps(run))
-    checked = make("bench-check", f"RUN={path}")
+    checked = make("bench", "CHECK=1", f"RUN={path}")
 
     assert checked.returncode == 2, checked.stdout  # make's own code for a command that failed
     assert "worse   persist: CPU per item against batch_writer(), without latency" in checked.stdout

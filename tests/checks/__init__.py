@@ -1,0 +1,1 @@
+"""``make test``, ``make e2e`` and ``make check``: which tests run, and beside what."""

@@ -1,0 +1,209 @@
+"""Runs the parts of a target side by side: ``python -m tests.checks test``.
+
+Prints the time and the CPU of each part, and the whole output of a part that failed. Each run is a line of
+``.local/checks/runs.jsonl``: commit, seed, time and result. Output of the parts is in the same folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import IO, Any
+
+import psutil
+
+from tests.checks.parts import FOLDER, ROOT, TRACKS, Part, say
+
+CORES = 2
+LOWER = ("nice", "-n", "10")
+PROGRESS_SECONDS = 60.0
+END_SECONDS = 3.0
+"""How long what runs may take to end after Ctrl-C; then it is killed."""
+BUSY = "while True: pass"
+
+
+@dataclass
+class Result:
+    """How a part ended. ``cpu`` are the seconds of its processes, and of all that they waited for."""
+
+    seconds: float
+    cpu: float
+    passed: bool
+
+
+@dataclass
+class Run:
+    """One run of a target: starts its parts, and ends all that they started."""
+
+    target: str
+    seed: int
+    everything: bool
+    results: dict[str, Result] = field(default_factory=dict)
+    _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> bool:
+        """Whether all parts passed.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C or SIGTERM came; nothing runs any more.
+        """
+        tracks = TRACKS[self.target]
+        shown = len(tracks) == 1
+        threads = [
+            threading.Thread(target=self._track, args=(parts, LOWER if number else (), shown), daemon=True)
+            for number, parts in enumerate(tracks)
+        ]
+        began = time.monotonic()
+        try:
+            for thread in threads:
+                thread.start()
+            told = began
+            while any(thread.is_alive() for thread in threads):
+                threads[0].join(0.2) if threads[0].is_alive() else time.sleep(0.2)
+                if not shown and time.monotonic() - told > PROGRESS_SECONDS:
+                    told = time.monotonic()
+                    say(f"{(told - began) / 60:.0f} min: {', '.join(map(self._progress, list(self._running)))}")
+        finally:
+            self._ended.set()
+            end([each.pid for each in self._running.values()])
+        return len(self.results) == sum(map(len, tracks)) and all(each.passed for each in self.results.values())
+
+    def _track(self, parts: Sequence[Part], lead: Sequence[str], shown: bool) -> None:
+        for part in parts:
+            if self._ended.is_set():
+                return
+            with log(part.name).open("wb") as output:
+                self._part(part, [*lead, *part.command(self.seed, self.everything)], None if shown else output)
+
+    def _part(self, part: Part, command: Sequence[str], output: IO[bytes] | None) -> None:
+        began = time.monotonic()
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output, start_new_session=True)
+        self._running[part.name] = process
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        del self._running[part.name]
+        if self._ended.is_set():
+            return
+        result = Result(time.monotonic() - began, used.ru_utime + used.ru_stime, process.returncode == 0)
+        self.results[part.name] = result
+        if output is not None:
+            text = log(part.name).read_text(errors="replace").rstrip()
+            print(text.rpartition("\n")[2] if result.passed else text, flush=True)
+        outcome = "passed" if result.passed else "FAILED"
+        say(f"{part.name} {outcome} in {result.seconds:.0f} s, with {result.cpu:.0f} s of CPU")
+
+    def _progress(self, name: str) -> str:
+        found = re.findall(r"\[ *(\d+%)\]", log(name).read_text(errors="replace"))
+        return f"{name} {found[-1]}" if found else name
+
+
+def log(name: str) -> Any:
+    return FOLDER / f"{name.replace(' ', '-')}.log"
+
+
+def end(pids: Sequence[int]) -> None:
+    """End these processes and all that they started, also in other sessions: stages, browsers, brokers."""
+    tree: list[psutil.Process] = []
+    for pid in pids:
+        try:
+            process = psutil.Process(pid)
+            tree += [process, *process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            continue
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for each in tree:
+            try:
+                each.send_signal(number)
+            except psutil.NoSuchProcess:
+                continue
+        _, tree = psutil.wait_procs(tree, timeout=END_SECONDS)
+
+
+def commit() -> str:
+    """The commit of the working tree, with a ``+`` if files differ from it."""
+    git = ("git", "-C", str(ROOT))
+    head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True).stdout
+    return head + ("+" if changed else "")
+
+
+def keep(run: Run, seconds: float, cpu: float, busy: bool, passed: bool) -> None:
+    """Add a line about a run to the file of runs."""
+    line = {
+        "commit": commit(),
+        "target": run.target,
+        "seed": run.seed,
+        "busy": busy,
+        "seconds": round(seconds),
+        "cpu": round(cpu / seconds / CORES, 2),
+        "passed": passed,
+        "parts": {name: [round(each.seconds), round(each.cpu), each.passed] for name, each in run.results.items()},
+    }
+    with (FOLDER / "runs.jsonl").open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def once(target: str, seed: int, everything: bool, busy: bool) -> bool:
+    """Run a target, print its time and its share of the CPU, and keep both."""
+    say(f"seed {seed}; make {target} SEED={seed} repeats the order of the tests")
+    beside = [subprocess.Popen([sys.executable, "-c", BUSY], start_new_session=True)] if busy else []
+    run, began, before = Run(target, seed, everything), time.monotonic(), os.times()
+    passed = False
+    try:
+        passed = run.run()
+    finally:
+        for each in beside:
+            each.kill()
+        now = os.times()
+        seconds = time.monotonic() - began
+        cpu = now.children_user + now.children_system - before.children_user - before.children_system
+        keep(run, seconds, cpu, busy, passed)
+    say(
+        f"{target} {'passed' if passed else 'FAILED'} in {seconds / 60:.1f} min,"
+        f" with {cpu / seconds / CORES:.0%} of {CORES} cores"
+    )
+    return passed
+
+
+def interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.checks")
+    parser.add_argument("target", choices=TRACKS)
+    parser.add_argument("--all", action="store_true", help="also the tests marked long")
+    parser.add_argument("--seed", type=int, help="the order of the tests; by default another one each time")
+    parser.add_argument("--runs", type=int, default=1, help="how often")
+    parser.add_argument("--busy", action="store_true", help="beside a program that keeps one core busy")
+    options = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
+    try:
+        passed = [
+            once(options.target, options.seed or random.randrange(1, 2**32), options.all, options.busy)
+            for _ in range(options.runs)
+        ]
+    except KeyboardInterrupt:
+        say("interrupted; everything that the tests started has ended")
+        return 130
+    if options.runs > 1:
+        say(f"{sum(passed)} of {options.runs} runs passed; {FOLDER.relative_to(ROOT)}/runs.jsonl has a line for each")
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
