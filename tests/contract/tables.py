@@ -59,11 +59,16 @@ def made(*tables: dict[str, Any]) -> Iterator[Any]:
     try:
         yield dynamodb
     finally:
-        for table in tables:
-            dynamodb.delete_table(TableName=table["TableName"])
-        while {table["TableName"] for table in tables} & set(dynamodb.list_tables()["TableNames"]):
-            time.sleep(0.01)
+        drop(dynamodb, *(table["TableName"] for table in tables))
         dynamodb.close()
+
+
+def drop(dynamodb: Any, *names: str) -> None:
+    """Delete tables, and wait until they are gone: another test may make one of the same name."""
+    for name in names:
+        dynamodb.delete_table(TableName=name)
+    while {*names} & set(dynamodb.list_tables()["TableNames"]):
+        time.sleep(0.01)
 
 
 def scan(dynamodb: Any) -> list[Item]:

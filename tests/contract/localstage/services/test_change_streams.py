@@ -12,7 +12,7 @@ from localstage.core.model import StageModel, Table
 from localstage.template import Live
 from localstage.template.provision import provision
 from tests.contract.emulators import sdk
-from tests.contract.tables import described, index, made
+from tests.contract.tables import described, drop, index, made
 
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 ROOMS = {**described("Rooms", "room", "key", indexes=(index("Texts", "text", "key"),)), "StreamSpecification": STREAM}
@@ -130,7 +130,7 @@ async def test_the_stage_switches_the_stream_of_a_table_on_and_off(dynalite: str
 
         table = dynamodb.describe_table(TableName="Rooms")["Table"]
         assert table.get("StreamSpecification") == definition.get("StreamSpecification")
-    dynamodb.delete_table(TableName="Rooms")
+    drop(dynamodb, "Rooms")
 
 
 def test_a_table_that_was_made_again_has_an_empty_stream(dynalite: str) -> None:
