@@ -18,6 +18,7 @@ from headrace.core.times import iso, micros_of
 from headrace.streams.chat.stream import CHAT
 from tests.e2e.clients import Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
+from tests.e2e.test_attachments import files, uploaded
 from tests.e2e.test_changes import path, posted
 from tests.e2e.test_dead_letters import Queues
 from tests.e2e.test_rooms import MEMBERS, bring, ok
@@ -83,7 +84,9 @@ def test_an_erased_user_is_in_no_table_and_does_not_come_back(platform: RunningS
     room, secret, again = unique("room"), unique("secret"), unique("again")
     ok(me, "PUT", f"/rooms/{room}", MEMBERS)
     bring(me, room, bob)
-    mine, his = posted(me, room, f"my {secret}"), posted(bob, room, "hello")
+    file, his_file = uploaded(me, room), uploaded(bob, room)
+    mine = posted(me, room, f"my {secret}", attachments=[file])
+    his = posted(bob, room, "hello", attachments=[his_file])
     assert me.http("PATCH", path(mine), {"message": f"my other {secret}"})[0] == 202
     assert me.http("PUT", path(his, "/reaction"), {"value": "👍"})[0] == 202
     assert bob.http("PUT", path(mine, "/reaction"), {"value": "👍"})[0] == 202
@@ -115,8 +118,9 @@ def test_an_erased_user_is_in_no_table_and_does_not_come_back(platform: RunningS
     assert [is_there(link) for link in kept] == [True]
     assert [is_there(link) for each in gone for link in each] == [False, False]
     assert me.http("GET", "/export")[0] == 404
+    assert (file["id"] in (left := files(platform)), his_file["id"] in left) == (False, True)
     assert done["counts"]["messages"] >= 2
-    assert {"clicks", "memberships", "reactions", "rides", "rooms"} <= done["counts"].keys()
+    assert {"attachments", "clicks", "memberships", "reactions", "rides", "rooms"} <= done["counts"].keys()
     items = {item["key"]: item for item in bob.room(room)}
     assert (items[mine["key"]]["message"], "reactions" in items[mine["key"]]) == ("", False)
     assert (items[his["key"]]["message"], "reactions" in items[his["key"]]) == ("hello", False)

@@ -47,10 +47,6 @@ def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(
     assert len(found) == 6
 
 
-def test_a_file_is_uploaded_and_read_by_another_user(platform: RunningStage, typescript_client: Path) -> None:
-    node(platform, "--test", "--test-force-exit", "tests/stage/attachments.test.mjs", folder=typescript_client)
-
-
 def test_a_page_in_chromium_uses_the_built_module(platform: RunningStage, typescript_client: Path) -> None:
     if CHROMIUM is None:
         pytest.skip("Chromium is missing, so the client was tried in Node only. Install it: apt-get install chromium")

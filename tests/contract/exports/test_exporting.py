@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -16,11 +18,13 @@ from headrace.erasure.tasks import Task as Erasure
 from headrace.exports.exporter import beside_of, key_of
 from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, Task, folder_of
 from headrace.storage.dynamodb.client import DynamoTable
+from headrace.streams.chat.attachments.files import file_name
 from headrace.streams.chat.change import fold
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.stream import CHANGES, CHAT
 from tests.contract.erasure_world import ANN, NAMES, SKIER_ID, TABLES, World, fill
 from tests.contract.tables import made
+from tests.fakes.files import PNG
 
 NOW = "2025-11-21T10:00:58.722861Z"
 KEYS = {each["TableName"]: [key["AttributeName"] for key in each["KeySchema"]] for each in TABLES}
@@ -278,6 +282,27 @@ def test_a_task_for_another_owner_or_skier_than_was_asked_for_writes_nothing(
     assert world.files.objects == {}
     world.export(asked)
     assert found(world, asked).state == DONE
+
+
+def test_exports_have_the_files_which_go_with_their_user(world: World) -> None:
+    """Of a user all, also those that no message names yet; of a room those of its messages."""
+    fill(world)
+    before, names = datetime.fromisoformat(iso(world.clock.now())), {}
+    for by, id_, is_named in ((ANN, "a" * 26, True), (ANN, "b" * 26, False), ("bob", "c" * 26, True)):
+        names[id_] = file_name(by, "kitchen~4", id_)
+        world.uploads.put(names[id_], at=before)
+        if is_named:
+            named = {"id": id_, "name": "cat.png", "type": "image/png", "bytes": len(PNG)}
+            world.store(CHAT, by, {"roomId": "kitchen~4", "message": "look", "attachments": [named]})
+    mine, rooms = of_ann(world), Task(ROOM, "kitchen~4", ANN, iso(world.clock.now()))
+
+    for task, ids in ((mine, "ab"), (rooms, "ac")):
+        world.export(task)
+        found = [line["row"] for line in lines_of(world, task) if line["kind"] == "attachments"]
+        assert {row["id"]: b64decode(row["base64"]) for row in found} == {id_ * 26: PNG for id_ in ids}
+
+    world.erase()
+    assert world.uploads.objects.keys() == {names["c" * 26]}
 
 
 def test_an_owner_who_left_exports_what_came_until_then_and_no_members(world: World) -> None:
