@@ -115,6 +115,28 @@ async def test_all_rooms_are_resumed_with_one_frame_after_a_cut(stage: Stage) ->
         assert asked == [("resume", *names), ("resume", "room 7"), ("resume", "room 7")]
 
 
+async def test_a_message_comes_again_when_something_of_it_is_new(stage: Stage) -> None:
+    """And not as it was before."""
+    first, second, third = (f"2025-11-21T10:00:0{second}.000000Z" for second in (1, 2, 3))
+    message = stage.rooms["kitchen"].store(1)
+    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
+        await rooms.follow("kitchen", since=position(1))
+        for text, fields in (
+            ("reacted", {"reactionsAt": first}),
+            ("reacted again", {"reactionsAt": second}),
+            ("old reactions", {"reactionsAt": first}),
+            ("edited", {"editedAt": first, "reactionsAt": second}),
+            ("not edited yet", {"reactionsAt": third}),
+            ("edited, reacted", {"editedAt": first, "reactionsAt": third}),
+            ("", {"deletedAt": first}),
+            ("not deleted yet", {"editedAt": third, "reactionsAt": third}),
+        ):
+            await stage.push({**message, "message": text, **fields})
+        await stage.push(stage.rooms["kitchen"].store(2))
+
+        assert await take(rooms, 6) == ["reacted", "reacted again", "edited", "edited, reacted", "", "n2"]
+
+
 @pytest.mark.parametrize("moves", [True, False])
 async def test_a_busy_room_repeats_nothing_after_nine_minutes(stage: Stage, moves: bool) -> None:
     """50 messages a second. The position moves with the frames, or stays, as while the server's cache is away."""

@@ -103,17 +103,3 @@ def test_clicks_that_are_taken_back_are_in_no_answer_before_or_after_they_are_se
     items = get(producer, f"/ads/{ad}/clicks")["items"]
     assert [item["clickId"] for item in items] == [each["clickId"] for each in reversed(clicks[2:5])]
     assert get(producer, f"/ads/{ad}/stats", **window)["clicks"] == 3
-
-
-def test_a_user_reads_only_their_own_clicks(platform: RunningStage) -> None:
-    own = Client(platform, None, "chat:write", "chat:read")
-    click = {"adType": "banner", "clickedAt": times.iso(times.SystemClock().now())}
-
-    for _ in range(2):
-        status, body, _ = own.http("POST", "/ads/ad-1/clicks", click)
-        assert (status, body["results"][0]["lane"]) == (202, "main")
-    items = until(lambda: get(own, f"/users/{own.user}/clicks")["items"], lambda found: len(found) > 0)
-
-    assert [item["userId"] for item in items] == [own.user]
-    assert own.http("GET", "/users/somebody/clicks")[0] == 403
-    assert own.http("GET", "/ads/ad-1/clicks")[0] == 403

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 from urllib.parse import quote
 
-from headrace_client import Rooms
-from tests.e2e.clients import PATIENCE, Client, now, unique, until
+from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.test_live import Subscriber
 from tests.e2e.test_rooms import MEMBERS, bring, ok, send
 
@@ -73,61 +71,3 @@ def test_a_deleted_message_stays_as_a_stub_without_text(alice: Client, bob: Clie
     assert (listed["lastMessage"], listed["unread"]) == (stub, 0)
     assert ok(bob, "GET", path(item, "/versions"))["items"] == []
     assert bob.http("PATCH", path(item), {"message": "back"})[0] == 409
-
-
-def test_a_message_that_is_sent_again_keeps_its_changes(alice: Client) -> None:
-    room, sent = unique("room"), {"messageId": unique("m"), "timestamp": now(seconds=-60)}
-    item = posted(alice, room, "helo", **sent)
-    alice.http("PATCH", path(item), {"message": "hello"})
-    changed = shown(alice, item, "editedAt")
-
-    assert send(alice, room, message="helo", **sent)[0] == 202
-    last = posted(alice, room, "last")
-
-    assert alice.room(room) == [last, changed]
-
-
-def test_frames_edit_and_delete_too(alice: Client) -> None:
-    room = unique("room")
-    item = posted(alice, room, "helo")
-    user = Subscriber(alice.stage, alice.user)
-
-    edited = user.request("editMessage", room, key=item["key"], message="hello", changeId="c-1")
-    assert (edited["type"], edited["changeId"]) == ("edited", "c-1")
-    shown(alice, item, "editedAt")
-    deleted = user.request("deleteMessage", room, key=item["key"])
-    assert deleted["type"] == "deleted"
-    shown(alice, item, "deletedAt")
-
-
-def test_wrong_changes_are_refused_by_name(alice: Client, bob: Client) -> None:
-    room = unique("room")
-    item = posted(alice, room, "hello")
-    gone = {**item, "key": f"{now(days=-3)}#nothing#fpmansl7byak"}
-    for client, status, method, where, body in (
-        (alice, 400, "PATCH", path({**item, "key": "no key"}), {"message": "x"}),
-        (alice, 400, "PATCH", path(item), {}),
-        (alice, 400, "PATCH", path(item), {"message": "x" * 5000}),
-        (alice, 400, "PATCH", path(item), {"message": "x", "userId": bob.user}),
-        (alice, 400, "DELETE", path(item), {"message": "x"}),
-        (alice, 404, "DELETE", path(gone), None),
-        (alice, 404, "DELETE", path({**item, "roomId": unique("nothing")}), None),
-        (bob, 403, "DELETE", path(item), None),
-    ):
-        got, answer, _ = client.http(method, where, body)
-        assert got == status, (method, where, body, answer)
-
-
-async def test_a_client_that_follows_a_room_gets_a_message_again_when_it_changes(alice: Client) -> None:
-    room = unique("room")
-    item = posted(alice, room, "helo")
-    where = alice.stage.where
-    async with Rooms(where["websocket_url"], lambda: alice.token) as rooms:
-        await rooms.follow(room)
-        alice.http("PATCH", path(item), {"message": "hello"})
-        changed = await asyncio.wait_for(anext(aiter(rooms)), PATIENCE)
-        alice.http("DELETE", path(item))
-        gone = await asyncio.wait_for(anext(aiter(rooms)), PATIENCE)
-
-    assert (changed["key"], changed["message"]) == (item["key"], "hello")
-    assert (gone["key"], gone["message"], gone["deletedBy"]) == (item["key"], "", alice.user)

@@ -99,28 +99,6 @@ def test_each_row_of_the_stage_that_names_a_user_is_in_the_users_export(platform
     assert "welcome" not in text
 
 
-@pytest.mark.timeout(300)
-def test_an_owner_exports_a_room_and_nobody_else_does(platform: RunningStage, alice: Client, bob: Client) -> None:
-    room = unique("exported")
-    ok(alice, "PUT", f"/rooms/{room}", MEMBERS)
-    bring(alice, room, bob)
-    kept, gone = posted(bob, room, "kept"), posted(bob, room, "taken back")
-    assert bob.http("DELETE", path(gone))[0] == 202
-    until(lambda: bob.room(room), lambda items: any("deletedAt" in item for item in items))
-
-    assert bob.http("POST", f"/rooms/{room}/export")[0] == 403
-    assert alice.http("POST", f"/rooms/{room}/export")[0] == 202
-    assert bob.http("GET", f"/rooms/{room}/export")[0] == 403
-    _, lines = exported(alice, f"/rooms/{room}/export")
-
-    messages = {line["row"]["key"]: line["row"] for line in lines if line["kind"] == "messages"}
-    assert messages == {item["key"]: item for item in alice.room(room)}
-    assert (messages[kept["key"]]["message"], messages[gone["key"]]["message"]) == ("kept", "")
-    assert sorted(line["row"]["userId"] for line in lines if line["kind"] == "members") == sorted(
-        [alice.user, bob.user]
-    )
-
-
 MANY = int(os.environ.get("ERASED") or 300)
 """Messages of one user; ``make e2e ERASED=100000`` is the full form."""
 

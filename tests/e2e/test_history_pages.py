@@ -1,4 +1,4 @@
-"""Pages of history on a whole stage: limited to the reader's membership intervals, from any position."""
+"""Pages of history on a whole stage: the intervals of a member, and the shards of a room."""
 
 from __future__ import annotations
 
@@ -55,64 +55,6 @@ def test_p12_a_member_pages_through_exactly_their_intervals(alice: Client, bob: 
     assert forth["items"] == walked[:-1]
     assert all(item["key"] != gap["key"] for item in beside["items"])
     assert len(beside["items"]) == 2
-
-
-def test_p12_messages_of_another_user_are_listed_only_from_readable_rooms(alice: Client, bob: Client) -> None:
-    hall, club = unique("hall"), unique("club")
-    assert alice.http("PUT", f"/rooms/{club}", {"kind": "members"})[0] == 200
-    say(alice, club, "a secret")
-    say(alice, hall, "for all")
-
-    def messages_of(reader: Client) -> list[str]:
-        return texts(reader.http("GET", f"/users/{alice.user}/messages")[1]["items"])
-
-    assert until(lambda: messages_of(alice), lambda found: len(found) == 2) == ["for all", "a secret"]
-    assert messages_of(bob) == ["for all"]
-    assert bob.http("GET", f"/rooms/{club}/messages")[0] == 403
-
-
-def test_p10_the_newest_page_shows_each_stored_message(alice: Client) -> None:
-    room = unique("room")
-    for n in range(5):
-        say(alice, room, f"n{n}")
-        found = until(lambda: texts(page(alice, room)["items"]), lambda found, n=n: f"n{n}" in found, patience=10)
-        assert found == [f"n{m}" for m in range(n, -1, -1)]
-    whole = page(alice, room)
-
-    assert page(alice, room, limit="2")["items"] == whole["items"][:2]
-    assert whole["items"] == page(alice, room, limit="200")["items"]
-
-
-def test_a_page_may_start_at_a_messages_key_or_at_its_time_and_id(alice: Client) -> None:
-    room = unique("кафе")
-    events = [message(room, f"n{n}", messageId=f"id {n} é") for n in range(5)]
-    assert alice.http("POST", "/messages/batch", {"events": events})[0] == 202
-    items = alice.wait_for(room, 5)[::-1]
-    time_and_id = f"{items[2]['timestamp']}#{items[2]['messageId']}"
-
-    for place in (items[2]["key"], time_and_id):
-        assert texts(page(alice, room, before=place)["items"]) == ["n1", "n0"]
-        assert texts(page(alice, room, after=place)["items"]) == ["n4", "n3"]
-        assert texts(page(alice, room, around=place, limit="3")["items"]) == ["n3", "n2", "n1"]
-
-
-def test_p12_a_cursor_is_valid_only_for_its_caller_and_query(alice: Client, bob: Client) -> None:
-    room = unique("room")
-    alice.http("POST", "/messages/batch", {"events": [message(room) for _ in range(3)]})
-    alice.wait_for(room, 3)
-    cursor = page(alice, room, limit="1")["next"]
-
-    for client, path, query in (
-        (alice, f"/rooms/{unique('other')}/messages", {"around": cursor}),
-        (alice, f"/rooms/{room}/messages", {"after": cursor}),
-        (alice, f"/rooms/{room}/messages", {"before": cursor, "from": "2020-01-01T00:00:00Z"}),
-        (alice, f"/users/{alice.user}/messages", {"before": cursor}),
-        (bob, f"/rooms/{room}/messages", {"before": cursor}),
-        (bob, f"/rooms/{room}/messages", {"around": cursor}),
-    ):
-        status, body, _ = client.http("GET", path, **query)
-        assert (status, body["error"]["code"]) == (400, "invalid_cursor")
-        assert body["error"]["details"][0]["field"] in query
 
 
 def test_a_room_with_shards_is_sent_to_read_followed_and_counted_as_others(alice: Client, bob: Client) -> None:

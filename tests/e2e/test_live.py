@@ -7,9 +7,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import boto3
 import pytest
-from boto3.dynamodb.conditions import Key
 
 from headrace_client import ConnectionSettings, Rooms
 from loadtest.client.websocket import ConnectionLost
@@ -17,13 +15,6 @@ from tests.e2e.clients import PATIENCE, Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
 
 FAST = ConnectionSettings(first_pause=0.05, longest_pause=0.5)
-
-
-def connections_table(stage: RunningStage) -> Any:
-    """The connections table of the stage."""
-    dynamodb = stage.aws("dynamodb", boto3.resource)
-    (name,) = [each.name for each in dynamodb.tables.all() if each.name.endswith("ConnectionsTable")]
-    return dynamodb.Table(name)
 
 
 class Subscriber:
@@ -151,33 +142,6 @@ def test_a_connection_whose_token_is_renewed_hears_on(platform: RunningStage) ->
     assert bob.request("history", room)["type"] == "history"
 
 
-def test_an_expired_connection_stays_open_and_is_refused_until_it_is_renewed(platform: RunningStage) -> None:
-    Subscriber(platform)  # the functions that open a connection are warm, so that the next one opens in time
-    bob, room = Subscriber(platform, ttl=5), unique("room")
-
-    def send() -> dict[str, Any]:
-        return bob.request("sendMessage", room, message="hello")
-
-    refused = until(send, lambda answer: answer["type"] == "error")
-    assert refused["error"]["code"] == "token_expired"
-    token = Client(platform, bob.user).token
-    bob.socket.request({"action": "authenticate", "requestId": unique("r"), "token": token})
-
-    assert send()["type"] == "ack"
-
-
-def test_history_is_also_available_over_websocket(platform: RunningStage) -> None:
-    alice, room = Subscriber(platform), unique("room")
-    alice.client.http("POST", "/messages/batch", {"events": [message(room, f"n{n}") for n in range(3)]})
-    alice.client.wait_for(room, 3)
-
-    first = alice.request("history", room, limit=2)
-    second = alice.request("history", room, limit=2, before=first["next"])
-
-    assert (first["hasMore"], second["hasMore"]) == (True, False)
-    assert [item["message"] for item in first["items"] + second["items"]] == ["n2", "n1", "n0"]
-
-
 def test_p12_only_current_members_receive_live_messages(platform: RunningStage) -> None:
     alice, bob, mallory = (Subscriber(platform) for _ in range(3))
     room = unique("room")
@@ -202,54 +166,6 @@ def test_p12_only_current_members_receive_live_messages(platform: RunningStage) 
         frames.append(bob.socket.receive())
     assert not [item for frame in frames for item in frame.get("items", []) if item["message"] == "not for bob"]
     assert bob.request("subscribe", room)["error"]["code"] == "forbidden"
-
-
-def test_killed_clients_do_not_delay_other_subscribers(platform: RunningStage) -> None:
-    alice, room = Subscriber(platform), unique("room")
-    killed = [Subscriber(platform) for _ in range(3)]
-    for one in (alice, *killed):
-        one.request("subscribe", room)
-    for one in killed:
-        one.socket.close()
-
-    for number in range(5):
-        alice.client.http("POST", f"/rooms/{room}/messages", {"message": f"n{number}"})
-        assert f"n{number}" in alice.wait_for(f"n{number}")
-
-
-def test_a_push_to_a_closed_connection_deletes_its_row(platform: RunningStage) -> None:
-    """Fault 16: the deleted row is the stale connection's."""
-    alice, room = Subscriber(platform), unique("room")
-    alice.request("subscribe", room)
-    table = connections_table(platform)
-    living = table.query(KeyConditionExpression=Key("roomId").eq(room))["Items"]
-    table.put_item(Item={**living[0], "connectionId": "AAAAAAAAAAAAAAA="})
-
-    alice.client.http("POST", f"/rooms/{room}/messages", {"message": "hello"})
-    alice.wait_for("hello")
-
-    until(
-        lambda: table.query(KeyConditionExpression=Key("roomId").eq(room), ConsistentRead=True)["Items"],
-        lambda rows: rows == living,
-    )
-
-
-def test_a_check_finds_the_rooms_with_new_messages(platform: RunningStage) -> None:
-    alice, busy, quiet = Subscriber(platform), unique("room"), unique("room")
-    alice.client.http("PUT", f"/rooms/{quiet}", {"kind": "open"})
-    since = alice.request("subscribe", busy)["position"]
-
-    def check() -> dict[str, bool]:
-        rooms = {busy: since, quiet: since}
-        answer = alice.socket.request({"action": "check", "requestId": "c", "rooms": rooms})
-        return {room: each["hasNew"] for room, each in answer["rooms"].items()}
-
-    assert check() == {busy: False, quiet: False}
-    alice.client.http("POST", f"/rooms/{busy}/messages", {"message": "hello"})
-    until(check, lambda found: found == {busy: True, quiet: False})
-    # The check subscribed to the other room too.
-    alice.client.http("POST", f"/rooms/{quiet}/messages", {"message": "pushed"})
-    alice.wait_for("pushed")
 
 
 async def test_a_reconnected_client_receives_every_message_exactly_once(platform: RunningStage) -> None:
@@ -303,14 +219,3 @@ def test_a_gap_is_closed_with_messages_whose_times_are_ahead_or_old(platform: Ru
         return [item["message"] for item in page["items"]]
 
     assert until(stored_since, lambda found: len(found) == 3) == ["ahead", "now", "old"]
-
-
-def test_other_content_under_the_same_id_and_time_is_another_message(platform: RunningStage) -> None:
-    """Neither of two accepted messages is replaced."""
-    alice, room = Client(platform), unique("room")
-    first = message(room, "first")
-
-    for text in ("first", "second", "first"):
-        assert alice.http("POST", f"/rooms/{room}/messages", {**first, "message": text})[0] == 202
-
-    assert sorted(item["message"] for item in alice.wait_for(room, 2)) == ["first", "second"]

@@ -21,21 +21,6 @@ def trace(stage: RunningStage, wanted: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=stage.environ, capture_output=True, text=True, timeout=120)
 
 
-def verdicts(output: str) -> dict[str, str]:
-    """The verdict of each check."""
-    return {line[9:33].strip(): line[:9].strip() for line in output.splitlines()}
-
-
-def test_the_doctor_finds_a_running_stage_well(platform: RunningStage) -> None:
-    result = ops(platform, "doctor")
-
-    found = verdicts(result.stdout)
-    assert {check for check, verdict in found.items() if verdict == "fail"} <= {"status"}, result.stdout
-    assert {check for check, verdict in found.items() if verdict == "unknown"} == {"TLS", "stack"}, result.stdout
-    assert {found[check] for check in ("room", "invitation", "message", "leave")} == {"pass"}
-    assert "doctor-friend was invited and accepted" in result.stdout
-
-
 def test_without_a_second_user_the_doctor_withdraws_its_invitation(platform: RunningStage) -> None:
     where, alice = platform.where, Client(platform)
 
@@ -44,13 +29,6 @@ def test_without_a_second_user_the_doctor_withdraws_its_invitation(platform: Run
     assert "pass     invitation               invited and withdrawn" in result.stdout
     _, rooms, _ = alice.http("GET", f"/users/{alice.user}/rooms")
     assert rooms["items"] == []
-
-
-def test_a_stage_that_does_not_answer_fails(platform: RunningStage) -> None:
-    result = ops(platform, "doctor", HTTP_URL="http://127.0.0.1:1", WS_URL="ws://127.0.0.1:1")
-
-    assert result.returncode == 1
-    assert "fail     health                   http://127.0.0.1:1 does not answer" in result.stdout
 
 
 def test_the_way_of_a_message_is_in_the_logs(platform: RunningStage) -> None:

@@ -51,14 +51,3 @@ def test_old_messages_are_gone_from_every_answer_and_do_not_come_back(platform: 
     for days in (30, None):
         ok(user, "PATCH", f"/rooms/{room}", {"retentionDays": days})
         assert sorted(texts()) == ["last", "new", "older"]
-
-
-def test_more_days_than_the_stage_keeps_are_refused(platform: RunningStage) -> None:
-    alice, room = Client(platform), unique("room")
-
-    for method, body in (("PUT", {"kind": "open", "retentionDays": 3650}), ("PUT", {"kind": "open"})):
-        status, answer, _ = alice.http(method, f"/rooms/{room}", body)
-        assert status == (400 if "retentionDays" in body else 200)
-    status, answer, _ = alice.http("PATCH", f"/rooms/{room}", {"retentionDays": 3650})
-
-    assert (status, answer["error"]["details"][0]["field"]) == (400, "retentionDays")

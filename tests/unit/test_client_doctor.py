@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace_client.cli import doctor, doctor_chat
-from headrace_client.cli.doctor_stage import Answer, Stage, run
+from headrace_client.cli.doctor_stage import Answer, Network, Stage, run
 
 CHECKS = {**doctor.CHECKS, **doctor_chat.CHECKS}
 
@@ -129,6 +129,16 @@ def test_a_check_without_its_right_or_setting_is_unknown(
     monkeypatch: pytest.MonkeyPatch, check: str, answer: dict[str, Any]
 ) -> None:
     assert Answers(monkeypatch, **answer).finding(check)[0] == "unknown"
+
+
+def test_a_stage_that_does_not_answer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(Network, "run", away)
+    found = run("health", lambda: CHECKS["health"](Stage("http://stage.example", "")))
+
+    assert (found.verdict, found.detail) == ("fail", "http://stage.example does not answer: ConnectionRefusedError")
 
 
 def test_plain_http_to_another_machine_fails() -> None:
