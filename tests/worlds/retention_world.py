@@ -47,6 +47,8 @@ class RetentionWorld(ChatWorld):
         self.ok("alice", "PUT", ROOM, {"kind": kind, **room})
         if kind == "members":
             self.bring("alice", ROOM, "bob")
+        else:
+            self.ok("bob", "PUT", f"{ROOM}/members/bob")
         self.wait(60 * DAY / SECOND)
         for queue in self.write_path.broker.queues.values():
             queue.clear()

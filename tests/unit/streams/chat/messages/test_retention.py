@@ -74,7 +74,9 @@ def test_a_message_that_was_too_old_when_it_came_expires_at_once_and_is_not_push
     assert (world.pushed(), world.texts()) == (["text 2"], ["text 2"])
 
 
-def test_a_stored_message_is_shown_nowhere_once_it_is_older_than_the_days(world: RetentionWorld) -> None:
+@pytest.mark.parametrize("kind", ["members", "open"])
+def test_a_stored_message_is_shown_nowhere_once_it_is_older_than_the_days(kind: str) -> None:
+    world = RetentionWorld(kind)
     old, young = world.message(1, days=2), world.message(2)
     world.store(old, young, world.change(old, "edited"))
     position = world.clock.now()
