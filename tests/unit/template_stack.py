@@ -49,7 +49,6 @@ class TemplateStack:
         self.rules: dict[str, Any] = document["Rules"]
         self.conditions: dict[str, Any] = document["Conditions"]
         written = parse(TEMPLATE.read_text(), TEMPLATE)
-        self.shared_variables: dict[str, Any] = written["Globals"]["Function"]["Environment"]["Variables"]
         self.folders = {
             name: Path(one["Properties"]["CodeUri"]).name
             for name, one in written["Resources"].items()
@@ -67,12 +66,6 @@ class TemplateStack:
     def of_type(self, type_: str) -> dict[str, Any]:
         """Properties of every resource of this type."""
         return {name: one.get("Properties", {}) for name, one in self.resources.items() if one["Type"] == type_}
-
-    def variables(self, function: str) -> set[str]:
-        """The environment variables of a function, without those that all share."""
-        declared = self.resources[function]["Properties"]["Environment"]["Variables"]
-        own = {name for name in declared if not name.startswith("AWS_ENDPOINT_URL_")}
-        return own - self.shared_variables.keys()
 
     def value_of(self, function: str, variable: str) -> Any:
         """The value of an environment variable of a function."""

@@ -25,16 +25,6 @@ def test_a_stage_that_sends_no_probes_raises_an_alarm(template_stack: TemplateSt
     assert (alarm["Period"], alarm["TreatMissingData"]) == (60, "breaching")
 
 
-def test_parked_messages_are_counted_and_raise_an_alarm(template_stack: TemplateStack) -> None:
-    alarm = template_stack.alarms["ParkedAlarm"]
-    (rule,) = [
-        one for one in template_stack.of_type("AWS::Events::Rule").values() if "DeclareTopology" in str(one["Targets"])
-    ]
-
-    assert rule["ScheduleExpression"] == "rate(5 minutes)"
-    assert (alarm["MetricName"], alarm["Threshold"], alarm["Period"]) == ("ParkedMessages", 0, 300)
-
-
 def branches(metrics: list[dict[str, Any]], chosen: int) -> list[dict[str, Any]]:
     """The metrics of an alarm for a cluster (1) or for a single node (2)."""
     return [one["Fn::If"][chosen] if "Fn::If" in one else one for one in metrics]
@@ -132,13 +122,6 @@ def test_the_first_call_that_aws_refuses_sets_an_alarm(
     assert of_it == {"UnexpectedAlarm": ("Sum", True, 1)}
 
 
-def test_a_stopped_mapping_sets_an_alarm_and_a_restarting_one_does_not(template_stack: TemplateStack) -> None:
-    alarm = template_stack.alarms["UnreadQueuesAlarm"]
-
-    assert (alarm["MetricName"], alarm["Statistic"], alarm["Threshold"]) == ("UnreadQueues", "Minimum", 0)
-    assert alarm["Period"] * alarm["EvaluationPeriods"] == 900
-
-
 @pytest.mark.parametrize("branch", [1, 2], ids=["cluster", "single node"])
 def test_an_alarm_has_a_period_and_no_more_metrics_than_cloudwatch_takes(
     template_stack: TemplateStack, branch: int
@@ -189,12 +172,6 @@ def test_something_writes_every_metric_of_an_alarm_with_these_dimensions(
             if "MetricName" in one:
                 given = {each["Name"] for each in one["Dimensions"]}
                 assert (name, written.get((one["Namespace"], one["MetricName"]))) == (name, given)
-
-
-def test_the_stack_passes_every_parameter_of_the_nested_template(template_stack: TemplateStack) -> None:
-    passed = template_stack.resources["Monitoring"]["Properties"]["Parameters"]
-
-    assert passed.keys() == template_stack.monitoring["Parameters"].keys()
 
 
 def test_every_alarm_notifies_the_topic_when_it_starts_and_ends(template_stack: TemplateStack) -> None:

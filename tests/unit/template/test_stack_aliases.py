@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from localstage.template import parameters
 from localstage.template.translate import translate
-from tests.unit.template_stack import ROOT, TEMPLATE, TemplateStack
+from tests.unit.template_stack import TEMPLATE, TemplateStack
 
 RELEASE = "2611222357-677f840"
 
@@ -98,14 +97,6 @@ def test_an_alarm_stops_a_canary_and_does_not_stop_a_mend(template_stack: Templa
     assert template_stack.conditions["ShiftsTraffic"] == {
         "Fn::Not": [{"Fn::Equals": [{"Ref": "TrafficShift"}, "AllAtOnce"]}]
     }
-
-
-@pytest.mark.parametrize(
-    ("stage", "shift"), [("dev", None), ("staging", None), ("local", None), ("prod", "Canary10Percent5Minutes")]
-)
-def test_only_prod_has_a_canary(template_stack: TemplateStack, stage: str, shift: str | None) -> None:
-    assert parameters.from_samconfig(ROOT / "samconfig.toml", stage).get("TrafficShift") == shift
-    assert template_stack.parameters["TrafficShift"]["Default"] == "AllAtOnce"
 
 
 def test_the_alarm_of_a_deployment_watches_each_function_that_clients_call(template_stack: TemplateStack) -> None:

@@ -7,32 +7,6 @@ from typing import Any
 
 from tests.unit.template_stack import ROOT, TemplateStack, as_list
 
-OUTSIDE_THE_VPC = {
-    "AuthorizeConnection",
-    "TrackConnections",
-    "RenewConnection",
-    "ManageConnections",
-    "ManageDeadLetters",
-    "ManageErasures",
-    "ManageExports",
-    "PushLive",
-    "SendWebhooks",
-    "TellOthers",
-    "TidyAttachments",
-    "WriteExports",
-    "ArchiveEvents",
-}
-
-
-def test_only_functions_that_need_public_addresses_are_outside_the_vpc(
-    template_stack: TemplateStack,
-) -> None:
-    outside = {
-        name for name in template_stack.folders if "VpcConfig" not in template_stack.resources[name]["Properties"]
-    }
-
-    assert outside == OUTSIDE_THE_VPC
-
 
 def test_the_vpc_has_no_way_to_or_from_the_internet(template_stack: TemplateStack) -> None:
     ways = {"AWS::EC2::InternetGateway", "AWS::EC2::NatGateway", "AWS::EC2::Route", "AWS::EC2::EIP"}
@@ -90,24 +64,6 @@ def test_s3_takes_only_answers_to_cloudformation_and_the_objects_of_three_bucket
     ]
 
 
-def test_zones_are_named_in_a_list_or_chosen_by_position(template_stack: TemplateStack) -> None:
-    for number, zone in enumerate("ABC"):
-        subnet = template_stack.resources[f"Subnet{zone}"]["Properties"]
-        named, by_position = {"Fn::Split": [",", {"Ref": "Zones"}]}, {"Fn::GetAZs": ""}
-        select = [{"Fn::Select": [number, zones]} for zones in (named, by_position)]
-
-        assert subnet["AvailabilityZone"] == {"Fn::If": ["NamesZones", *select]}
-
-
-def test_only_prod_pays_for_endpoints_in_two_zones(template_stack: TemplateStack) -> None:
-    endpoints = [
-        one for one in template_stack.of_type("AWS::EC2::VPCEndpoint").values() if one["VpcEndpointType"] == "Interface"
-    ]
-    subnets = {"Fn::If": ["IsProd", [{"Ref": "SubnetA"}, {"Ref": "SubnetB"}], [{"Ref": "SubnetA"}]]}
-
-    assert [one["SubnetIds"] for one in endpoints] == [subnets] * 4
-
-
 # Lambda itself makes these calls with the function's role, from outside the VPC.
 BY_LAMBDA = {"logs:*", "ec2:*", "mq:DescribeBroker", "sqs:DeleteMessage", "sqs:ReceiveMessage"}
 
@@ -136,23 +92,8 @@ def rights_in_the_vpc(stack: TemplateStack) -> Iterator[tuple[str, str, str]]:
                     yield function, one.action, name_of(json.loads(one.resource))
 
 
-UPLOADS = ("ManageRooms", "s3:PutObject")
-"""Only signed addresses need it, which are used from outside."""
-
-
-def test_the_endpoints_allow_what_the_roles_in_the_vpc_allow(template_stack: TemplateStack) -> None:
-    """A call from the VPC needs both. An index of a table is a separate resource."""
-    allowed = list(endpoint_rights(template_stack))
-    denied = [
-        f"{function} may not {action} on {name}: its endpoint denies it"
-        for function, action, name in rights_in_the_vpc(template_stack)
-        if (function, action) != UPLOADS and not any(action == act and fnmatchcase(name, res) for act, res in allowed)
-    ]
-
-    assert sorted(denied) == []
-
-
 def test_the_endpoint_of_dynamodb_allows_no_action_that_no_role_in_the_vpc_has(template_stack: TemplateStack) -> None:
+    """A call from the VPC needs both. The rehearsal shows that the endpoints allow what the roles do."""
     used = {action for _, action, _ in rights_in_the_vpc(template_stack)}
 
     assert {action for action, _ in endpoint_rights(template_stack) if action.startswith("dynamodb:")} <= used
@@ -195,7 +136,6 @@ def short_name(action: str, resource: dict[str, Any]) -> str:
 
 
 def test_the_page_behind_the_threat_model_has_the_rights_of_each_function(template_stack: TemplateStack) -> None:
-    """The rights are those that the test above compares with the endpoints."""
     text = (ROOT / "docs" / "explanation" / "threat-model-tests.md").read_text()
     written = [line for line in text.splitlines() if line.startswith("| `")]
 

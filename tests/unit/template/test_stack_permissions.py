@@ -4,8 +4,6 @@ import json
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from headrace.streams.ads.stream import ADS
 from tests.unit.template_stack import CLIENT_STREAMS, TemplateStack, as_list
 
@@ -77,7 +75,6 @@ def test_only_functions_with_broker_mappings_may_describe_the_vpc(template_stack
 
 PUBLISHING = {"ReceiveFrame", "ReceiveHttp", "ManageRooms", "PersistEvents", "SendProbes"}
 MAPPED = {"PersistEvents", "PushLive"}
-ADMINISTRATING = {"DeclareTopology", "ReadStatus", "ReturnParked"}
 
 
 def test_mappings_may_describe_a_broker_until_an_update_has_deleted_it(template_stack: TemplateStack) -> None:
@@ -89,35 +86,6 @@ def test_mappings_may_describe_a_broker_until_an_update_has_deleted_it(template_
 
     names = [broker["BrokerName"]["Fn::Sub"] for broker in template_stack.of_type("AWS::AmazonMQ::Broker").values()]
     assert all(name.startswith("${AWS::StackName}-") for name in names)
-
-
-@pytest.mark.parametrize(
-    ("secret", "functions"),
-    [
-        ("BrokerSecret", ADMINISTRATING),
-        ("BrokerPublisherSecret", PUBLISHING | {"DeclareTopology"}),
-        ("BrokerConsumerSecret", MAPPED | {"DeclareTopology"}),
-    ],
-)
-def test_a_function_may_read_only_the_password_of_its_broker_user(
-    template_stack: TemplateStack, secret: str, functions: set[str]
-) -> None:
-    expected = {template_stack.role_of(function) for function in functions} | {"SecretsManagerEndpoint"}
-
-    assert template_stack.may("secretsmanager:GetSecretValue", secret) == expected
-
-
-def test_functions_and_mappings_log_in_to_the_broker_as_their_user(template_stack: TemplateStack) -> None:
-    for functions, secret in ((PUBLISHING, "BrokerPublisherSecret"), (ADMINISTRATING, "BrokerSecret")):
-        for function in functions:
-            assert template_stack.value_of(function, "BROKER_SECRET_ARN") == {"Ref": secret}
-    mappings = [one for one in template_stack.of_type("AWS::Lambda::EventSourceMapping").values() if "Queues" in one]
-    assert {mapping["FunctionName"]["Ref"] for mapping in mappings} == MAPPED
-    for mapping in mappings:
-        assert mapping["SourceAccessConfigurations"][0] == {
-            "Type": "BASIC_AUTH",
-            "URI": {"Ref": "BrokerConsumerSecret"},
-        }
 
 
 def test_publishers_and_mappings_wait_until_their_users_are_made(template_stack: TemplateStack) -> None:

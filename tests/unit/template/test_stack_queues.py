@@ -13,7 +13,7 @@ from localstage.core.model import BrokerUrls
 from localstage.template import Attributes, load
 from localstage.template.loading import BROKERS
 from tests.unit.localstage.template.template_stage import LIVE
-from tests.unit.template_stack import QUEUE_PARAMETERS, TEMPLATE, TemplateStack, as_list
+from tests.unit.template_stack import QUEUE_PARAMETERS, TEMPLATE, TemplateStack
 
 
 def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack: TemplateStack) -> None:
@@ -47,13 +47,6 @@ def test_a_group_has_one_mapping_for_each_of_its_queues(tmp_path: Path, count: i
     queues = Counter(_text(queue) for one in mappings for queue in one.get("Queues", []))
 
     assert {name: queues[name] for name in queues if "ski" in name} == dict.fromkeys(persist_queues({"ski": count}), 1)
-
-
-def test_every_stream_of_clients_has_a_group_that_functions_know(template_stack: TemplateStack) -> None:
-    groups = ",".join(f"{name}=${{{parameter}}}" for name, parameter in QUEUE_PARAMETERS.items())
-
-    assert template_stack.shared_variables["PERSIST_QUEUES"] == {"Fn::Sub": groups}
-    assert template_stack.resources["Topology"]["Properties"]["PersistQueues"] == {"Fn::Sub": groups}
 
 
 def test_only_mappings_of_live_messages_have_no_window(template_stack: TemplateStack) -> None:
@@ -154,15 +147,6 @@ def test_a_retried_record_stays_hidden_for_six_timeouts(template_stack: Template
 
 def test_persist_events_times_out_before_its_broker_mapping(template_stack: TemplateStack) -> None:
     assert template_stack.resources["PersistEvents"]["Properties"]["Timeout"] <= 14 * 60
-
-
-def test_persist_events_has_reserved_concurrency(template_stack: TemplateStack) -> None:
-    assert template_stack.reserved("PersistEvents") == {"Ref": "PersistConcurrency"}
-
-
-def test_consumers_and_publishers_depend_on_the_topology(template_stack: TemplateStack) -> None:
-    for function in ("ReceiveFrame", "ReceiveHttp", "ManageRooms", "PersistEvents", "SendProbes"):
-        assert "Topology" in as_list(template_stack.resources[function]["DependsOn"])
 
 
 def test_new_code_declares_its_topology_when_it_is_deployed(template_stack: TemplateStack) -> None:

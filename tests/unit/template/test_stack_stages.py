@@ -108,14 +108,6 @@ def test_the_broker_takes_the_connections_that_the_stage_calculates_with(templat
     assert configuration["EngineVersion"] == broker["EngineVersion"]
 
 
-def test_a_failed_deployment_of_dev_keeps_its_broker() -> None:
-    """The broker takes 20 minutes to make."""
-    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
-    kept = {name: config[name]["deploy"]["parameters"].get("disable_rollback") for name in ("dev", "staging", "prod")}
-
-    assert kept == {"dev": True, "staging": None, "prod": None}
-
-
 def test_every_parameter_is_set_by_a_stage_or_belongs_to_an_account(template_stack: TemplateStack) -> None:
     """A value that no stage sets is a constant. The retry queue's pauses are set by the stages of ``faults/``."""
     sections = tomllib.loads((ROOT / "samconfig.toml").read_text())

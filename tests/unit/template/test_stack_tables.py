@@ -3,11 +3,7 @@
 from itertools import pairwise, product
 from typing import Any
 
-import pytest
-
-from headrace.core.stream import TIME_SHARDS, Stream
-from headrace.streams.ads.stream import ADS
-from headrace.streams.chat.stream import CHAT
+from headrace.core.stream import TIME_SHARDS
 from localstage.template.document import parse
 from tests.unit.template_stack import CLIENT_STREAMS, ROOT, TemplateStack
 
@@ -25,24 +21,6 @@ def test_every_table_can_be_restored_and_has_the_right_expiry(
     for name in forget:
         assert tables[name]["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
     assert tables.keys() - forget == {"RoomsTable", "MembershipsTable", "ResortsTable", "WebhooksTable"}
-
-
-@pytest.mark.parametrize(
-    ("stream", "table", "index"),
-    [(CHAT, "ChatMessagesTable", "TimeIndex"), (ADS, "AdClicksTable", "TimeIndex"), (ADS, "AdClicksTable", "AdIndex")],
-)
-def test_the_indexes_contain_every_attribute_that_slots_need(
-    template_stack: TemplateStack, stream: Stream, table: str, index: str
-) -> None:
-    assert stream.analytics_dimensions is not None
-    (found,) = [
-        one
-        for one in template_stack.resources[table]["Properties"]["GlobalSecondaryIndexes"]
-        if one["IndexName"] == index
-    ]
-    keys = {one["AttributeName"] for one in found["KeySchema"]} | {stream.partition_key, stream.sort_key}
-    wanted = {stream.analytics_dimensions.user, *stream.analytics_dimensions.groups, "expiresAt"}
-    assert set(found["Projection"]["NonKeyAttributes"]) == wanted - keys
 
 
 def test_every_table_of_events_and_its_indexes_can_be_warmed(template_stack: TemplateStack) -> None:
@@ -87,19 +65,6 @@ def _scaled(resource_id: dict[str, Any]) -> tuple[str, str]:
     """The table and the index of a scalable target."""
     _, table, *index = resource_id["Fn::Join"][1]
     return (table["Ref"], index[1]["Fn::Sub"]) if index else (table["Ref"]["Fn::Sub"], "")
-
-
-def test_a_table_has_the_keys_and_indexes_of_its_stream(template_stack: TemplateStack) -> None:
-    for stream in CLIENT_STREAMS:
-        table = template_stack.resources[template_stack.table_of(stream)]["Properties"]
-        indexes = {one["IndexName"]: _key(one) for one in table.get("GlobalSecondaryIndexes", [])}
-
-        assert _key(table) == [stream.partition_key, stream.sort_key]
-        assert indexes == {index.name: [index.partition_key, index.sort_key] for index in stream.indexes}
-
-
-def _key(table: dict[str, Any]) -> list[str]:
-    return [one["AttributeName"] for one in table["KeySchema"]]
 
 
 def holds(condition: Any, values: dict[str, str]) -> Any:
