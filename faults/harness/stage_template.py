@@ -1,7 +1,7 @@
 """The platform's template with shorter durations, so that a fault scenario takes minutes instead of hours.
 
-Only durations change: a parameter, and values without one (a timeout, the visibility of a record in the retry lane, the
-heartbeat, the schedule that repairs the topology).
+Only durations change: parameters, and values without one (the visibility of a record in the retry lane, the heartbeat,
+the schedule that repairs the topology).
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from pathlib import Path
 from loadtest.client import stage_template
 
 ROOT = Path(__file__).resolve().parents[2]
-PARAMETERS = {"RetryFirstPauseSeconds": "2"}
-PERSIST_TIMEOUT = 20
-"""Seconds: more than persist.TRY_MARGIN, below which no record of the retry lane is started."""
+PARAMETERS = {"RetryFirstPauseSeconds": "2", "PersistTimeoutSeconds": "20"}
 HEARTBEAT = 60
 """Seconds: the shortest that the platform accepts. RabbitMQ gives up on a silent peer after one to two of them."""
 
 _NONE: Mapping[str, str] = {}
 _EDITS = (
     ("VisibilityTimeout: 360", "VisibilityTimeout: 20"),
-    ("      Timeout: 60\n", f"      Timeout: {PERSIST_TIMEOUT}\n"),
     (
         "          BROKER_ENDPOINTS: !Join\n",
         f'          BROKER_HEARTBEAT_SECONDS: "{HEARTBEAT}"\n          BROKER_ENDPOINTS: !Join\n',

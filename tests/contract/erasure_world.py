@@ -17,7 +17,7 @@ from headrace.erasure.chat import ChatEraser
 from headrace.erasure.clicks import ClickEraser
 from headrace.erasure.dead_letters import LetterEraser
 from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.eraser import Eraser
+from headrace.erasure.eraser import Eraser, rounds_of
 from headrace.erasure.people import USER, Person, PersonHashes
 from headrace.erasure.rides import RideEraser
 from headrace.erasure.rooms import RoomsEraser
@@ -103,7 +103,7 @@ class World:
         self.attachments = memory_attachments(self.uploads)
         chat = ChatEraser(self.dynamodb, "EMessages", self.changes, self.attachments, self.log, late, self.clock)
         places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
-        screen = ErasureScreen(self.erasures, self.hashes, self.clock)
+        screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
         self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryObjects()
         messages = DynamoMessages(self.dynamodb, "EMessages", "rows")
         memberships = DynamoTable(self.dynamodb, "EMemberships", "rows")
@@ -121,13 +121,12 @@ class World:
             places.rooms,
         ]
         self.eraser = Eraser(
-            steps,
+            rounds_of(steps, after_storing, age=60, storing=60, window=60),
             self.erasures,
             self.tasks,
             self.hashes,
             self.clock,
             sleep=lambda _seconds: None,
-            after_storing=after_storing,
         )
         self.memberships = DynamoMemberships(self.dynamodb, "EMemberships")
         self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")

@@ -58,7 +58,7 @@ class Stage(World):
         messages = MessageCheck(rooms, self.memberships, self.clock, self.log, by_first_message=True)
         check = ChangeCheck(messages, rights, self.changes, lambda: self.attachments, rooms, self.clock)
         hook = ChangeHook(self.changes, lambda: self.attachments, live_hook(self.cache, self.clock), rooms, self.clock)
-        screen = ErasureScreen(self.erasures, self.hashes, self.clock)
+        screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
         keep = KeepHook(lambda: self.attachments)
         after = (StreamHooks({"chat": lambda: hook}), StreamHooks({"chat": lambda: keep}))
         writer = RowWriter(store, SETTINGS, after, {"chat": check}, screen)

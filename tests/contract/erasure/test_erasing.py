@@ -13,7 +13,6 @@ import pytest
 from headrace.core.caller import SenderContext
 from headrace.core.envelope import Envelope
 from headrace.core.times import iso
-from headrace.erasure.eraser import SETTLE_SECONDS
 from headrace.erasure.people import SKIER, USER, Person
 from headrace.erasure.tasks import DONE, RUNNING, Task
 from headrace.queues.ports import RetryRecord
@@ -150,7 +149,7 @@ def test_the_second_round_finds_what_was_on_its_way(world: World) -> None:
     task = Task(ANN, None, iso(world.clock.now()))
     world.eraser.run(task, lambda: 100.0)
     ((second, delay),) = world.tasks.sent
-    assert (second, delay) == (replace(task, round=2), SETTLE_SECONDS)
+    assert (second, delay) == (replace(task, round=2), 150)
     assert {json.loads(row)[0] for row in world.holding(ANN)} == {"EMemberships"}
     world.store(CHAT, ANN, {"roomId": "hall", "message": "on its way"})
     (joined,) = world.memberships.get(ANN, "hall").joins

@@ -11,11 +11,11 @@ import pytest
 from headrace.core.envelope import Envelope
 from headrace.core.errors import SecretsUnavailable, StoreUnavailable
 from headrace.core.stream import Stream
-from headrace.core.times import iso
+from headrace.core.times import MINUTE, iso
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes, people_of
-from headrace.erasure.screen import OLD, ErasureScreen
+from headrace.erasure.screen import ErasureScreen
 from headrace.queues.ports import RetryRecord
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.stream import CHANGES, CHAT
@@ -25,7 +25,7 @@ from tests.worlds.senders import CLOCK, TABLE, message, sender
 from tests.worlds.write_path import WritePath
 
 HASHES = PersonHashes(lambda: "a secret")
-NOW = CLOCK.now()
+NOW, OLD = CLOCK.now(), MINUTE
 
 
 class Graves:
@@ -51,7 +51,7 @@ class World(WritePath):
         super().__init__()
         self.graves = Graves()
         tables = {"chat": TABLE, "ski": TABLE, "ads": TABLE, "probe": TABLE}
-        writer = RowWriter(self.store, tables, screen=ErasureScreen(self.graves, hashes, CLOCK))
+        writer = RowWriter(self.store, tables, screen=ErasureScreen(self.graves, hashes, CLOCK, 60))
         self.persister = Persister(writer, self.retry, CLOCK, sleep=self.waits.append)
 
     def stored(self) -> list[str]:

@@ -11,7 +11,7 @@ from headrace.erasure.chat import ChatEraser
 from headrace.erasure.clicks import ClickEraser
 from headrace.erasure.dead_letters import LetterEraser
 from headrace.erasure.dynamodb import DynamoErasures
-from headrace.erasure.eraser import Eraser
+from headrace.erasure.eraser import Eraser, rounds_of
 from headrace.erasure.rides import RideEraser
 from headrace.erasure.rooms import RoomsEraser
 from headrace.erasure.screen import ErasureScreen
@@ -24,6 +24,7 @@ from headrace.runtime.settings import (
     ArchiveSettings,
     ConnectionSettings,
     DeadLaneSettings,
+    EraserSettings,
     ErasureTaskSettings,
     ExportSettings,
     ResortSettings,
@@ -44,7 +45,7 @@ from headrace.streams.ski.stream import SKI
 @functools.cache
 def eraser() -> Eraser:
     """Runs the slices of erasures."""
-    settings = ErasureTaskSettings.read()
+    settings, waits = ErasureTaskSettings.read(), EraserSettings.read()
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     messages = table_settings(CHAT).table
     late = LateEvents(cache(), clock(), SETTLE_SECONDS)
@@ -55,7 +56,7 @@ def eraser() -> Eraser:
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
     erasures = DynamoErasures(dynamodb(), settings.erasures_table)
     archive = [tidier().tidy] if ArchiveSettings.read().archive_bucket else []
-    screen = ErasureScreen(erasures, person_hashes(), clock())
+    screen = ErasureScreen(erasures, person_hashes(), clock(), waits.erasure_age_seconds)
     exports = ExportEraser(
         DynamoMessages(dynamodb(), messages, "messages"),
         DynamoTable(dynamodb(), rooms.memberships_table, "memberships"),
@@ -63,24 +64,20 @@ def eraser() -> Eraser:
         S3Objects(client("s3"), ExportSettings.read().exports_bucket),
         person_hashes(),
     )
-    return Eraser(
-        [
-            exports.exports,
-            chat.attachments,
-            chat.messages,
-            chat.changes,
-            places.connections,
-            places.memberships,
-            ClickEraser(dynamodb(), table_settings(ADS).table, late).clicks,
-            RideEraser(dynamodb(), table_settings(SKI).table, resorts, clock()).rides,
-            LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane(), screen).dead_letters,
-            # These read whole tables.
-            places.named_by_others,
-            places.rooms,
-        ],
-        erasures,
-        SqsTaskQueue(settings.erasure_queue_url, sqs),
-        person_hashes(),
-        clock(),
-        after_storing=archive,
-    )
+    steps = [
+        exports.exports,
+        chat.attachments,
+        chat.messages,
+        chat.changes,
+        places.connections,
+        places.memberships,
+        ClickEraser(dynamodb(), table_settings(ADS).table, late).clicks,
+        RideEraser(dynamodb(), table_settings(SKI).table, resorts, clock()).rides,
+        LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane(), screen).dead_letters,
+        # These read whole tables.
+        places.named_by_others,
+        places.rooms,
+    ]
+    age, storing, window = waits.erasure_age_seconds, waits.persist_timeout_seconds, waits.archive_window_seconds
+    rounds = rounds_of(steps, archive, age, storing, window)
+    return Eraser(rounds, erasures, SqsTaskQueue(settings.erasure_queue_url, sqs), person_hashes(), clock())

@@ -32,10 +32,10 @@ from headrace.runtime.settings import (
     BacklogSettings,
     BrokerSettings,
     ConnectionSettings,
-    ErasureSettings,
     PersistSettings,
     ResortSettings,
     RoomGateSettings,
+    ScreenSettings,
     table_settings,
 )
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
@@ -99,8 +99,9 @@ def persister() -> Persister:
             }
         ),
     )
-    erasures = DynamoErasures(dynamodb(), ErasureSettings.read().erasures_table)
-    screen = ErasureScreen(erasures, person_hashes(), clock())
+    late = ScreenSettings.read()
+    erasures = DynamoErasures(dynamodb(), late.erasures_table)
+    screen = ErasureScreen(erasures, person_hashes(), clock(), late.erasure_age_seconds)
     writer = RowWriter(guarded, tables, after, {"chat": check}, screen)
     return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
 

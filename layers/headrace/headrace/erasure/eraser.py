@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from headrace.core import times
 from headrace.core.times import Clock
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.screen import OLD
 from headrace.erasure.tasks import DONE, Erasures, Step, Target, Task, TaskQueue
 
-WRITE_SECONDS = 60
-"""The timeout of persist_events: an event that was not looked up is stored by then, or returns to a lane."""
-SETTLE_SECONDS = OLD // times.SECOND + WRITE_SECONDS + 30
-"""Seconds between the two rounds: until every event that was not looked up is stored, and 30 s for clocks that differ.
-"""
-ARCHIVE_SECONDS = 180
-"""Seconds between the second round and the third: until the archive has every change. Its mappings wait for 60 s."""
 MARGIN = 30.0
 """Seconds that an invocation keeps for its last part and for sending the next slice."""
 SAVE_SECONDS = 1.0
@@ -27,21 +19,35 @@ ROWS_PER_SECOND = 200
 """An erasure pauses for the traffic of others, and has ten minutes for 100,000 rows."""
 
 
+Round = tuple[Sequence[Step], int]
+"""Steps, and the seconds of the pause before them."""
+
+
+def rounds_of(steps: Sequence[Step], archive: Sequence[Step], age: int, storing: int, window: int) -> Sequence[Round]:
+    """The rounds of an erasure; the last one, of the ``archive``, can be empty. Times are in seconds.
+
+    The second one begins when every event from before the erasure is of the ``age`` from which it is looked up, and
+    what was read earlier is stored, or back in a lane by the time limit of ``storing``. Half of the age is for clocks
+    that differ. The last one begins when the archive has every change: after the ``window`` of its mappings, and as
+    long for each of two tries.
+    """
+    return (steps, 0), (steps, age + age // 2 + storing), (archive, 3 * window)
+
+
 class Eraser:
-    """Runs the ``steps`` of erasures, and those ``after_storing`` when the archive has what they changed."""
+    """Runs erasures in three ``rounds``."""
 
     def __init__(
         self,
-        steps: Sequence[Step],
+        rounds: Sequence[Round],
         erasures: Erasures,
         queue: TaskQueue,
         hashes: PersonHashes,
         clock: Clock,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        after_storing: Sequence[Step] = (),
     ) -> None:
-        self._rounds: Mapping[int, Sequence[Step]] = {1: steps, 2: steps, 3: after_storing}
+        self._rounds = rounds
         self._erasures = erasures
         self._queue = queue
         self._hashes = hashes
@@ -62,17 +68,16 @@ class Eraser:
         if skier is not None:
             self._erasures.bury(skier, task.erased_at)
         target = self._target(task)
-        steps = self._rounds[task.round]
+        steps, _ = self._rounds[task.round - 1]
         for number in range(task.step, len(steps)):
             if not self._run_step(steps[number], target, remaining):
                 self._queue.send(replace(task, step=number))
                 return
-        if task.round == 1:
-            self._queue.send(replace(task, round=2, step=0), SETTLE_SECONDS)
-        elif task.round == 2 and self._rounds[3]:
-            self._queue.send(replace(task, round=3, step=0), ARCHIVE_SECONDS)
-        else:
-            self._erasures.finish(self._key(task.user_id), task.erased_at, times.iso(self._clock.now()))
+        for following, pause in self._rounds[task.round : task.round + 1]:
+            if following:
+                self._queue.send(replace(task, round=task.round + 1, step=0), pause)
+                return
+        self._erasures.finish(self._key(task.user_id), task.erased_at, times.iso(self._clock.now()))
 
     def _key(self, user_id: str) -> str:
         return self._hashes.key(Person(USER, user_id))

@@ -1,8 +1,8 @@
 """Finds events of erased people among those that are about to be stored.
 
-Only an event that was accepted a minute ago or earlier is looked up, and most are stored within a second. A younger one
-needs no look: the last round of an erasure begins when every event that was accepted before it is stored, or at least a
-minute old.
+Only an event that was accepted a minute ago or earlier (``ErasureAgeSeconds``) is looked up, and most are stored within
+a second. A younger one needs no look: the second round of an erasure begins when every event that was accepted before
+it is stored, or that old.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from headrace.core.times import Clock
 from headrace.erasure.people import PersonHashes, people_of
 from headrace.erasure.tasks import Tombstones
 
-OLD = times.MINUTE
-"""From so long after its acceptance, an event is looked up before it is stored (microseconds)."""
-
 
 class ErasureScreen:
-    """Looks up the people that events name."""
+    """Looks up the people that events name, when these were accepted ``age`` seconds ago or earlier."""
 
-    def __init__(self, tombstones: Tombstones, hashes: PersonHashes, clock: Clock) -> None:
+    def __init__(self, tombstones: Tombstones, hashes: PersonHashes, clock: Clock, age: int) -> None:
+        self._age = age * times.SECOND
         self._tombstones = tombstones
         self._hashes = hashes
         self._clock = clock
@@ -32,7 +30,7 @@ class ErasureScreen:
     @property
     def oldest_unseen(self) -> str:
         """The canonical time from which on accepted events are not looked up."""
-        return times.iso(self._clock.now() - OLD)
+        return times.iso(self._clock.now() - self._age)
 
     def erased(self, stream: Stream, events: Sequence[tuple[str, Mapping[str, Any]]]) -> set[int]:
         """Which of ``events`` are of people who were erased after they were accepted, by index.

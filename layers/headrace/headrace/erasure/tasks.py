@@ -43,7 +43,7 @@ class Task:
     user_id: str
     skier_id: str | None
     erased_at: str
-    round: Literal[1, 2, 3] = 1
+    round: int = 1
     step: int = 0
 
 

@@ -220,6 +220,22 @@ class ErasureSettings(Settings):
     """Secret that people are hashed with."""
 
 
+class ScreenSettings(ErasureSettings):
+    """How events of erased people are found before they are stored."""
+
+    erasure_age_seconds: int = Field(ge=2, le=300)
+    """From so long after its acceptance, an event is looked up before it is stored."""
+
+
+class EraserSettings(ScreenSettings):
+    """What the pauses of an erasure wait for."""
+
+    persist_timeout_seconds: int = Field(ge=15, le=60)
+    """Time limit of ``persist_events``."""
+    archive_window_seconds: int = Field(ge=2, le=300)
+    """How long changes wait until they are archived."""
+
+
 class ErasureTaskSettings(ErasureSettings):
     """Where erasures wait for their next slice."""
 
