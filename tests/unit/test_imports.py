@@ -49,7 +49,7 @@ LINES = {
     "loadtest": 7_785,
     "bench": 4_647,
     "tools": 3_715,
-    "faults": 3_471,
+    "faults": 3_468,
     "rehearsal": 2_157,
     "ops": 1_594,
     "clients": 4_180,

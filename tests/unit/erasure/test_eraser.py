@@ -55,7 +55,7 @@ def pauses_of(parts: Sequence[tuple[int, float]], seconds_left: float) -> list[f
     return pauses
 
 
-@pytest.mark.parametrize(("age", "storing", "window", "pauses"), [(60, 60, 60, [0, 150, 180]), (2, 20, 3, [0, 23, 9])])
+@pytest.mark.parametrize(("age", "storing", "window", "pauses"), [(60, 60, 60, [0, 150, 180]), (2, 15, 3, [0, 18, 9])])
 def test_pauses_of_rounds_are_longer_than_what_they_wait_for(
     age: int, storing: int, window: int, pauses: list[int]
 ) -> None:

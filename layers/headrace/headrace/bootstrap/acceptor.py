@@ -25,10 +25,10 @@ from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
     AddressSettings,
-    BacklogSettings,
     BrokerSettings,
+    RateSettings,
     ResortSettings,
-    RoomGateSettings,
+    RoomSettings,
     table_settings,
 )
 from headrace.streams.ads.addresses import AddressHasher
@@ -82,14 +82,14 @@ def chat_gate(messages: RoomGate) -> Gate:
 
 def room_gate() -> RoomGate:
     """Decides who may write in a room. Events that cannot be checked now are checked before they are stored."""
-    by_first_message = RoomGateSettings.read().rooms_by_first_message
+    by_first_message = RoomSettings.read().rooms_by_first_message
     return RoomGate(*rooms_and_memberships(), by_first_message=by_first_message)
 
 
 @functools.cache
 def rooms_and_memberships() -> tuple[CachedRooms, DynamoMemberships]:
     """The rooms, with those that were read before kept in memory, and the memberships."""
-    settings, dynamodb = RoomGateSettings.read(), impatient("dynamodb")
+    settings, dynamodb = RoomSettings.read(), impatient("dynamodb")
     rooms = CachedRooms(DynamoRooms(dynamodb, settings.rooms_table))
     return rooms, DynamoMemberships(dynamodb, settings.memberships_table)
 
@@ -103,7 +103,7 @@ def resorts() -> DynamoResorts:
 @functools.cache
 def backlog_limit() -> BacklogLimit | None:
     """Refuses events of streams with a backlog; ``None`` if there is no limit."""
-    limit = BacklogSettings.read().backlog_seconds
+    limit = RateSettings.read().backlog_seconds
     waits = SharedWaits(separate_cache(), clock())
     return BacklogLimit(waits, BrokerSettings.read().persist_queues, limit) if limit else None
 

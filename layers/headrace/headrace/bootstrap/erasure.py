@@ -24,7 +24,6 @@ from headrace.runtime.settings import (
     ArchiveSettings,
     ConnectionSettings,
     DeadLaneSettings,
-    EraserSettings,
     ErasureTaskSettings,
     ExportSettings,
     ResortSettings,
@@ -45,7 +44,7 @@ from headrace.streams.ski.stream import SKI
 @functools.cache
 def eraser() -> Eraser:
     """Runs the slices of erasures."""
-    settings, waits = ErasureTaskSettings.read(), EraserSettings.read()
+    settings, archiving = ErasureTaskSettings.read(), ArchiveSettings.read()
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     messages = table_settings(CHAT).table
     late = LateEvents(cache(), clock(), SETTLE_SECONDS)
@@ -55,8 +54,8 @@ def eraser() -> Eraser:
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
     erasures = DynamoErasures(dynamodb(), settings.erasures_table)
-    archive = [tidier().tidy] if ArchiveSettings.read().archive_bucket else []
-    screen = ErasureScreen(erasures, person_hashes(), clock(), waits.erasure_age_seconds)
+    archive = [tidier().tidy] if archiving.archive_bucket else []
+    screen = ErasureScreen(erasures, person_hashes(), clock(), settings.erasure_age_seconds)
     exports = ExportEraser(
         DynamoMessages(dynamodb(), messages, "messages"),
         DynamoTable(dynamodb(), rooms.memberships_table, "memberships"),
@@ -78,6 +77,6 @@ def eraser() -> Eraser:
         places.named_by_others,
         places.rooms,
     ]
-    age, storing, window = waits.erasure_age_seconds, waits.persist_timeout_seconds, waits.archive_window_seconds
-    rounds = rounds_of(steps, archive, age, storing, window)
+    waits = settings.erasure_age_seconds, settings.persist_timeout_seconds, archiving.archive_window_seconds
+    rounds = rounds_of(steps, archive, *waits)
     return Eraser(rounds, erasures, SqsTaskQueue(settings.erasure_queue_url, sqs), person_hashes(), clock())

@@ -29,13 +29,13 @@ from headrace.queues.ports import LivePublisher, QueueDepth
 from headrace.runtime.aws import client
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import (
-    BacklogSettings,
     BrokerSettings,
     ConnectionSettings,
+    ErasureSettings,
     PersistSettings,
+    RateSettings,
     ResortSettings,
-    RoomGateSettings,
-    ScreenSettings,
+    RoomSettings,
     table_settings,
 )
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
@@ -69,7 +69,7 @@ DEPTH_SECONDS = 1.0
 @functools.cache
 def persister() -> Persister:
     """Stores the records of both lanes."""
-    settings, room_settings = PersistSettings.read(), RoomGateSettings.read()
+    settings, room_settings = PersistSettings.read(), RoomSettings.read()
     rooms = CachedRooms(DynamoRooms(dynamodb(), room_settings.rooms_table))
     memberships = DynamoMemberships(dynamodb(), room_settings.memberships_table)
     parallel = settings.persist_parallel_writes
@@ -99,16 +99,16 @@ def persister() -> Persister:
             }
         ),
     )
-    late = ScreenSettings.read()
-    erasures = DynamoErasures(dynamodb(), late.erasures_table)
-    screen = ErasureScreen(erasures, person_hashes(), clock(), late.erasure_age_seconds)
+    erasing = ErasureSettings.read()
+    erasures = DynamoErasures(dynamodb(), erasing.erasures_table)
+    screen = ErasureScreen(erasures, person_hashes(), clock(), erasing.erasure_age_seconds)
     writer = RowWriter(guarded, tables, after, {"chat": check}, screen)
     return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
 
 
 def backlog_reports() -> BacklogReports | None:
     """Tells senders how long events wait; ``None`` if there is no limit on that."""
-    if not BacklogSettings.read().backlog_seconds:
+    if not RateSettings.read().backlog_seconds:
         return None
     return BacklogReports(SharedWaits(separate_cache(), clock()), _waiting)
 

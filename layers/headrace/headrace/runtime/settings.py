@@ -111,7 +111,7 @@ class WebhookSettings(Settings):
 
 
 class RateSettings(Settings):
-    """How many events/s and requests/s one caller may send: a user, or a trusted producer. 0: no limit."""
+    """When events and requests are refused: those of one user or trusted producer, or all of a stream that waits."""
 
     event_rate: Rate = 0
     """Events per second that one user may send; 0 for no limit."""
@@ -119,11 +119,6 @@ class RateSettings(Settings):
     """Other requests and frames per second that one user may send; 0 for no limit. Rarer kinds have a share of it."""
     trusted_event_rate: Rate = 0
     """Each of these limits for a producer with the scope ``events:write``."""
-
-
-class BacklogSettings(Settings):
-    """When new events of a stream with a backlog are refused."""
-
     backlog_seconds: int = Field(default=0, ge=0, le=3600)
     """How long a new event may wait for its storing before producers get 429; users get it at twice. 0: no limit."""
 
@@ -155,11 +150,6 @@ class RoomSettings(Settings):
     """Table of memberships."""
     chat_retention_days: int = Field(default=0, ge=0, le=36500)
     """Days that the stage keeps messages, and the most that a room may. 0: no limit."""
-
-
-class RoomGateSettings(RoomSettings):
-    """How rights to write are decided."""
-
     rooms_by_first_message: bool = True
     """Whether a user's first message creates an open room. Producers with `events:write` always may."""
 
@@ -218,22 +208,8 @@ class ErasureSettings(Settings):
     """Table of erasures, by hashes of people."""
     erasure_secret_arn: KeyArn
     """Secret that people are hashed with."""
-
-
-class ScreenSettings(ErasureSettings):
-    """How events of erased people are found before they are stored."""
-
-    erasure_age_seconds: int = Field(ge=2, le=300)
+    erasure_age_seconds: int = Field(default=60, ge=2, le=300)
     """From so long after its acceptance, an event is looked up before it is stored."""
-
-
-class EraserSettings(ScreenSettings):
-    """What the pauses of an erasure wait for."""
-
-    persist_timeout_seconds: int = Field(ge=15, le=60)
-    """Time limit of ``persist_events``."""
-    archive_window_seconds: int = Field(ge=2, le=300)
-    """How long changes wait until they are archived."""
 
 
 class ErasureTaskSettings(ErasureSettings):
@@ -241,6 +217,8 @@ class ErasureTaskSettings(ErasureSettings):
 
     erasure_queue_url: str = Field(description="the URL of the ErasureQueue")
     """Queue of erasures."""
+    persist_timeout_seconds: int = Field(default=60, ge=15, le=60)
+    """Time limit of ``persist_events``, for which an erasure waits."""
 
 
 class ExportSettings(ErasureSettings):
@@ -257,6 +235,8 @@ class ArchiveSettings(Settings):
 
     archive_bucket: str = Field(default="", pattern=r"^[a-z0-9.-]{3,63}$", description="the name of a bucket")
     """Bucket of the archive; empty for none."""
+    archive_window_seconds: int = Field(default=60, ge=2, le=300)
+    """How long changes are collected before they are archived. An erasure waits for them."""
 
 
 class AttachmentSettings(Settings):
