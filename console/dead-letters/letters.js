@@ -1,8 +1,8 @@
 // Requests about dead letters, one at a time.
 
 const SHOWN = 200;
-/** After so many temporary errors of a list, the operator decides. */
-const TRIES = 3;
+/** Milliseconds of temporary errors, after which the operator decides. */
+const PATIENCE = 5_000;
 const DAY = 86_400_000;
 
 /** A filter as the parameters of the API; `day` is a day of UTC, such as "2026-11-20". */
@@ -53,13 +53,14 @@ export class Letters {
 
   /** How many letters wait in a lane, as GET /status says: about, and up to 2 seconds ago; `undefined` if unknown. */
   async waiting(lane) {
-    const { waiting, inFlight, delayed, state } = (await this.#client.request("GET /status", {}, { tries: TRIES })).lanes[lane];
+    const { lanes } = await this.#client.request("GET /status", {}, { retryTimeout: PATIENCE });
+    const { waiting, inFlight, delayed, state } = lanes[lane];
     return state === "unknown" ? undefined : waiting + inFlight + delayed;
   }
 
   #ask(operation, parameters) {
     // A POST is sent once: the server has perhaps done it, also where no answer came.
-    const answer = this.#last.then(() => this.#client.request(operation, parameters, { tries: TRIES }));
+    const answer = this.#last.then(() => this.#client.request(operation, parameters, { retryTimeout: PATIENCE }));
     this.#last = answer.catch(() => {});
     return answer;
   }

@@ -19,7 +19,7 @@ function reader(session) {
   let before;
   return async () => {
     const [counts, status] = await Promise.all([
-      session.isLocal ? local("/console/counts") : undefined, operator.request("GET /status", {}, { tries: 1 }),
+      session.isLocal ? local("/console/counts") : undefined, operator.request("GET /status", {}, { retryTimeout: 0 }),
     ]);
     const now = Date.now();
     const depth = depths(status);

@@ -7,8 +7,8 @@ import { texts } from "./texts.js";
 import { address, windowOf } from "./window.js";
 
 const SCOPE = "analytics:read";
-/** After so many temporary errors, the reader decides. */
-const TRIES = 3;
+/** Milliseconds of temporary errors, after which the reader decides. */
+const PATIENCE = 5_000;
 const QUESTIONS = { messages: Messages, resort: Resort, ads: Ad };
 
 /** `path`: the name of a question, then what it asks for, such as ["messages", "last", "300", "room", "lobby"]. */
@@ -18,7 +18,7 @@ export default function Questions({ session, path: [name = "messages", ...path] 
   const [window] = windowOf(path);
   const client = useMemo(() => {
     const asking = session.client(SCOPE);
-    return { request: (operation, parameters) => asking.request(operation, parameters, { tries: TRIES }) };
+    return { request: (operation, parameters) => asking.request(operation, parameters, { retryTimeout: PATIENCE }) };
   }, [session]);
   return html`
     <nav class="tabs" aria-label=${texts.questions}>

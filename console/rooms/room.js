@@ -35,7 +35,7 @@ export class Room {
     Object.assign(this, { client, user, roomId, conversations, changed });
     this.history = new History(user);
     this.gaps = new Gaps({
-      ask: (query) => this.#ask(MESSAGES, query, { tries: 1 }),
+      ask: (query) => this.#ask(MESSAGES, query, { retryTimeout: 0 }),
       followed: () => this.#feeds.position(roomId),
       found: async (items) => {
         const rest = rests();
@@ -48,7 +48,7 @@ export class Room {
       },
     });
     this.online = new Online({
-      ask: async () => (this.canWrite ? this.#ask("GET /rooms/{roomId}/online", {}, { tries: 1 }) : undefined),
+      ask: async () => (this.canWrite ? this.#ask("GET /rooms/{roomId}/online", {}, { retryTimeout: 0 }) : undefined),
       changed,
     });
     this.pages = new Pages({ ask: (query) => this.#ask(MESSAGES, query), history: this.history, changed });

@@ -24,7 +24,7 @@ OPERATIONS = {
     for path, methods in DESCRIPTION["paths"].items()
     for method, each in methods.items()
 }
-FAST = SendSettings(first_pause=0.001, longest_pause=0.01, tries=3)
+FAST = SendSettings(first_pause=0.001, longest_pause=0.01)
 Asked = tuple[str, str, dict[str, str], Any]
 
 
@@ -144,7 +144,7 @@ async def test_errors_say_what_was_refused_and_where_nothing_listens(server: Ser
     async with AsyncHeadrace(server.url, "t", FAST) as client:
         with pytest.raises(Refused, match="not_found: there is no such room"):
             await client.get_room("nowhere")
-        server.answers = [(429, {"message": "Too Many Requests"}, {})] * 3
+        server.answers = [(429, {"message": "Too Many Requests"}, {"Retry-After": "121"})]
         with pytest.raises(RateLimited):
             await client.get_room("lobby")
     async with AsyncHeadrace(f"http://127.0.0.1:{unused_tcp_port}", "t") as client:

@@ -95,22 +95,62 @@ async def test_the_random_delay_may_be_zero() -> None:
     assert 3.0 in script.slept
 
 
-async def test_a_sender_gives_up_after_its_attempts_with_the_reason() -> None:
-    script = Script(*[LATER] * 50)
+async def test_a_sender_waits_for_a_slow_stage_however_often_it_is_refused() -> None:
+    script = Script(*[LATER] * 500)
 
-    with pytest.raises(NotAccepted, match="2 of 2 events") as raised:
-        await script.sender(SendSettings(tries=4)).send([message(), message(messageId="m-2")])
+    (sent,) = await script.sender(SendSettings(retry_timeout=86_400)).send([message()])
 
-    assert len(script.posted) == 4
-    assert [each.error for each in raised.value.sent] == [LATER["error"]] * 2
+    assert sent.is_accepted
+    assert len(script.posted) == 501
+    assert min(script.slept) >= 3.0
 
 
-async def test_an_accepted_event_resets_the_count_of_attempts() -> None:
+@pytest.mark.parametrize("refusal", [LATER, Unavailable("503"), Unavailable("429", 3.0)])
+async def test_a_sender_gives_up_in_its_time_with_the_reason(refusal: Any) -> None:
+    script = Script(*[refusal] * 500)
+
+    with pytest.raises(NotAccepted, match="2 of 2 events were not accepted in time; the first: ") as raised:
+        await script.sender(SendSettings(retry_timeout=60)).send([message(), message(messageId="m-2")])
+
+    assert 60 - SendSettings().longest_pause - 3 < script.now < 60
+    assert len({str(each.error) for each in raised.value.sent}) == 1
+
+
+async def test_an_accepted_event_begins_the_time_anew() -> None:
     script = Script(*[[GOOD] + [LATER] * left for left in range(8, -1, -1)])
 
-    sent = await script.sender(SendSettings(tries=2)).send([message(messageId=str(number)) for number in range(9)])
+    sent = await script.sender(SendSettings(retry_timeout=5)).send([message(messageId=str(each)) for each in range(9)])
 
     assert all(each.is_accepted for each in sent)
+    assert script.now > 5
+
+
+async def test_each_call_has_the_whole_time() -> None:
+    script = Script(*[LATER] * 3)
+    sender = script.sender(SendSettings(retry_timeout=5))
+    await sender.send([message()], raise_for_errors=False)
+    script.now += 60
+
+    (sent,) = await sender.send([message()])
+
+    assert sent.is_accepted
+
+
+async def test_a_sender_that_is_stopped_waits_no_longer() -> None:
+    script = Script(*[LATER] * 50)
+    stopped = iter([False, True])
+    sender = Sender(script, clock=lambda: script.now, sleep=script.sleep, stopped=lambda: next(stopped))
+
+    (sent,) = await sender.send([message()], raise_for_errors=False)
+
+    assert sent.error == LATER["error"]
+    assert len(script.posted) == 2
+
+
+@pytest.mark.parametrize("wrong", [0, -1.5, float("nan"), "60", None])
+def test_a_time_that_is_not_above_zero_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=f"retry_timeout: {wrong!r} is not a number of seconds above 0"):
+        SendSettings(retry_timeout=wrong)
 
 
 async def test_a_permanently_refused_request_is_not_sent_again() -> None:
@@ -175,7 +215,7 @@ async def test_a_sender_settles_at_a_steady_rate_below_the_limit(rate: int) -> N
 def test_senders_that_share_a_limit_each_get_a_share() -> None:
     window, dice = SlidingWindow(Limit(100)), random.Random(2)
     paces = [Pace(SendSettings(first_rate=1000.0 / (number + 1)), dice.uniform) for number in range(4)]
-    passed, tries = [0] * 4, [0] * 4
+    passed = [0] * 4
     due = [(0.0, number) for number in range(4)]
     while due[0][0] < 600:
         now, number = heapq.heappop(due)
@@ -185,12 +225,12 @@ def test_senders_that_share_a_limit_each_get_a_share() -> None:
         took = window.admit(events, now)
         if now > 60:
             passed[number] += took
-        tries[number] = 0 if took == events else 1 if took else tries[number] + 1
-        wait = 0.0
+        wait: float | None = 0.0
         if took == events:
             pace.accepted(now)
         else:
-            wait = pace.refused(tries[number], int(window.wait(now)) + 1)
+            wait = pace.refused(now, int(window.wait(now)) + 1, is_first=took > 0)
+        assert wait is not None
         heapq.heappush(due, (max(now + wait, now + pace.delay(now)), number))
 
     assert sum(passed) > 540 * 100 / 2
@@ -203,17 +243,13 @@ def test_rates_and_pauses_stay_within_their_bounds(
 ) -> None:
     settings = SendSettings()
     pace, now = Pace(settings, random.uniform), 0.0
-    for number, (is_refused, seconds, retry_after) in enumerate(steps):
+    for is_refused, seconds, retry_after in steps:
         now += seconds
         pace.sent(pace.batch_size(), now)
         before = pace.rate
         if is_refused:
-            pause = pace.refused(number + 1, retry_after)
-            assert (
-                min(retry_after, LONGEST_RETRY_AFTER)
-                <= pause
-                <= min(retry_after, LONGEST_RETRY_AFTER) + settings.longest_pause
-            )
+            pause, said = pace.refused(now, retry_after), min(retry_after, LONGEST_RETRY_AFTER)
+            assert pause is None or said <= pause <= min(said + settings.longest_pause, settings.retry_timeout)
             assert pace.rate == max(settings.lowest_rate, before / 2)
         else:
             pace.accepted(now)

@@ -42,8 +42,8 @@ class Page(TypedDict, Generic[Item]):
 class AsyncHeadrace(Operations):
     """The HTTP API at ``url``; each operation is a coroutine, such as ``await client.list_messages("lobby")``.
 
-    Requests that are refused for a time are repeated after ``Retry-After``, messages under the same id, at most
-    ``settings.tries`` times. ``answer_seconds`` is the timeout of each attempt. ``options`` are those of
+    Requests that are refused for a time are repeated as ``Retry-After`` says, messages under the same id, until
+    ``settings.retry_timeout``. ``answer_seconds`` is the timeout of each attempt. ``options`` are those of
     :class:`aiohttp.ClientSession`, such as ``proxy``; the variables ``HTTPS_PROXY`` and ``NO_PROXY`` are obeyed.
     """
 
@@ -135,17 +135,16 @@ class AsyncHeadrace(Operations):
     async def _repeat(self, work: Callable[[], Awaitable[Result]], named: str, is_safe: bool = True) -> Result:
         """Do ``work`` until it succeeds. If it is not safe, it is repeated only after a refusal for its rate."""
         pace = Pace(self._settings, random.uniform)
-        for attempt in range(1, self._settings.tries + 1):
+        while True:
             try:
                 return await work()
             except Unavailable as error:
                 safe = is_safe or isinstance(error, RateLimited)
-                if isinstance(error, Unreachable) or not safe or attempt == self._settings.tries:
+                pause = pace.refused(time.monotonic(), error.retry_after)
+                if isinstance(error, Unreachable) or not safe or pause is None:
                     raise
-                pause = pace.refused(attempt, error.retry_after)
-                _log.info("repeating %s in %.1f s: %s", named, pause, type(error).__name__)
+                _log.info("repeating %s in %.1f s: %s", named, pause, error)
             await asyncio.sleep(pause)
-        raise AssertionError("SendSettings.tries is at least 1")
 
 
 def _of_next(page: Page[Any], query: Mapping[str, Any]) -> dict[str, Any]:

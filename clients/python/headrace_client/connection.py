@@ -198,7 +198,7 @@ class Connection:
             raise Refused("invalid_url", f"{self._url} is not the address of a WebSocket") from None
         self._socket = socket
         self.opens += 1
-        _log.info("connected to %s", self._url)
+        _log.debug("connected to %s", self._url)
         self._expires_at = 0.0
         self._expiry_known.clear()
         self._work = asyncio.ensure_future(self._opened())

@@ -68,10 +68,9 @@ class NotAccepted(HeadraceError):
 
     def __init__(self, sent: list[Sent]) -> None:
         errors = [each.error for each in sent if each.error is not None]
-        super().__init__(
-            f"{len(errors)} of {len(sent)} events were not accepted; the first: "
-            f"{errors[0].get('code')}: {errors[0].get('message')}"
-        )
+        code, message = errors[0].get("code"), errors[0].get("message")
+        when = " in time" if code in TEMPORARY else ""
+        super().__init__(f"{len(errors)} of {len(sent)} events were not accepted{when}; the first: {code}: {message}")
         self.sent = sent
 
 

@@ -21,8 +21,8 @@ class SendSettings:
 
     Rates are events per second: the first one, and the bounds of later ones. ``increase`` is added to the rate in each
     second of sending; after a refusal the rate is multiplied by ``decrease``. ``first_pause`` and ``longest_pause`` are
-    seconds: the bound of the random part of a pause starts at the first and doubles up to the longest. ``tries`` is the
-    number of attempts in a row without an accepted event after which sending is given up.
+    seconds: the bound of the random part of a pause starts at the first and doubles up to the longest. What is refused
+    for a time is sent again until ``retry_timeout`` seconds after the first refusal without an accepted event.
     """
 
     first_rate: float = 1000.0
@@ -32,7 +32,11 @@ class SendSettings:
     decrease: float = 0.5
     first_pause: float = 0.2
     longest_pause: float = 20.0
-    tries: int = 10
+    retry_timeout: float = 120.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.retry_timeout, (int, float)) or not self.retry_timeout > 0:
+            raise ValueError(f"retry_timeout: {self.retry_timeout!r} is not a number of seconds above 0")
 
 
 class Pace:
@@ -43,6 +47,8 @@ class Pace:
         self._uniform = uniform
         self._next_send_at = 0.0
         self._increased_at: float | None = None
+        self._refusals = 0
+        self._give_up_at = 0.0
         self.rate = settings.first_rate
         """The current rate, in events per second."""
 
@@ -66,13 +72,21 @@ class Pace:
             increased = self.rate + self._settings.increase * min(1.0, now - self._increased_at)
             self.rate = min(self._settings.highest_rate, increased)
         self._increased_at = now
+        self._refusals = 0
 
-    def refused(self, tries: int, retry_after: float | None) -> float:
-        """Record the refusal number ``tries`` in a row, from 1; returns the seconds to wait.
+    def refused(self, now: float, retry_after: float | None, *, is_first: bool = False) -> float | None:
+        """Record a refusal; returns the seconds to wait, or ``None`` if it is time to give up.
 
-        ``retry_after`` is the number of seconds that the server named, if it did.
+        ``retry_after``: the seconds that the server named. ``is_first``: something was accepted since the last refusal.
         """
         self.rate = max(self._settings.lowest_rate, self.rate * self._settings.decrease)
         self._increased_at = None
-        bound = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(tries - 1, 16))
-        return min(max(retry_after or 0.0, 0.0), LONGEST_RETRY_AFTER) + self._uniform(0.0, bound)
+        if is_first or not self._refusals:
+            self._refusals, self._give_up_at = 0, now + self._settings.retry_timeout
+        bound = min(self._settings.longest_pause, self._settings.first_pause * 2 ** min(self._refusals, 16))
+        pause = min(max(retry_after or 0.0, 0.0), LONGEST_RETRY_AFTER) + self._uniform(0.0, bound)
+        self._refusals += 1
+        if now + pause < self._give_up_at:
+            return pause
+        self._refusals = 0
+        return None

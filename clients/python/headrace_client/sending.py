@@ -97,7 +97,8 @@ Steps = Generator[Step, list[Result] | None, list[Sent]]
 class SendLoop:
     """Decides what is sent when, until each event is accepted or permanently refused. It sends nothing itself.
 
-    ``identify`` adds a missing id and time to an event. ``uniform`` is that of :class:`Pace`.
+    ``identify`` adds a missing id and time to an event. ``uniform`` is that of :class:`Pace`. Once ``stopped`` returns
+    true, the next refusal is the last.
     """
 
     def __init__(
@@ -108,12 +109,13 @@ class SendLoop:
         identify: Callable[[Event], Event] = with_id_and_time,
         clock: Callable[[], float] = time.monotonic,
         uniform: Callable[[float, float], float] = random.uniform,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self._limits = limits
-        self._settings = settings or SendSettings()
         self._identify = identify
         self._clock = clock
-        self.pace = Pace(self._settings, uniform)
+        self._stopped = stopped
+        self.pace = Pace(settings or SendSettings(), uniform)
 
     def steps(self, given: Sequence[Event]) -> Steps:
         """Yield each step; after events it takes their results. Return one :class:`Sent` per event."""
@@ -121,7 +123,6 @@ class SendLoop:
         began = self._clock()
         done: dict[int, Sent] = {}
         left = list(range(len(events)))
-        tries = 0
         while left:
             if delay := self.pace.delay(self._clock()):
                 yield delay
@@ -137,17 +138,15 @@ class SendLoop:
             done |= settled
             left = [index for index in left if index not in settled]
             if len(settled) == len(batch):
-                tries = 0
                 self.pace.accepted(self._clock())
                 continue
-            tries = 1 if settled else tries + 1
-            if tries >= self._settings.tries:
-                last = next(result for result in results if is_temporary(result))
+            last = next(result for result in results if is_temporary(result))
+            pause = self.pace.refused(self._clock(), _retry_after(results), is_first=bool(settled))
+            if pause is None or self._stopped():
                 done |= {index: _sent(events[index], last, seconds) for index in left}
                 break
-            pause = self.pace.refused(tries, _retry_after(results))
-            code = next(result["error"]["code"] for result in results if is_temporary(result))
-            _log.info("sending %d of %d events again in %.1f s: %s", len(left), len(events), pause, code)
+            why = last["error"].get("message") or last["error"]["code"]
+            _log.info("sending %d of %d events again in %.1f s: %s", len(left), len(events), pause, why)
             yield pause
         return [done[index] for index in range(len(events))]
 
@@ -194,8 +193,8 @@ class Sender:
     async def send(self, events: Sequence[IncomingMessage | Event], *, raise_for_errors: bool = True) -> list[Sent]:
         """Send ``events``; returns one result per event, in order.
 
-        It ends when each event is accepted or permanently refused, or after ``SendSettings.tries`` attempts in a row
-        without progress. With ``raise_for_errors=False`` errors are results too.
+        It ends when each event is accepted or permanently refused, or when none was accepted for
+        ``SendSettings.retry_timeout``. With ``raise_for_errors=False`` errors are results too.
 
         Raises:
             NotAccepted: some events were not accepted; its ``sent`` has the results.

@@ -6,7 +6,7 @@ import { Http, refusal } from "./http.js";
 import { newId } from "./ids.js";
 import { Rooms } from "./rooms.js";
 import { type Accepted, type Event, FRAME_BYTES, type Post, Sender } from "./sender.js";
-import { DEFAULTS, type Settings } from "./settings.js";
+import { checkTimeout, DEFAULTS, type Settings } from "./settings.js";
 import { type TokenProvider, Tokens } from "./tokens.js";
 import type {
   Action,
@@ -65,10 +65,11 @@ export class Headrace {
       throw new TypeError("This version of Node has no WebSocket: pass one, such as that of the package ws.");
     }
     this.#settings = { ...DEFAULTS, ...options.settings };
+    checkTimeout(this.#settings.retryTimeout, 1);
     const tokens = new Tokens(options.token, this.#settings.renewBefore);
     const fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
     this.#http = new Http(options.httpUrl.replace(/\/+$/, ""), tokens, fetch, this.#settings);
-    const probe = () => this.#http.request("GET /status", {}, 1); // the 401 of API Gateway comes before the function
+    const probe = () => this.#http.request("GET /status", {}, 0); // the 401 of API Gateway comes before the function
     this.#connection = new Connection(options.wsUrl, WebSocket, tokens, this.#settings, probe, {
       opened: () => this.#rooms.opened(),
       received: (frame) => this.#received(frame),
@@ -136,7 +137,7 @@ export class Headrace {
     const operation = "POST /rooms/{roomId}/attachments";
     for (let isSecond = false; ; isSecond = true) {
       const expiresAt = Date.now() + ADDRESS_LIFETIME;
-      const { id, upload } = await this.#http.request(operation, { roomId, ...file }, this.#settings.tries);
+      const { id, upload } = await this.#http.request(operation, { roomId, ...file }, this.#settings.retryTimeout);
       try {
         await this.#http.put(upload.url, upload.headers, blob);
         return { id, name, ...file };
@@ -151,7 +152,7 @@ export class Headrace {
   /** The attachments of a message, with new addresses. */
   async attachments(roomId: string, key: string): Promise<AttachmentItem[]> {
     const operation = "GET /rooms/{roomId}/messages/{key}/attachments";
-    return (await this.#http.request(operation, { roomId, key }, this.#settings.tries)).attachments;
+    return (await this.#http.request(operation, { roomId, key }, this.#settings.retryTimeout)).attachments;
   }
 
   /** A new message id, a UUIDv7: it has the time of the message in it. */
@@ -202,14 +203,15 @@ export class Headrace {
   /**
    * Make an HTTP request: `request("GET /rooms/{roomId}/messages", { roomId: "lobby", limit: 20 })`.
    *
-   * It is repeated after temporary errors, up to `tries` times; a POST only after 429.
+   * It is repeated after temporary errors, a POST only after 429, for `retryTimeout` milliseconds; 0: it is made once.
    */
   request<O extends Operation>(
     operation: O,
     parameters: Parameters<O>,
-    { tries = this.#settings.tries } = {},
+    { retryTimeout = this.#settings.retryTimeout } = {},
   ): Promise<Result<O>> {
-    return this.#http.request(operation, parameters as Record<string, unknown>, tries);
+    checkTimeout(retryTimeout, 0);
+    return this.#http.request(operation, parameters as Record<string, unknown>, retryTimeout);
   }
 
   /** The pages of a list, one after the other. */

@@ -49,9 +49,9 @@ export class Http {
    * an answer it is repeated too, unless it is a POST: the server has perhaps done it. Asking for the address of an
    * upload may be done twice.
    */
-  request(operation: string, parameters: Record<string, any>, tries: number): Promise<any> {
+  request(operation: string, parameters: Record<string, any>, retryTimeout: number): Promise<any> {
     const isRepeatable = !operation.startsWith("POST") || operation.endsWith("/attachments");
-    return this.#repeat(tries, isRepeatable, async () => {
+    return this.#repeat(retryTimeout, isRepeatable, async () => {
       await this.#wait(operation);
       const answer = await this.send(operation, parameters);
       if (answer.status >= 300) {
@@ -63,7 +63,7 @@ export class Http {
 
   /** Put a file to a signed address, without the token. It is done too if an earlier attempt has arrived. */
   put(url: string, headers: Record<string, string>, body: Blob): Promise<void> {
-    return this.#repeat(this.settings.tries, true, async () => {
+    return this.#repeat(this.settings.retryTimeout, true, async () => {
       const signal = AbortSignal.timeout(UPLOAD_TIMEOUT);
       const answer = await this.#answer(url, { method: "PUT", headers, body, signal, credentials: "omit" });
       if (answer.status >= 300 && answer.status !== 412) {
@@ -74,17 +74,20 @@ export class Http {
     });
   }
 
-  async #repeat<T>(tries: number, isRepeatable: boolean, work: () => Promise<T>): Promise<T> {
+  async #repeat<T>(retryTimeout: number, isRepeatable: boolean, work: () => Promise<T>): Promise<T> {
+    let giveUpAt: number | undefined;
     for (let failed = 0; ; failed += 1) {
       try {
         return await work();
       } catch (error) {
         const refused = known(error);
         const again = refused.temporary && (isRepeatable || refused.code === "rate_limited");
-        if (failed + 1 >= tries || !again) {
+        const pause = pauseAfter(failed, this.settings, refused.retryAfter);
+        giveUpAt ??= Date.now() + retryTimeout;
+        if (!again || Date.now() + pause >= giveUpAt) {
           throw refused;
         }
-        await sleep(pauseAfter(failed, this.settings, refused.retryAfter));
+        await sleep(pause);
       }
     }
   }

@@ -23,7 +23,8 @@ export type Post = (events: Event[], bytes: number) => Promise<{ results: EventR
 interface Queued {
   event: Event;
   bytes: number;
-  tries: number;
+  /** When it fails; unknown before its first refusal. */
+  giveUpAt?: number;
   resolve(accepted: Accepted): void;
   reject(error: HeadraceError): void;
 }
@@ -50,7 +51,7 @@ export class Sender {
     }
     return new Promise((resolve, reject) => {
       const bytes = new TextEncoder().encode(JSON.stringify(event)).length + 1;
-      this.#queue.push({ event, bytes, tries: 0, resolve, reject });
+      this.#queue.push({ event, bytes, resolve, reject });
       if (!this.#sending) {
         this.#sending = true;
         queueMicrotask(() => void this.#run()); // messages of one turn are one batch
@@ -71,14 +72,22 @@ export class Sender {
         await sleep(wait);
         continue; // the queue is perhaps empty now, or longer
       }
-      const refusals = await this.#sendBatch(this.#take());
+      const batch = this.#take();
+      this.#pace.sent(batch.length, Date.now());
+      const errors = await this.#errors(batch);
+      const refusals = errors.filter((error) => error?.temporary);
+      let pause = 0;
       if (refusals.length > 0) {
         this.#pace.refused();
-        const retryAfter = Math.max(0, ...refusals.map((each) => each.retryAfter ?? 0));
-        await sleep(pauseAfter(this.#failed++, this.settings, retryAfter));
+        const retryAfter = Math.max(0, ...refusals.map((each) => each?.retryAfter ?? 0));
+        pause = pauseAfter(this.#failed++, this.settings, retryAfter);
       } else {
         this.#failed = 0;
         this.#pace.accepted(Date.now());
+      }
+      this.#queue.unshift(...batch.filter((each, index) => this.#isSentAgain(each, errors[index], pause)));
+      if (pause > 0) {
+        await sleep(pause);
       }
     }
     this.#sending = false;
@@ -99,26 +108,17 @@ export class Sender {
     return this.#queue.splice(0, count);
   }
 
-  /** Send a batch; returns the temporary errors. Their events are first in the queue again. */
-  async #sendBatch(batch: Queued[]): Promise<HeadraceError[]> {
-    this.#pace.sent(batch.length, Date.now());
-    const errors = await this.#errors(batch);
-    const refusals: HeadraceError[] = [];
-    const again: Queued[] = [];
-    batch.forEach((each, index) => {
-      const error = errors[index];
-      if (error?.temporary) {
-        refusals.push(error);
-      }
-      each.tries += 1;
-      if (error?.temporary && each.tries < this.settings.tries && this.#closed === undefined) {
-        again.push(each);
-      } else if (error !== undefined) {
-        each.reject(error);
-      }
-    });
-    this.#queue.unshift(...again);
-    return refusals;
+  /** Whether an event is sent again after a pause. If it has an error and is not, it fails. */
+  #isSentAgain(each: Queued, error: HeadraceError | undefined, pause: number): boolean {
+    if (error === undefined) {
+      return false;
+    }
+    each.giveUpAt ??= Date.now() + this.settings.retryTimeout;
+    if (error.temporary && Date.now() + pause < each.giveUpAt && this.#closed === undefined) {
+      return true;
+    }
+    each.reject(error);
+    return false;
   }
 
   /** Post a batch and resolve what is accepted; returns the error of each event that is not. */

@@ -16,8 +16,8 @@ export interface Settings {
   firstPause: number;
   /** The largest bound of a pause. */
   longestPause: number;
-  /** Attempts in a row without success, until a request or a message fails. */
-  tries: number;
+  /** How long a request or a message is tried again after its first refusal for a time, until it fails. */
+  retryTimeout: number;
   /** How many messages wait for the loop over a room; then the rest is fetched when the loop has taken them. */
   mostWaiting: number;
 }
@@ -31,9 +31,16 @@ export const DEFAULTS: Settings = {
   renewBefore: 60_000,
   firstPause: 1_000,
   longestPause: 30_000,
-  tries: 10,
+  retryTimeout: 120_000,
   mostWaiting: 10_000,
 };
+
+/** Throw unless a `retryTimeout` is a number of milliseconds from `least`. */
+export function checkTimeout(retryTimeout: unknown, least: number): void {
+  if (typeof retryTimeout !== "number" || !(retryTimeout >= least)) {
+    throw new RangeError(`retryTimeout: ${retryTimeout} is not a number of milliseconds from ${least}`);
+  }
+}
 
 /** Wait. */
 export const sleep = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds));

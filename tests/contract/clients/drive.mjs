@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 const { Headrace } = await import(pathToFileURL(`${process.argv[2]}/dist/index.js`));
 const { httpUrl, wsUrl, calls, resumes } = JSON.parse(readFileSync(0, "utf8"));
 // A new token each time: the one that expires is renewed by another.
-const headrace = new Headrace({ httpUrl, wsUrl, token: () => "t", settings: { tries: 1 } });
+const headrace = new Headrace({ httpUrl, wsUrl, token: () => "t", settings: { retryTimeout: 1 } });
 const answers = {};
 for (const [operation, parameters] of calls) {
   answers[operation] = await headrace.request(operation, parameters);

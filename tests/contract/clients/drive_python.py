@@ -10,7 +10,7 @@ from tests.worlds.described_stage import DescribedStage
 from tools.python_client.operations import snake
 
 KEY = "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak"
-FAST = SendSettings(first_pause=0.01, tries=1)
+FAST = SendSettings(retry_timeout=0.001)
 
 
 async def ask_everything(stage: DescribedStage, names: dict[str, str]) -> dict[str, Any]:

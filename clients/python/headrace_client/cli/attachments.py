@@ -12,7 +12,6 @@ import click
 
 from .. import types
 from ..attachments import MOST, File, file_of
-from ..client import Headrace
 from .show import Command, attachment_lines, show_json, visible
 from .stage import Stage
 
@@ -51,11 +50,6 @@ def files_of(paths: tuple[Path, ...]) -> list[File]:
         return [file_of(path) for path in paths]
     except (OSError, ValueError) as error:
         raise click.UsageError(visible(str(error))) from None
-
-
-def uploaded(client: Headrace, room: str, files: list[File]) -> list[types.SentAttachment]:
-    """Upload the files, one after the other."""
-    return [client.upload(room, *file) for file in files]
 
 
 def _save(attachment: types.LinkedAttachment, folder: Path) -> Path:

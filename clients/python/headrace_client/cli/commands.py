@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import get_completion_class
 
-from .. import Rooms, Token, __version__, types
+from .. import Rooms, SendSettings, Token, __version__, types
 from . import profiles
-from .attachments import attachments, files_of, uploaded
+from .attachments import attachments, files_of
 from .checks import doctor, trace
 from .erasure import erase, erasure
 from .export import export
 from .letters import COMMANDS
 from .login import login, logout
 from .questions import add_newest, ads, ski, with_times
-from .show import Group, attachment_lines, show_json, show_rows, visible
+from .show import Group, Said, attachment_lines, show_json, show_rows, visible
 from .stage import Stage, one_sentence
 
 MESSAGE = ("timestamp", "username", "message")
 COMPLETE = "_HEADRACE_COMPLETE"
 ADDRESSES = ("http_url", "ws_url", "token")
+TIMEOUT = SendSettings.retry_timeout
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,20 +35,23 @@ ADDRESSES = ("http_url", "ws_url", "token")
 @click.option("--http-url", envvar="HEADRACE", help="HTTP API; default: the variable HEADRACE.")
 @click.option("--ws-url", envvar="WS", help="WebSocket API; default: the variable WS.")
 @click.option("--token", envvar="TOKEN", help="Access token; better set the variable TOKEN, which others cannot list.")
+@click.option("--retry-timeout", "timeout", default=TIMEOUT, show_default=True, help="How many seconds to try again.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 @click.pass_context
-def cli(context: click.Context, /, profile: str | None, as_json: bool, **given: str | None) -> None:
+def cli(context: click.Context, /, profile: str | None, timeout: float, as_json: bool, **given: str | None) -> None:
     """Send events to Headrace, follow rooms and ask questions.
 
     With a profile, the variables HEADRACE, WS and TOKEN are not read.
     """
     with one_sentence():
+        settings = SendSettings(retry_timeout=timeout)
         found = None if profile is None and given["http_url"] else profiles.find(profile)
     if found is not None:
         options = {name for name in ADDRESSES if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
         given = {name: given[name] if name in options else getattr(found, name, None) for name in ADDRESSES}
         given["token"] = given["token"] if "token" in options else None
-    context.obj = Stage(given["http_url"], given["ws_url"], given["token"], as_json, found)
+    logging.basicConfig(level=logging.INFO, handlers=[Said()])
+    context.obj = Stage(given["http_url"], given["ws_url"], given["token"], settings, as_json, found)
 
 
 for command in (*COMMANDS, erase, erasure, export, attachments, doctor, trace, login, logout, ski, ads):
@@ -108,7 +113,7 @@ def send(stage: Stage, room: str, message: tuple[str, ...], reply_to: str | None
     if reply_to is not None:
         event["replyTo"] = reply_to
     with stage.client() as client:
-        attached = {"attachments": uploaded(client, room, files)} if files else {}
+        attached = {"attachments": [client.upload(room, *each) for each in files]} if files else {}
         (sent,) = client.send([{**event, **attached}])
     stage.show({"lane": sent.lane, "messageId": sent.event["messageId"]})
 

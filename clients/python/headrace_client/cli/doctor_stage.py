@@ -16,8 +16,6 @@ ANSWER_SECONDS = 35.0
 """Longer than API Gateway waits for a function (30 s)."""
 
 Result = TypeVar("Result")
-
-
 Verdict = Literal["pass", "fail", "unknown"]
 
 

@@ -54,6 +54,3 @@ def _show(stage: Stage, answer: Any) -> None:
     for name, count in answer["counts"].items():
         click.echo(f"  {visible(name)}: {count}")
     click.echo(f"copies in backups end at {answer['backupsUntil']}")
-
-
-COMMANDS = (erase, erasure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -11,7 +12,8 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from .. import Headrace, Unavailable
+from .. import Headrace, SendSettings, Unavailable
+from ..pace import Pace
 from .show import Command, show_json, show_rows, visible
 from .stage import Stage
 
@@ -166,16 +168,16 @@ def parked(stage: Stage, /, lane: str | None, rate: int) -> None:
             show_json({"parked": count})
         if lane is None or not count:
             return
-        returned, failure = _return_parked(api, lane, rate, count)
+        returned, failure = _return_parked(api, lane, rate, count, stage.settings)
     if stage.as_json:
         show_json({"parked": count, "returned": returned})
     if failure:
         sys.exit(f"headrace: {visible(failure)}")
 
 
-def _return_parked(api: Headrace, lane: str, rate: int, count: int) -> tuple[int, str]:
+def _return_parked(api: Headrace, lane: str, rate: int, count: int, settings: SendSettings) -> tuple[int, str]:
     """Return ``count`` parked messages to a lane: how many were, and the reason of an early stop, else empty."""
-    done, failures = 0, 0
+    done, pace = 0, Pace(settings, random.uniform)
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("returned", total=count)
         while done < count:
@@ -184,11 +186,11 @@ def _return_parked(api: Headrace, lane: str, rate: int, count: int) -> tuple[int
                     "POST", "/parked/return", body={"lane": lane, "rate": rate, "limit": min(1000, count - done)}
                 )
             except Unavailable as error:
-                failures += 1
-                if failures == TRIES:
+                if (pause := pace.refused(time.monotonic(), error.retry_after)) is None:
                     raise
-                time.sleep(error.retry_after or 1)
+                time.sleep(pause)
                 continue
+            pace.accepted(time.monotonic())
             done += answer["returned"]
             progress.update(task, completed=done)
             if "failure" in answer:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import sys
 import webbrowser
 
@@ -12,7 +10,7 @@ import click
 from .. import discover, sign_in
 from .profiles import Profile, folder
 from .show import Command, visible
-from .stage import Stage, one_sentence
+from .stage import Stage, claims_of, one_sentence
 
 
 def _profile_of(stage: Stage) -> Profile:
@@ -44,7 +42,8 @@ def login(stage: Stage, browser: bool) -> None:
         issuer = discover(profile.issuer)
         grant = sign_in(issuer, profile.client_id, profile.scopes, redirect_url=profile.redirect_url, show=show)
         profile.keep(grant, issuer.token_url)
-    stage.show({"profile": profile.name, "user": _user_of(grant.access_token)})
+    claims = claims_of(grant.access_token)
+    stage.show({"profile": profile.name, "user": str(claims.get("username", claims.get("sub", "")))})
 
 
 @click.command(cls=Command)
@@ -55,13 +54,3 @@ def logout(stage: Stage) -> None:
     if not profile.forget():
         sys.exit(f"headrace: you are not signed in with the profile {profile.name}")
     stage.show({"profile": profile.name, "user": None})
-
-
-def _user_of(token: str) -> str:
-    """The user that a token of an issuer names; empty if the token is not a JWT."""
-    try:
-        payload = token.split(".")[1]
-        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        return str(claims.get("username", claims.get("sub", "")))
-    except (IndexError, ValueError, AttributeError):
-        return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +37,14 @@ class Group(click.Group):
 
     command_class = Command
     group_class = type
+
+
+class Said(logging.Handler):
+    """Prints why the client waits."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one line on standard error."""
+        click.echo(f"headrace: {visible(record.getMessage())}", err=True)
 
 
 def visible(value: object, *, lines: bool = False) -> str:

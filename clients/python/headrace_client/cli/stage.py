@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from .. import Headrace, HeadraceError, Refused, Token, Unreachable
+from .. import Headrace, HeadraceError, Refused, SendSettings, Token, Unreachable
 from ..oauth import Renewed
 from .profiles import Profile
 from .show import show_json, show_values, visible
@@ -33,6 +33,7 @@ class Stage:
     http_url: str | None
     ws_url: str | None
     token: Token | None
+    settings: SendSettings
     as_json: bool = False
     profile: Profile | None = None
 
@@ -41,7 +42,7 @@ class Stage:
         """A client of the stage. Its errors end the command with one sentence."""
         url = self.given(self.http_url, "HEADRACE", "http_url")
         token = self.needed_token()
-        with one_sentence(token), Headrace(url, token, answer_seconds=ANSWER_SECONDS) as client:
+        with one_sentence(token), Headrace(url, token, settings=self.settings, answer_seconds=ANSWER_SECONDS) as client:
             yield client
 
     def needed_token(self) -> Token:
@@ -88,13 +89,9 @@ def one_sentence(token: Token | None = None) -> Iterator[None]:
 def _explained(error: Exception, token: Token | None) -> str:
     if isinstance(error, Unreachable) and urlsplit(error.url).hostname in LOOPBACK:
         return f"no stage runs at {error.url}; start one with: make up"
-    if not isinstance(error, Refused) or error.message not in (
-        "Unauthorized",
-        "Forbidden",
-        "the token is not accepted",
-    ):
+    if not isinstance(error, Refused) or error.message not in WITHOUT_REASON:
         return str(error)
-    claims = _claims_of(token)
+    claims = claims_of(token.get() if isinstance(token, Renewed) else str(token))
     if error.code == "forbidden":  # API Gateway does not say what is missing
         scopes = claims.get("scope", claims.get("scp", "none"))
         return f"the token lacks the scope that this needs; it has: {scopes}"
@@ -105,11 +102,10 @@ def _explained(error: Exception, token: Token | None) -> str:
     return "the token is not accepted: it is not one of this stage's issuer, or not for this stage"
 
 
-def _claims_of(token: Token | None) -> dict[str, Any]:
+def claims_of(token: str) -> dict[str, Any]:
     """What a token says, unverified; nothing if it is not a JWT."""
-    text = token.get() if isinstance(token, Renewed) else token
     try:
-        payload = str(text).split(".")[1]
+        payload = token.split(".")[1]
         return dict(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))))
     except (IndexError, ValueError, TypeError):
         return {}

@@ -12,8 +12,9 @@ const accepted = (events) => ({
   results: events.map(({ roomId, messageId }) => ({ roomId, messageId, timestamp: "…", lane: "main" })),
 });
 
-/** A client whose HTTP requests get the next of `answers`, and then all accepted. */
+/** A client whose HTTP requests get the next of `answers`, and then all accepted; the first can be `settings`. */
 function clientOf(...answers) {
+  const settings = "retryTimeout" in (answers[0] ?? {}) ? answers.shift() : {};
   const requests = [];
   const fetch = async (url, init) => {
     const events = init.body === undefined ? [] : JSON.parse(init.body).events;
@@ -24,7 +25,7 @@ function clientOf(...answers) {
     }
     return new Response(JSON.stringify(body), { status, headers });
   };
-  return { client: new FakeServer().client({ fetch }), requests };
+  return { client: new FakeServer().client({ fetch, settings }), requests };
 }
 
 test("it resolves with the lane", async () => {
@@ -62,12 +63,35 @@ test("only the refused messages of a batch are sent again", async () => {
   assert.deepEqual(requests.map(({ events }) => events.map((each) => each.messageId)), [["a", "b", "c"], ["b"]]);
 });
 
-test("it gives up after ten attempts, with a temporary error", async () => {
-  const { client, requests } = clientOf(...Array(12).fill([503, {}]));
-  const refused = assert.rejects(client.send("lobby", "hello"), { code: "unavailable", temporary: true });
-  await pass(300_000, 1_000);
-  await refused;
-  assert.equal(requests.length, 10);
+const behind = [429, { error: { code: "rate_limited", message: "the stage is behind", details: [], retryAfter: 3 } }];
+
+test("a refusal for a time is waited for, however often it comes", async () => {
+  const { client, requests } = clientOf({ retryTimeout: 86_400_000 }, ...Array(100).fill(behind));
+  const sent = client.send("lobby", "hello");
+  await pass(3_600_000, 1_000);
+  await sent;
+  assert.equal(requests.length, 101);
+  assert.ok(requests.slice(1).every(({ at }, index) => at - requests[index].at >= 3_000));
+});
+
+for (const refusal of [behind, [503, {}], [0]]) {
+  test(`each message has its time after ${refusal[0]}, and then fails with the reason`, async () => {
+    const { client, requests } = clientOf({ retryTimeout: 60_000 }, ...Array(60).fill(refusal));
+    for (const _ of ["one", "another"]) {
+      requests.length = 0;
+      const refused = assert.rejects(client.send("lobby", "hello"), { temporary: true });
+      await pass(200_000, 500);
+      await refused;
+      assert.ok(requests.length > 2 && requests.at(-1).at - requests[0].at < 60_000);
+    }
+  });
+}
+
+test("a time that is no number from its least is refused by name", () => {
+  for (const wrong of [0, -1, NaN, "60", null]) {
+    assert.throws(() => clientOf({ retryTimeout: wrong }), { message: `retryTimeout: ${wrong} is not a number of milliseconds from 1` });
+  }
+  assert.throws(() => clientOf().client.request("GET /status", {}, { retryTimeout: -1 }), /retryTimeout: -1 is not/);
 });
 
 test("messages of one turn are one request of at most 100 messages and 30 KB", async () => {
