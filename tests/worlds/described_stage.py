@@ -159,8 +159,7 @@ class DescribedStage:
             await socket.send_json(answer)
             if frame["action"] in ("subscribe", "resume") and answer["type"] != "error":
                 for name in ("changes",) if "userId" in frame else ("messages", "signal"):
-                    if name in self.websocket.document["components"]["messages"]:
-                        await socket.send_json(self._pushed(name, frame))
+                    await socket.send_json(self._pushed(name, frame))
         return socket
 
     def _framed(self, frame: dict[str, Any]) -> dict[str, Any]:

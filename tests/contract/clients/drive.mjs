@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const { Headrace } = await import(pathToFileURL(`${process.argv[2]}/dist/index.js`));
-const { httpUrl, wsUrl, calls, resumes } = JSON.parse(readFileSync(0, "utf8"));
+const { httpUrl, wsUrl, calls } = JSON.parse(readFileSync(0, "utf8"));
 // A new token each time: the one that expires is renewed by another.
 const headrace = new Headrace({ httpUrl, wsUrl, token: () => "t", settings: { retryTimeout: 1 } });
 const answers = {};
@@ -16,29 +16,27 @@ await headrace.send("kitchen", "over HTTP");
 const signals = [];
 const signalled = new Promise((done) => headrace.on("signal", (signal) => done(signals.push(signal))));
 const { position } = await headrace.frame("history", { roomId: "kitchen", limit: 1 });
-const kitchen = headrace.follow("kitchen", resumes ? { since: position } : {});
+const kitchen = headrace.follow("kitchen", { since: position });
 await kitchen.ready;
 const messages = [];
 for await (const message of kitchen) {
   messages.push(message);
-  await (resumes ? signalled : undefined);
+  await signalled;
   break; // leaving the loop unsubscribes
 }
 const changes = [];
-for await (const change of resumes ? headrace.followUser("alice") : []) {
+for await (const change of headrace.followUser("alice")) {
   changes.push(change);
   if (changes.length === 2) break;
 }
 const { lane } = await headrace.send("kitchen", "over the connection");
 await headrace.frame("sendMessage", { roomId: "kitchen", message: "as one frame" });
-if (resumes) {
-  await headrace.signal("kitchen", "typing");
-  const message = { roomId: "kitchen", key: "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak" };
-  await headrace.frame("editMessage", { ...message, message: "hello, all" });
-  await headrace.frame("deleteMessage", message);
-  await headrace.frame("react", { ...message, value: "👍" });
-  await headrace.frame("unreact", message);
-}
+await headrace.signal("kitchen", "typing");
+const message = { roomId: "kitchen", key: "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak" };
+await headrace.frame("editMessage", { ...message, message: "hello, all" });
+await headrace.frame("deleteMessage", message);
+await headrace.frame("react", { ...message, value: "👍" });
+await headrace.frame("unreact", message);
 const checked = await headrace.check({ kitchen: position });
 await headrace.frame("authenticate", { token: "t" });
 headrace.close();

@@ -13,20 +13,20 @@ KEY = "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak"
 FAST = SendSettings(retry_timeout=0.001)
 
 
-async def ask_everything(stage: DescribedStage, names: dict[str, str]) -> dict[str, Any]:
+async def ask_everything(stage: DescribedStage) -> dict[str, Any]:
     """The answer to each operation, which is made with the method of its name."""
     answers = {}
     async with AsyncHeadrace(stage.http_url, "t", FAST) as client:
         for key, operation in stage.operations.items():
             arguments = {snake(name): value for name, value in stage.arguments(operation).items()}
-            answers[key] = await getattr(client, snake(names[key]))(**arguments)
+            answers[key] = await getattr(client, snake(operation["operationId"]))(**arguments)
         (sent,) = await client.send([{"roomId": "kitchen", "message": "hello"}])
         assert sent.lane == "main"
     return answers
 
 
-async def send_every_frame(stage: DescribedStage, *, resumes: bool) -> dict[str, list[Any]]:
-    """What reaches the program; ``resumes``: the stage knows ``resume``, users' channels, signals and changes."""
+async def send_every_frame(stage: DescribedStage) -> dict[str, list[Any]]:
+    """What reaches the program."""
     got: dict[str, list[Any]] = {"messages": [], "changes": [], "signals": []}
     async with Rooms(stage.ws_url, "t", signal=got["signals"].append) as rooms:
         await rooms.follow("kitchen")
@@ -36,20 +36,19 @@ async def send_every_frame(stage: DescribedStage, *, resumes: bool) -> dict[str,
             break
         await rooms.send("kitchen", "hello")
         assert await rooms.check({"kitchen": position}) in ({"kitchen": True}, {"kitchen": False})
-        if resumes:
-            await rooms.follow("kitchen", since=position)
-            await rooms.signal("kitchen", "typing")
-            await rooms.follow_user("alice", got["changes"].append)
-            place = {"roomId": "kitchen", "key": KEY}
-            await rooms.connection.request("editMessage", **place, message="hello, all")
-            await rooms.connection.request("deleteMessage", **place)
-            await rooms.connection.request("react", **place, value="\U0001f44d")
-            await rooms.connection.request("unreact", **place)
+        await rooms.follow("kitchen", since=position)
+        await rooms.signal("kitchen", "typing")
+        await rooms.follow_user("alice", got["changes"].append)
+        place = {"roomId": "kitchen", "key": KEY}
+        await rooms.connection.request("editMessage", **place, message="hello, all")
+        await rooms.connection.request("deleteMessage", **place)
+        await rooms.connection.request("react", **place, value="\U0001f44d")
+        await rooms.connection.request("unreact", **place)
         await rooms.unfollow("kitchen")
         for action in ("history", "ping"):
             await rooms.connection.request(action, **({"roomId": "kitchen"} if action == "history" else {}))
         async with asyncio.timeout(20):
-            while resumes and not (len(got["changes"]) > 1 and got["signals"]):  # noqa: ASYNC110
+            while not (len(got["changes"]) > 1 and got["signals"]):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             while "authenticate" not in stage.asked:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
