@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pika
 import pytest
 
-from loadtest.client.websocket import WebSocket
 from tests.e2e.clients import until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
@@ -87,40 +85,9 @@ def alive(pids: set[int]) -> set[int]:
     return left
 
 
-def publish(stage: RunningStage, queue: str, body: bytes) -> None:
-    """Declare ``queue`` and put a message into it, with the credentials of the stage's broker."""
-    secrets = json.dumps(json.loads((stage.state_dir / "secrets.json").read_text()))
-    url = next(row["url"] for row in status(stage)["services"] if row["name"] == "RabbitMQ")
-    host, port = url.removeprefix("amqp://").split(":")
-    text = secrets.replace("\\", "")
-    password = text.partition('"password": "')[2].partition('"')[0]
-    parameters = pika.ConnectionParameters(host, int(port), credentials=pika.PlainCredentials("echo", password))
-    with pika.BlockingConnection(parameters) as connection:
-        channel = connection.channel()
-        channel.queue_declare(queue, durable=True, arguments={"x-queue-type": "quorum"})
-        channel.basic_publish("", queue, body)
-
-
 def status(stage: RunningStage) -> Any:
     with urllib.request.urlopen(stage.where["status_url"], timeout=10) as answer:
         return json.load(answer)
-
-
-def log(stage: RunningStage) -> str:
-    return (stage.state_dir / "logs" / "EchoFunction.log").read_text()
-
-
-def test_an_echo_function_answers_on_http_websocket_rabbitmq_and_sqs(echo: RunningStage) -> None:
-    assert get(echo)["kind"] == "http"
-
-    frames = WebSocket(echo.where["websocket_url"] + "?user=alice", lambda: "none", timeout=20)
-    frames.open()
-    answer = frames.request({"action": "echo", "requestId": "r", "text": "hi"})
-    frames.close()
-    assert "hi" in json.dumps(answer)
-
-    publish(echo, "echo.events", b"over-the-broker")
-    until(lambda: log(echo), lambda text: '"kind": "rabbitmq"' in text)
 
 
 def test_the_next_event_runs_edited_code_without_a_restart(echo: RunningStage, template: Path) -> None:
@@ -129,8 +96,8 @@ def test_the_next_event_runs_edited_code_without_a_restart(echo: RunningStage, t
     get(echo)
 
     try:
-        code.write_text(before.replace('"kind": kind,', '"kind": kind, "edited": True,'))
-        until(lambda: (get(echo), log(echo))[1], lambda text: '"edited": true' in text)
+        code.write_text(before.replace('"http"', '"edited"'))
+        until(lambda: get(echo)["kind"], lambda kind: kind == "edited")
     finally:
         code.write_text(before)
 
@@ -258,13 +225,3 @@ def test_commands_without_a_stage_say_how_to_start_one(tmp_path: Path) -> None:
         assert process.returncode == 1
         assert "make up" in process.stderr
         assert "Traceback" not in process.stderr
-
-
-def test_a_missing_or_invalid_template_is_reported_in_one_sentence(tmp_path: Path) -> None:
-    broken = tmp_path / "template.yaml"
-    broken.write_text("Resources: [unclosed")
-    for template in (tmp_path / "missing.yaml", broken):
-        stage = RunningStage(tmp_path / "state", template)
-        assert stage.process.wait(60) == 1
-        assert stage.output.read_text().splitlines()[-1].startswith("headrace: ")
-        assert "Traceback" not in stage.output.read_text()
