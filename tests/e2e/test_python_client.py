@@ -97,21 +97,6 @@ def test_the_command_line_sends_reads_and_asks(environ: dict[str, str], installe
     assert " letters" in headrace("dead-letters")
 
 
-def test_the_command_line_checks_a_stage(
-    platform: RunningStage, environ: dict[str, str], installed: Path, tmp_path: Path
-) -> None:
-    shell = installed / "headrace"
-    there = {**environ, "FRIEND_TOKEN": platform.token("bob", "chat:read", "chat:write")}
-    done = subprocess.run(
-        [shell, "doctor", "--json"], env=there, cwd=tmp_path, capture_output=True, text=True, timeout=100
-    )
-    found = {each["check"]: each["verdict"] for each in map(json.loads, done.stdout.splitlines())}
-
-    assert {found[check] for check in ("health", "wrong token, WebSocket", "invitation", "message")} == {"pass"}
-    assert {check for check, verdict in found.items() if verdict == "fail"} <= {"status"}, done.stdout
-    assert done.stderr == ""
-
-
 def test_a_person_signs_in_once_and_then_works_with_a_profile(
     platform: RunningStage, environ: dict[str, str], installed: Path, tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -110,27 +109,6 @@ def test_every_command_prints_json_and_says_what_it_does() -> None:
         options = {option for each in command.params for option in each.opts}
         assert "--json" in options or name == ("completion",), name
         assert command.help, name
-
-
-def test_every_question_about_rides_and_clicks_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: set[str] = set()
-
-    def request(_: Headrace, _method: str, path: str, *__: Any) -> Any:
-        asked.add(path)
-        return {"items": [], "next": None, "hasMore": False}
-
-    monkeypatch.setattr(Headrace, "request", request)
-    for name, command in commands_of(cli):
-        if name[0] in ("ski", "ads") and name[-1] != "take-back":
-            given = ["7" for each in command.params if isinstance(each, click.Argument)]
-            given += ["--resort", "7"] if name[-1] == "vertical" else []
-            assert headrace(*name, *given).exit_code == 0, name
-
-    paths = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text())["paths"]
-    words = r"/(skiers|resorts|statistics|ads)\b|/clicks$"
-    questions = {path for path, operations in paths.items() if "get" in operations and re.search(words, path)}
-    questions.remove("/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers")  # the same as with "days"
-    assert {re.sub(r"\{\w+\}", "7", path) for path in questions} == asked
 
 
 def test_events_that_are_taken_back_come_as_arguments_or_lines(monkeypatch: pytest.MonkeyPatch) -> None:
