@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
     with stage(echo, named) as (target, process):
-        result = replay.replay(plan, target, console, arguments.nicks or "")
+        result = replay.replay(plan, target, console, arguments.retry_timeout, arguments.nicks or "")
         print(f"\n{result.lines()}", flush=True)
         if arguments.stay and process is not None:
             _stay(process)

@@ -29,6 +29,7 @@ from loadtest.runs.phases import INTERRUPT, PHASE, RESULT, Phases
 from loadtest.runs.place import Place
 from loadtest.runs.result import RunResult
 from loadtest.samples.recording import Recording
+from loadtest.sending.delivery import ProgressLines
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.options import add_options, shape_of
 from loadtest.shapes.shape import Load, Phase
@@ -77,6 +78,7 @@ class Session:
             environment.process_exit_code = 1  # until the result is known
             self.runner.register_message(RESULT, lambda msg, **_: self.phases.take(msg.data))
         if self.works:
+            ProgressLines(self._say_why)
             self.runner.register_message(PHASE, lambda msg, **_: self._on_phase(msg.data))
             self.runner.register_message(INTERRUPT, lambda **_: self._on_interrupt())
         if self.options.headless:
@@ -94,6 +96,11 @@ class Session:
         values = {"fixed_count": load.users, "kind": load.kind, "run_of": staticmethod(lambda: self.run)}
         base = KINDS[load.kind]
         return type(base)(f"{load.kind}{number}", (base,), values)
+
+    def _say_why(self, senders_wait: str) -> None:
+        if self.run is not None:
+            phase, accepted = self.run.phase, self.run.work.sent().accepted
+            say(f"{phase.name}: {accepted:,} {phase.events} accepted; {senders_wait}")
 
     def _begin(self) -> None:
         self.recording = Recording(self.target)

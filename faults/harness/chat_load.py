@@ -23,10 +23,8 @@ from localstage.client.http_api import HttpApi
 
 TEXTS = ("on my way", "who has the keys?", "それは明日です", "das Brot ist fertig 🍞", "line one\nline two", "ок " * 60)
 ROOMS = 4
-TRIES = 60
-"""Attempts without progress until a worker gives up, after about ``GIVE_UP`` seconds."""
 GIVE_UP = 150.0
-"""Seconds after which a worker stops waiting for outstanding answers."""
+"""Seconds without an accepted event after which a worker gives up."""
 READ_PATIENCE = 20.0
 STUCK = 60.0
 """Seconds without an accepted event that count as a problem."""
@@ -156,7 +154,7 @@ class Load:
     def _send_frames(self, user: str) -> None:
         generator = EventGenerator(self.scenario, user, 0, self._rooms)
         with closing(self.target.websocket(user, self._scope)) as socket:
-            delivery = Delivery(FrameTransport(socket, self.checker.retried), self.checker, TRIES)
+            delivery = Delivery(FrameTransport(socket, self.checker.retried), self.checker, GIVE_UP)
             for _ in self._turns(user):
                 delivery.send(generator.events(self._size))
 
@@ -186,4 +184,4 @@ class Load:
     def post(self, api: HttpApi, events: Sequence[ChatEvent]) -> None:
         """Send ``events`` in one request, and retry refused events under the same ids."""
         transport = HttpTransport(api, post_messages, self.checker.retried)
-        Delivery(transport, self.checker, TRIES).send(events)
+        Delivery(transport, self.checker, GIVE_UP).send(events)

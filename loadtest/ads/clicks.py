@@ -6,18 +6,17 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from loadtest.client.chat_events import iso
+from loadtest.client.chat_events import EPOCH, iso
 
 ADS, USERS = 200, 5_000
 TYPES = ("banner", "native", "popup", "search", "video")
 MINUTE = 60_000_000
 """Microseconds, as all times in this module."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Click(NamedTuple):
@@ -101,13 +100,8 @@ class Campaign:
 
 def click_of(name: int, number: int, at: int, chance: random.Random) -> Click:
     """Click ``number`` of the campaign ``name``."""
-    return Click(
-        at,
-        f"{name:08x}-0000-4000-8000-{number:012d}",
-        ad_of(name, chance.random()),
-        user_of(name, chance.randrange(USERS)),
-        chance.choice(TYPES),
-    )
+    click_id, ad = f"{name:08x}-0000-4000-8000-{number:012d}", ad_of(name, chance.random())
+    return Click(at, click_id, ad, user_of(name, chance.randrange(USERS)), chance.choice(TYPES))
 
 
 def ad_of(name: int, dice: float) -> str:
@@ -130,7 +124,7 @@ def post_clicks(events: Sequence[Mapping[str, Any]]) -> tuple[str, Mapping[str, 
 
 def moment(at: int) -> str:
     """A time in the format of answers."""
-    return iso(_EPOCH + timedelta(microseconds=at))
+    return iso(EPOCH + timedelta(microseconds=at))
 
 
 def _grouped(pairs: Iterable[tuple[str, Click]]) -> dict[str, list[Click]]:

@@ -35,20 +35,15 @@ def progress_bar(console: Console, title: str, total: int) -> Iterator[Callable[
 
 def summary(console: Console, rows: Mapping[str, str], errors: Mapping[str, int], verdict: Verdict) -> None:
     """Print ``rows``, the errors by code, and examples of each fault that ``verdict`` found."""
-    table = _named(rows)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in rows.items():
+        table.add_row(Text(name, style="bold"), Text(value))
     for code, count in sorted(errors.items()):
         table.add_row(Text(f"error {code}", style="bold red"), Text(f"{count:,}"))
     for kind, names in verdict.examples.items():
         table.add_row(Text(kind, style="bold red"), Text("\n".join(names)))
     console.print()
     console.print(table)
-
-
-def _named(rows: Mapping[str, str]) -> Table:
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in rows.items():
-        table.add_row(Text(name, style="bold"), Text(value))
-    return table
 
 
 def history_page(console: Console, room: str, items: Sequence[Mapping[str, Any]]) -> None:

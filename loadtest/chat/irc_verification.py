@@ -152,12 +152,8 @@ def _read(api: HttpApi, channel: Channel) -> list[dict[str, Any]]:
 
 
 def _same(event: ChatEvent | None, item: dict[str, Any]) -> bool:
-    return event is not None and (event.timestamp, event.user_id, event.message, event.username) == (
-        item["timestamp"],
-        item["userId"],
-        item["message"],
-        item["username"],
-    )
+    found = tuple(item[name] for name in ("timestamp", "userId", "message", "username"))
+    return event is not None and (event.timestamp, event.user_id, event.message, event.username) == found
 
 
 def _within(intervals: Sequence[Interval], timestamp: str) -> bool:

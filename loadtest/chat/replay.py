@@ -24,9 +24,10 @@ from loadtest.checker.durability_probe import DurabilityProbe, in_history
 from loadtest.checker.readback import Without, drain_and_read
 from loadtest.checker.verdict import Latency, Verdict
 from loadtest.client.chat_events import ChatEvent
-from loadtest.client.command import count
+from loadtest.client.command import RETRY_TIMEOUT, count, positive
 from loadtest.client.target import Target
 from loadtest.measured.histogram import Histogram
+from loadtest.sending.delivery import ProgressLines
 from localstage.client.errors import ClientError
 from localstage.client.http_api import HttpApi
 
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--messages", type=count, help="how many messages (default 2,000; of logs: all)")
     parser.add_argument("--log", metavar="GLOB", help="IRC logs to replay instead of the generated conversation")
     parser.add_argument("--nicks", type=_nicks, help="read back as so many nicks of the logs, or all")
+    parser.add_argument("--retry-timeout", type=positive, default=RETRY_TIMEOUT, help="seconds until senders give up")
 
 
 def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan:
@@ -83,10 +85,10 @@ def make_plan(arguments: argparse.Namespace, *, one_token: bool = False) -> Plan
     return plan_logs(logs, arguments.messages)
 
 
-def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> ReplayResult:
+def replay(plan: Plan, stage: Target, console: Console, retry_timeout: float, nicks: str = "") -> ReplayResult:
     """Import, send, read back, and print everything except the last lines, which the caller prints.
 
-    ``nicks``: how many nicks of IRC logs read back; see :func:`choose`.
+    ``retry_timeout`` is that of :func:`send`. ``nicks``: how many nicks of IRC logs read back; see :func:`choose`.
 
     Raises:
         ClientError: no token, or the history cannot be read.
@@ -106,6 +108,7 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
         probe.offer(events, first_sent)
 
     checker = Checker(measure)
+    ProgressLines(lambda sentence: console.print(sentence, markup=False, style="dim", soft_wrap=True))
     console.print(f"replaying {plan.title}: {plan.messages:,} messages of {plan.users:,} users")
     choice = choose(plan.channels, nicks)
     if plan.channels:
@@ -118,18 +121,18 @@ def replay(plan: Plan, stage: Target, console: Console, nicks: str = "") -> Repl
     problems: list[str] = []
     if plan.warm_up:
         with display.progress_bar(console, "warm-up", sum(len(each.events) for each in plan.warm_up)) as advance:
-            _, problems = send(plan.warm_up, plan.connections, stage, checker, advance)
+            _, problems = send(plan.warm_up, plan.connections, stage, checker, advance, retry_timeout)
         warming.finish()  # until the functions that store have started
         warm = True
     with display.progress_bar(console, "sent", sum(len(each.events) for each in plan.streams)) as advance:
-        seconds, more = send(plan.streams, plan.connections, stage, checker, advance)
+        seconds, more = send(plan.streams, plan.connections, stage, checker, advance, retry_timeout)
     problems += more
     probe.finish()
     read_back(checker, reader, console, plan)
     verdict = checker.verdict()
     display.summary(console, _rows(plan, checker, verdict, seconds), checker.errors, verdict)
     for problem in problems[:5]:
-        console.print(problem, markup=False, style="red")
+        console.print(problem, markup=False, style="red", soft_wrap=True)
     _show_page(plan, reader, console)
     reader.close()
     last_line = verdict.line(Latency.of(acks), Latency.of(durable))

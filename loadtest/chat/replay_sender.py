@@ -21,6 +21,7 @@ def send(
     target: Target,
     checker: Checker,
     advance: Callable[[int], object],
+    retry_timeout: float,
 ) -> tuple[float, list[str]]:
     """Send ``streams``, up to ``connections`` at a time; ``advance`` gets the number of events of each answer.
 
@@ -33,7 +34,7 @@ def send(
         connection = target.websocket(stream.user, *stream.scopes)
         retried, reconnected = checker.retried, checker.reconnect
         transport = FrameTransport(connection, retried, single=stream.single, reconnected=reconnected)
-        delivery = Delivery(transport, checker)
+        delivery = Delivery(transport, checker, retry_timeout)
         checker.attempted(stream.events)
         try:
             if stream.rate:

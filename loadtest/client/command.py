@@ -12,6 +12,9 @@ from typing import NoReturn
 from localstage.client.errors import ClientError
 from localstage.client.make import knows_variables, variable_of
 
+RETRY_TIMEOUT = 600.0
+"""The default of the option after which a sender gives up: so many seconds without an accepted event."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that names make's variables when make runs the command, and not the options behind them."""

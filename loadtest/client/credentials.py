@@ -15,7 +15,6 @@ from localstage.client.errors import TokenRefused
 
 TRUSTED, MEMBER = "events:write", "chat:write"
 
-
 Credential = Callable[[], str]
 """Returns a valid access token, or raises :class:`TokenRefused`. Safe to share between threads and greenlets."""
 

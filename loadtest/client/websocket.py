@@ -77,14 +77,12 @@ class WebSocket:
             ConnectionRefused: the token is rejected.
             ConnectionLost: all attempts failed.
         """
-        for attempt in range(1, RECONNECTIONS + 1):
-            try:
+        for attempt in range(1, RECONNECTIONS):
+            with suppress(ConnectionLost):
                 self.open()
                 return
-            except ConnectionLost:
-                if attempt == RECONNECTIONS:
-                    raise
-                pause(backoff(attempt))
+            pause(backoff(attempt))
+        self.open()
 
     def close(self) -> None:
         """Close the connection, if it is open. Raises nothing."""

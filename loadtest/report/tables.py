@@ -41,11 +41,7 @@ def tables(run: Document) -> list[Table]:
     """What happened in each phase, and the processes and functions that did it. Empty tables are left out."""
     phases: Sequence[Phase] = run["phases"]
     made = [
-        Table(
-            "Phases",
-            PHASE,
-            [_phase(each) for each in phases],
-        ),
+        Table("Phases", PHASE, [_phase(each) for each in phases]),
         Table(
             "Latencies, in ms",
             ("phase", "", "count", *PERCENTILES),

@@ -63,6 +63,8 @@ class PhaseRun:
         self._arrivals: dict[str, Arrivals] = {}
         self._ready = 0
         self._all_ready, self._begun, self._stopping = threading.Event(), threading.Event(), threading.Event()
+        self.sending: Any = {"paced": phase.paced, "retry_timeout": phase.retry_timeout, "stopping": self._stopping}
+        """The options of each :class:`Delivery`."""
         self._over, self._done = threading.Event(), threading.Event()
         self._left: Counter[str] = Counter()
         self._lock = threading.Lock()

@@ -87,13 +87,7 @@ class Sampler:
             functions = {}  # a log was just removed
         units = self._capacity.take(seconds) if self._capacity is not None else {}
         share = {name: used / seconds for name, used in cpu.items()}
-        return {
-            "cpu": share,
-            "memory": memory,
-            "depths": self._depths,
-            "units": units,
-            **functions,
-        }
+        return {"cpu": share, "memory": memory, "depths": self._depths, "units": units, **functions}
 
     def _roots(self) -> dict[int, str]:
         stage = self._stage() if self._functions is not None else None

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from headrace_client import BlockingSender, BlockingTransport, SendSettings
 from headrace_client.sending import is_temporary
 from loadtest.checker.checker import Checker, OnAccepted, ignore
+from loadtest.client.command import RETRY_TIMEOUT
+from localstage.client.errors import ClientError
 
-TRIES = 20
-"""Requests without progress until a sender gives up, for about 45 s: a stage that restarts is back by then."""
 UNLIMITED = 1e9
+SAY_EVERY = 10.0
+"""Seconds between two lines that say why senders wait."""
 
 
 class SentEvent(Protocol):
@@ -31,28 +35,32 @@ Event = TypeVar("Event", bound=SentEvent)
 class Delivery:
     """Sends over ``transport``, and tells ``recorder`` what happened to each event.
 
-    With ``paced``, :meth:`wait` slows the caller down after refusals, as the Python client does by default. Not safe
-    to share between threads.
+    With ``paced``, :meth:`wait` slows the caller down after refusals, as the Python client does by default. Once
+    ``stopping`` is set, nothing is waited for. Not safe to share between threads.
     """
 
     def __init__(
         self,
         transport: BlockingTransport,
         recorder: Checker | CountedEvents[Any],
-        tries: int = TRIES,
+        retry_timeout: float = RETRY_TIMEOUT,
         *,
         paced: bool = False,
+        stopping: threading.Event | None = None,
     ) -> None:
-        settings = SendSettings(first_pause=0.4, longest_pause=5.0, tries=tries)
+        settings = SendSettings(first_pause=0.4, longest_pause=5.0, retry_timeout=retry_timeout)
         if not paced:
             settings = replace(settings, first_rate=UNLIMITED, lowest_rate=UNLIMITED, highest_rate=UNLIMITED)
-        self._sender = BlockingSender(transport, settings, identify=lambda event: event)
+        self._stopping = stopping or threading.Event()
+        options: Any = {"identify": lambda event: event, "stopped": self._stopping.is_set}
+        self._sender = BlockingSender(transport, settings, sleep=self._stopping.wait, **options)
+        self._retry_timeout = retry_timeout
         self._recorder: Any = recorder
 
     def wait(self) -> None:
         """Wait until the pace allows the next events, so that their latency does not count the wait."""
         if delay := self._sender.pace.delay(time.monotonic()):
-            time.sleep(delay)
+            self._stopping.wait(delay)
 
     def send(self, events: Sequence[SentEvent], due: float | None = None) -> bool:
         """Send ``events``; returns whether all were accepted. Their latency counts from ``due``, by default now.
@@ -60,7 +68,7 @@ class Delivery:
         Events without an answer are neither accepted nor refused.
 
         Raises:
-            localstage.client.errors.ClientError: the stage does not accept the token.
+            ClientError: the stage does not accept the token, or the time in which it accepts events is over.
         """
         late = 0.0 if due is None else time.perf_counter() - due
         self._recorder.attempted(events)
@@ -74,7 +82,39 @@ class Delivery:
         for seconds, together in accepted.items():
             found, lanes = zip(*together, strict=True)
             self._recorder.accepted(found, lanes, late + seconds)
+        self._fail_for([each.error for each in sent if each.error and is_temporary({"error": each.error})])
         return sum(map(len, accepted.values())) == len(events)
+
+    def repeat(self, events: Sequence[SentEvent]) -> None:
+        """Send accepted ``events`` once more, as a client that missed the answer. Nothing is recorded.
+
+        Raises:
+            ClientError: the stage does not accept them again.
+        """
+        sent = self._sender.send([each.event() for each in events], raise_for_errors=False)
+        self._fail_for([each.error for each in sent if each.error])
+
+    def _fail_for(self, errors: Sequence[Any]) -> None:
+        if errors and not self._stopping.is_set():
+            when = f"in at most {self._retry_timeout:g} s (RETRY_TIMEOUT)"
+            raise ClientError(f"events not accepted {when}: {len(errors)}; {errors[0].get('message')}")
+
+
+class ProgressLines(logging.Handler):
+    """Says why senders wait, as the client logs it, at most once in ``SAY_EVERY`` seconds."""
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        super().__init__()
+        self._say, self._due = say, 0.0
+        log = logging.getLogger("headrace_client")
+        log.handlers, log.propagate = [self], False
+        log.setLevel(logging.INFO)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it."""
+        if record.created >= self._due:
+            self._due = record.created + SAY_EVERY
+            self._say(record.getMessage())
 
 
 class CountedEvents(Generic[Event]):

@@ -175,7 +175,7 @@ SHAPES = {
         Shape(
             "rides",
             "20,000 rides in batches of 50, and all questions; one POST in twenty comes again",
-            (Phase("rides", (Load("HttpWriter", 32, events=20_000, batch=50),), stream="ski", repeated=0.05),),
+            (Phase("rides", (Load("HttpWriter", 32, 20_000, batch=50),), stream="ski", repeated=0.05, paced=True),),
         ),
         Shape(
             "clicks",

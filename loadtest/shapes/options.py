@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from loadtest.client.command import count, positive
+from loadtest.client.command import RETRY_TIMEOUT, count, positive
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.shape import Shape
 from localstage.client.errors import ClientError
@@ -28,6 +28,7 @@ def add_options(parser: Any, names: Sequence[str], **more: Any) -> None:
     add("--messages", type=count, help="events of the first phase; in proportion in the others")
     add("--rate", type=positive, help="events a second in each phase that sends events")
     add("--paced", action="store_true", help="let senders slow down after refusals")
+    add("--retry-timeout", type=positive, default=RETRY_TIMEOUT, help="seconds until senders give up (default 600)")
     add("--results", default=RESULTS, help=f"folder of the results (default {RESULTS})")
     add("--requests", default="", help="write each request to this CSV file: time, type, latency and response code")
     add("--http-url", help="default: the local stage that runs here")
@@ -50,12 +51,12 @@ def shape_of(options: Any) -> Shape:
         raise WrongOption(str(error)) from None
     if options.rate:
         shape = shape.at_rate(options.rate)
-    return shape.paced() if options.paced else shape
+    return shape.sent(options.paced, options.retry_timeout)
 
 
 def arguments_of(options: Any) -> list[str]:
     """The options as arguments of another command."""
-    names = ("shape", "scale", "seconds", "messages", "rate", "results", "requests")
-    given = ((name, getattr(options, name)) for name in names)
-    arguments = [text for name, value in given if value not in (None, "") for text in (f"--{name}", str(value))]
+    names = ("shape", "scale", "seconds", "messages", "rate", "results", "requests", "retry_timeout")
+    given = ((f"--{name.replace('_', '-')}", getattr(options, name)) for name in names)
+    arguments = [text for option, value in given if value not in (None, "") for text in (option, str(value))]
     return [*arguments, *(["--paced"] if options.paced else [])]

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loadtest.client.command import RETRY_TIMEOUT
+
 FEWEST_USERS = 4
 """A smaller scale keeps as many users of each kind, so that their requests still overlap."""
 
@@ -34,7 +36,8 @@ class Phase:
     ``joins`` and ``leaves`` of the messages are JOIN and LEAVE. Otherwise each Locust user sends its own messages. The
     fraction ``repeated`` of the POSTs is sent a second time, as by a client that missed the answer. Rooms with
     ``shards`` are made before, with so many shards. Senders that are ``paced`` slow down after refusals,
-    as the Python client does; the others only wait before they send again.
+    as the Python client does; the others only wait before they send again. All give up when nothing of a request was
+    accepted for ``retry_timeout`` seconds.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Phase:
     repeated: float = 0.0
     shards: int = 0
     paced: bool = False
+    retry_timeout: float = RETRY_TIMEOUT
 
     @classmethod
     def of_message(cls, message: Mapping[str, Any]) -> Phase:
@@ -179,9 +183,10 @@ class Shape:
         """The shape with ``rate`` events a second in each phase that sends events."""
         return replace(self, phases=tuple(phase.at_rate(rate) for phase in self.phases))
 
-    def paced(self) -> Shape:
-        """The shape with senders that slow down after refusals."""
-        return replace(self, phases=tuple(replace(phase, paced=True) for phase in self.phases))
+    def sent(self, paced: bool, retry_timeout: float) -> Shape:
+        """The shape with senders that are ``paced``, or as they were, and give up after ``retry_timeout``."""
+        phases = (replace(each, paced=paced or each.paced, retry_timeout=retry_timeout) for each in self.phases)
+        return replace(self, phases=tuple(phases))
 
 
 def _scaled(load: Load, factor: float) -> Load:

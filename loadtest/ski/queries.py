@@ -95,9 +95,8 @@ class SkiQueries(Queries):
             self.findings.check("vertical of a day", subject, value, _vertical(rides))
             answer = self._api.get(f"/skiers/seasons/{SEASON}/days/{day}/skiers/{skier}")
             lifts = [(each["time"], each["resortID"], each["liftID"]) for each in answer["rides"]]
-            self.findings.check(
-                "lifts of a day", subject, lifts, [(ride.time, ride.resort, ride.lift) for ride in rides]
-            )
+            ridden = [(ride.time, ride.resort, ride.lift) for ride in rides]
+            self.findings.check("lifts of a day", subject, lifts, ridden)
 
 
 def _vertical(rides: Sequence[Ride]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 SEASON = 2025
@@ -57,7 +57,7 @@ class Season:
 
     def by_day(self) -> dict[tuple[int, int], ResortDay]:
         """The expected counts of each (resort, day)."""
-        found: dict[tuple[int, int], ResortDay] = defaultdict(ResortDay.empty)
+        found: dict[tuple[int, int], ResortDay] = defaultdict(ResortDay)
         for ride in self.rides:
             day = found[ride.resort, ride.day]
             day.skiers.add(ride.skier)
@@ -70,14 +70,9 @@ class Season:
 class ResortDay:
     """The expected counts of a resort's day."""
 
-    skiers: set[int]
-    hours: Counter[int]
-    lifts: Counter[int]
-
-    @classmethod
-    def empty(cls) -> ResortDay:
-        """A day without rides."""
-        return cls(set(), Counter(), Counter())
+    skiers: set[int] = field(default_factory=set)
+    hours: Counter[int] = field(default_factory=Counter)
+    lifts: Counter[int] = field(default_factory=Counter)
 
 
 def make_season(rides: int, name: int) -> Season:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loadtest.client.chat_events import parse_iso
-from loadtest.client.websocket import ConnectionLost, NoAnswer, WebSocket
+from loadtest.client.websocket import ConnectionLost, NoAnswer
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
 from loadtest.users.stage_user import StageUser
@@ -28,21 +28,19 @@ class LiveSubscriber(StageUser):
     client then reads the history. A subscriber to which none came is a failure.
     """
 
-    _websocket: WebSocket | None = None
     _followed_in: PhaseRun | None = None
 
     def connect(self, run: PhaseRun) -> None:
         """Open the WebSocket. The room is subscribed to when it exists."""
         user = f"load-{self.kind}-{self.number}"
         self._room = self.chat.rooms[self.number % len(self.chat.rooms)]
-        self._websocket = self.target.websocket(user, "chat:read", timeout=AGAIN_AFTER)
+        self._websocket = self.opened(self.target.websocket(user, "chat:read", timeout=AGAIN_AFTER))
         self._websocket.open_patiently()
         self._followed_in, self._subscribed, self._since = run, False, 0.0
         self._received: set[str] = set()
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Subscribe if necessary, or receive one frame."""
-        assert self._websocket is not None  # noqa: S101 - for mypy: connect() was called
         try:
             if not self._websocket.connected:
                 self._websocket.open()
@@ -58,7 +56,6 @@ class LiveSubscriber(StageUser):
             time.sleep(AGAIN_AFTER)
 
     def _subscribe(self) -> None:
-        assert self._websocket is not None  # noqa: S101 - for mypy: connect() was called
         answer = self._websocket.request({"action": "subscribe", "requestId": "s", "roomId": self._room})
         self._subscribed, self._since = answer.get("type") == "subscribed", time.perf_counter()
         if not self._subscribed:
@@ -84,7 +81,7 @@ class LiveSubscriber(StageUser):
     def disconnect(self) -> None:
         """Wait for the last messages, count those that did not come, and close the WebSocket."""
         run, self._followed_in = self._followed_in, None
-        if run is not None and self._websocket is not None:
+        if run is not None:
             end = time.perf_counter() + LAST_WITHIN
             while self._missing() and time.perf_counter() < end:
                 with suppress(NoAnswer, ConnectionLost):
@@ -96,6 +93,4 @@ class LiveSubscriber(StageUser):
             early = time.perf_counter() - SUBSCRIBED_WITHIN
             if not self._subscribed and self.chat.sent_between(self._room, 0.0, early):
                 run.measurements.count("failed subscribers: not subscribed")
-        if self._websocket is not None:
-            self._websocket.close()
-            self._websocket = None
+        super().disconnect()

@@ -102,17 +102,14 @@ QUESTIONS = {
 class Asking(StageUser):
     """Asks the question of its kind."""
 
-    _api: HttpApi | None = None
-
     def connect(self, run: PhaseRun) -> None:
         """Get a token."""
         self.question = QUESTIONS[self.kind]
         user = f"load-{self.kind}-{self.number}"
         self.user_id = self.target.user_id(user, self.question.scope)
         token = self.target.token_for(user, self.question.scope)
-        self._api = HttpApi(
-            self.target.http_url, token, timeout=TIMEOUT, connections=1, attempts=1, answered=run.requests.add
-        )
+        url, answered = self.target.http_url, run.requests.add
+        self._api = self.opened(HttpApi(url, token, timeout=TIMEOUT, connections=1, retry_timeout=0, answered=answered))
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Ask.
@@ -120,7 +117,6 @@ class Asking(StageUser):
         Raises:
             TokenRefused: the stage does not accept the token any more.
         """
-        assert self._api is not None  # noqa: S101 - for mypy: connect() was called
         began = time.perf_counter() if arrival.due is None else arrival.due
         failed: HttpError | None = None
         try:
@@ -138,27 +134,19 @@ class Asking(StageUser):
         run.measurements.count("questions")
         self.report("HTTP", self.question.name, seconds, 1, failed)
 
-    def disconnect(self) -> None:
-        """Close the connection."""
-        if self._api is not None:
-            self._api.close()
-            self._api = None
-
 
 class ConversationsReader(Asking):
     """Joins a few rooms when they exist, and lists its conversations."""
 
-    _joining: HttpApi | None = None
-
     def connect(self, run: PhaseRun) -> None:
         """Get a token for asking and one for joining."""
         super().connect(run)
-        self._joining = self.target.joiner(f"load-{self.kind}-{self.number}")
+        self._joining = self.opened(self.target.joiner(f"load-{self.kind}-{self.number}"))
         self._rooms: set[str] = set()
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Join a room before each of the first questions."""
-        if self._joining is not None and len(self._rooms) < FOLLOWED:
+        if len(self._rooms) < FOLLOWED:
             self.chat.joined.add(self.user_id)
             room = self.chat.room()
             try:
@@ -168,10 +156,3 @@ class ConversationsReader(Asking):
                 if error.status != 404:
                     raise
         super().act(run, arrival)
-
-    def disconnect(self) -> None:
-        """Close the connections."""
-        super().disconnect()
-        if self._joining is not None:
-            self._joining.close()
-            self._joining = None

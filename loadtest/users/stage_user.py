@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from contextlib import ExitStack, closing
+from typing import ClassVar, TypeVar
 
 from locust import User, task
 from locust.env import Environment
 from locust.exception import StopUser
 
+from loadtest.client.websocket import WebSocket
 from loadtest.runs.chat_work import ChatWork
 from loadtest.runs.phase_run import PhaseRun
 from loadtest.sending.arrivals import Arrival
 from localstage.client.errors import ClientError
+from localstage.client.http_api import HttpApi
 
+Connection = TypeVar("Connection", HttpApi, WebSocket)
 TIMEOUT = 30.0
 """Seconds until an HTTP request has no answer."""
 
@@ -33,6 +37,7 @@ class StageUser(User):
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
+        self._opened = ExitStack()
         self._run = type(self).run_of()
         if self._run is not None:
             self.number = self._run.join(self.kind)
@@ -81,8 +86,13 @@ class StageUser(User):
             ClientError: this user cannot continue.
         """
 
+    def opened(self, connection: Connection) -> Connection:
+        """A connection that is closed at the end."""
+        return self._opened.enter_context(closing(connection))
+
     def disconnect(self) -> None:
         """Close what is open."""
+        self._opened.close()
 
     def place_of(self, run: PhaseRun) -> int:
         """This user's number among those of its kind in all workers."""

@@ -20,20 +20,18 @@ FRAME_TIMEOUT = 20.0
 class WebSocketWriter(StageUser):
     """Sends a frame of chat messages over its WebSocket, waits for the answer, and sends the next one."""
 
-    _websocket: WebSocket | None = None
-
     def connect(self, run: PhaseRun) -> None:
         """Open the WebSocket."""
         work, batch = self.chat, next(each.batch for each in run.phase.loads if each.kind == self.kind)
         self._sender = work.sender(self.place_of(run))
-        self._websocket = WebSocket(self.target.websocket_url, self._sender.token, timeout=FRAME_TIMEOUT)
-        self._websocket.open_patiently()
+        websocket = self.opened(WebSocket(self.target.websocket_url, self._sender.token, timeout=FRAME_TIMEOUT))
+        websocket.open_patiently()
         reconnected = work.checker.reconnect
         retried = work.checker.retried
         transport = FrameTransport(
-            self._websocket, retried, single=batch == 1, reconnected=reconnected, answered=run.requests.add
+            websocket, retried, single=batch == 1, reconnected=reconnected, answered=run.requests.add
         )
-        self._delivery = Delivery(transport, work.checker, paced=run.phase.paced)
+        self._delivery = Delivery(transport, work.checker, **run.sending)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Send one frame."""
@@ -44,33 +42,25 @@ class WebSocketWriter(StageUser):
         name = "sendMessage" if arrival.events == 1 else f"sendBatch of {arrival.events}"
         self.report("WebSocket", name, time.perf_counter() - began, arrival.events)
 
-    def disconnect(self) -> None:
-        """Close the WebSocket."""
-        if self._websocket is not None:
-            self._websocket.close()
-            self._websocket = None
-
 
 class HttpWriter(StageUser):
     """Posts one event of the phase's stream or a batch at a time, over one connection."""
 
-    _api: HttpApi | None = None
-
     def connect(self, run: PhaseRun) -> None:
         """Get a token."""
         self._sender = run.work.sender(self.place_of(run))
-        self._api = HttpApi(
+        api = HttpApi(
             self.target.http_url, self._sender.token, timeout=TIMEOUT, connections=1, answered=run.requests.add
         )
         recorder = run.work.recorder
-        transport = HttpTransport(self._api, run.work.request, recorder.retried)
-        self._delivery = Delivery(transport, recorder, paced=run.phase.paced)
+        transport = HttpTransport(self.opened(api), run.work.request, recorder.retried)
+        self._delivery = Delivery(transport, recorder, **run.sending)
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Post one event or one batch. The latency counts through all attempts.
 
         Raises:
-            TokenRefused: the stage does not accept the token any more.
+            ClientError: the stage does not accept the token any more, or no events in time.
         """
         self._delivery.wait()
         events = run.work.make(self._sender, self.place_of(run), arrival.events)
@@ -79,11 +69,5 @@ class HttpWriter(StageUser):
             run.measurements.count("incomplete requests")
         name = f"POST {run.phase.events}" if len(events) == 1 else f"POST {len(events)} {run.phase.events}"
         self.report("HTTP", name, time.perf_counter() - began, len(events))
-        if random.random() < run.phase.repeated and self._api is not None:
-            self._api.post(*run.work.request([each.event() for each in events]))
-
-    def disconnect(self) -> None:
-        """Close the connection."""
-        if self._api is not None:
-            self._api.close()
-            self._api = None
+        if random.random() < run.phase.repeated:
+            self._delivery.repeat(events)

@@ -14,13 +14,13 @@ import urllib3
 from localstage.client.errors import UNREACHABLE, HttpError
 from localstage.client.retry import backoff
 
-ATTEMPTS = 6
+RETRY_TIMEOUT = 60.0
 
 
 class HttpApi:
     """The HTTP API over a pool of ``connections`` connections, shared by threads. Times are seconds.
 
-    Idempotent requests are sent up to ``attempts`` times. ``answered`` is called after each request, with its method,
+    Idempotent requests are repeated for ``retry_timeout``. ``answered`` is called after each request, with its method,
     when it began (epoch seconds), and the status of its answer, 0 without one.
     """
 
@@ -31,12 +31,12 @@ class HttpApi:
         *,
         timeout: float = 15.0,
         connections: int = 8,
-        attempts: int = ATTEMPTS,
+        retry_timeout: float = RETRY_TIMEOUT,
         answered: Callable[[str, float, int], object] = lambda *_: None,
     ) -> None:
         self._url = url.rstrip("/")
         self._token = token
-        self._attempts = attempts
+        self._retry_timeout = retry_timeout
         self._answered = answered
         self._pool = urllib3.PoolManager(
             num_pools=2, maxsize=connections, timeout=urllib3.Timeout(total=timeout), retries=False, block=True
@@ -54,7 +54,7 @@ class HttpApi:
         """GET; repeated while the error is retryable.
 
         Raises:
-            HttpError: not a 2xx after all attempts.
+            HttpError: not a 2xx, in the last attempt too.
         """
         return _object(self._repeat("GET", f"{path}?{urlencode(query)}" if query else path, None))
 
@@ -81,14 +81,17 @@ class HttpApi:
         return other
 
     def _repeat(self, method: str, target: str, body: bytes | None) -> Any:
-        for attempt in range(1, self._attempts + 1):
+        attempt, give_up_at = 0, float("inf")
+        while True:
             try:
                 return self._request(method, target, body)
             except HttpError as error:
-                if not error.retryable or attempt == self._attempts:
+                attempt, now = attempt + 1, time.monotonic()
+                give_up_at = min(give_up_at, now + self._retry_timeout)
+                pause = backoff(attempt, error.retry_after)
+                if not error.retryable or now + pause >= give_up_at:
                     raise
-                time.sleep(backoff(attempt, error.retry_after))
-        raise AssertionError("unreachable")
+            time.sleep(pause)
 
     def room_page(
         self, room: str, *, limit: int = 20, before: str = "", start: str | None = None, end: str | None = None

@@ -15,6 +15,7 @@ from aiohttp import WSMsgType, web
 from tests.contract.loadtest.fake_rooms import FakeRooms
 
 Row = dict[str, Any]
+BEHIND = "the stage is behind: an event would wait about 47 s to be stored; send it again as it is"
 
 
 @dataclass
@@ -27,6 +28,8 @@ class Faults:
     delay: float = 0.0
     later_every: int = 0
     cut_every: int = 0
+    behind: range = range(0)
+    """The frames that are refused, by their numbers."""
 
 
 @dataclass
@@ -114,6 +117,9 @@ class FakeStage:
             frame = json.loads(message.data)
             if _nth(self.frames, self.faults.cut_every):
                 await socket.close(code=1011)
+            elif self.frames in self.faults.behind:
+                error = {"code": "rate_limited", "message": BEHIND, "retryAfter": 0.1}
+                await socket.send_str(json.dumps({"type": "error", "requestId": frame["requestId"], "error": error}))
             elif _nth(self.frames, self.faults.later_every):
                 error = {"code": "unavailable", "message": "later", "retryAfter": 0.01}
                 await socket.send_str(json.dumps({"type": "error", "requestId": frame["requestId"], "error": error}))

@@ -1,9 +1,10 @@
-"""Ctrl-C during a load run writes the result of what happened so far."""
+"""Ctrl-C during a load run, or the end of its patience, writes the result of what happened so far."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,17 +35,25 @@ def start(stage: FakeStage, folder: Path, *arguments: str) -> subprocess.Popen[s
     return process
 
 
+INTERRUPTED, IMPATIENT = "partial: interrupted after", "events not accepted in at most 1 s (RETRY_TIMEOUT): "
+
+
 @pytest.mark.parametrize(
-    ("number", "arguments"),
+    ("number", "arguments", "said"),
     [
-        pytest.param(signal.SIGINT, ["--processes", "2"], id="Ctrl-C, two workers"),
-        pytest.param(signal.SIGTERM, [], id="SIGTERM, one process", marks=pytest.mark.long),
+        pytest.param(signal.SIGINT, ["--processes", "2"], INTERRUPTED, id="Ctrl-C, two workers"),
+        pytest.param(signal.SIGTERM, [], INTERRUPTED, id="SIGTERM, one process", marks=pytest.mark.long),
+        pytest.param(0, ["--retry-timeout", "1"], IMPATIENT, id="its time is over"),
     ],
 )
-def test_ctrl_c_reads_back_what_was_accepted_and_says_partial(
-    stage: FakeStage, tmp_path: Path, arguments: list[str], number: signal.Signals
+def test_a_run_that_ends_early_reads_back_what_was_accepted_and_says_partial(
+    stage: FakeStage, tmp_path: Path, arguments: list[str], number: int, said: str
 ) -> None:
+    """Its senders wait for a stage that is behind, and do not wait for the end."""
+    stage.faults.behind = range(10, 1_000_000)
     process = start(stage, tmp_path, *arguments)
+    lines = iter(process.stdout.readline, "")  # type: ignore[union-attr]
+    behind = next(line for line in lines if "the stage is behind" in line)
 
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
@@ -54,7 +63,9 @@ def test_ctrl_c_reads_back_what_was_accepted_and_says_partial(
     (phase,) = document["phases"]
     assert process.returncode == 1
     assert document["partial"] is True
-    assert "partial: interrupted after" in output
+    assert "partial: the run did not reach its end" in output
+    assert said in output
+    assert re.match(r"endurance: [\d,]+ messages accepted; sending \d+ of \d+ events again in ", behind)
     assert phase["found"]["stored"] == phase["sent"]["accepted"] == stage.accepted
     assert phase["found"]["lost"] == phase["found"]["unexpected"] == 0
     assert "Partial:" in result.with_suffix(".html").read_text()

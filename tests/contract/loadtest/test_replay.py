@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from loadtest import demo
 from loadtest.checker import readback
 from tests.contract.loadtest.fake_stage import FakeStage
 
+LOG = logging.getLogger("headrace_client")
 LINE = re.compile(
     r"accepted=(?P<accepted>\d+) stored=(?P<stored>\d+) lost=(?P<lost>\d+) unexpected=(?P<unexpected>\d+) "
     r"duplicated=(?P<duplicated>\d+) acks p50=\d+ms p99=\d+ms durable p50=\d+ms p99=\d+ms"
@@ -28,6 +30,8 @@ def urls(stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_URL", stage.http_url)
     monkeypatch.setenv("WS_URL", stage.websocket_url)
     monkeypatch.setenv("TOKEN_URL", stage.token_url)
+    for name in ("handlers", "propagate", "level"):  # other tests get them back
+        monkeypatch.setattr(LOG, name, getattr(LOG, name))
 
 
 @pytest.fixture
@@ -80,6 +84,27 @@ def test_failed_sends_are_retried_under_the_same_ids(run: Run, stage: FakeStage,
 
     assert run("--messages", "300") == (0, numbers(300, 300))
     assert stage.frames > 300
+
+
+def test_a_replay_waits_for_a_stage_that_is_behind_and_says_by_how_much(stage: FakeStage, capsys: Capture) -> None:
+    stage.faults.behind = range(50, 80)
+
+    assert demo.main(["--messages", "300"]) == 0
+
+    output = capsys.readouterr().out
+    assert "again in" in output
+    assert "the stage is behind: an event would wait about 47 s to be stored" in output
+    assert "accepted=300 stored=300 lost=0" in output.splitlines()[-1]
+
+
+def test_a_replay_whose_time_is_over_says_so_and_what_was_accepted(stage: FakeStage, capsys: Capture) -> None:
+    stage.faults.behind = range(50, 10_000)
+
+    assert demo.main(["--messages", "300", "--retry-timeout", "0.5"]) == 1
+
+    output = capsys.readouterr().out
+    assert "events not accepted in at most 0.5 s (RETRY_TIMEOUT): 1; the stage is behind" in output
+    assert "accepted=49 stored=49 lost=0" in output.splitlines()[-1]
 
 
 def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeStage, capsys: Capture) -> None:

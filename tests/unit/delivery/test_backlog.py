@@ -242,7 +242,9 @@ def test_a_refused_request_says_what_happened_and_when_to_retry() -> None:
 
     assert (answer["statusCode"], answer["headers"]["retry-after"], body["error"]["retryAfter"]) == (429, "4", 4)
     assert body["error"]["code"] == "rate_limited"
-    assert body["error"]["message"] == "events wait too long to be stored now (about 64 s); send it again as it is"
+    assert body["error"]["message"] == (
+        "the stage is behind: an event would wait about 64 s to be stored; send it again as it is"
+    )
     assert body["results"][0]["messageId"] == "m-1"
     assert not stage.path.published()
 

@@ -51,7 +51,7 @@ def cli(context: click.Context, /, profile: str | None, timeout: float, as_json:
         given = {name: given[name] if name in options else getattr(found, name, None) for name in ADDRESSES}
         given["token"] = given["token"] if "token" in options else None
     logging.basicConfig(level=logging.INFO, handlers=[Said()])
-    context.obj = Stage(given["http_url"], given["ws_url"], given["token"], settings, as_json, found)
+    context.obj = Stage(given["http_url"], given["ws_url"], given["token"], as_json, found, settings)
 
 
 for command in (*COMMANDS, erase, erasure, export, attachments, doctor, trace, login, logout, ski, ads):

@@ -8,7 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,9 +33,9 @@ class Stage:
     http_url: str | None
     ws_url: str | None
     token: Token | None
-    settings: SendSettings
     as_json: bool = False
     profile: Profile | None = None
+    settings: SendSettings = field(default_factory=SendSettings)
 
     @contextlib.contextmanager
     def client(self) -> Iterator[Headrace]:

@@ -132,7 +132,7 @@ class BacklogLimit:
         if wait <= most or abs(self._clock() - read_at) > FRESH_SECONDS:
             return None
         meter.count("BacklogLimited", events, stream=stream, senders="trusted" if is_producer else "users")
-        message = f"events wait too long to be stored now (about {wait:.0f} s); send it again as it is"
+        message = f"the stage is behind: an event would wait about {wait:.0f} s to be stored; send it again as it is"
         return RateLimited(message, retry_after=min(math.ceil(wait - most), FRESH_SECONDS))
 
     def _read(self) -> None:

@@ -1,17 +1,19 @@
-"""A paced sender slows down after refusals; another one only waits before it sends again."""
+"""Senders wait as the stage says, and give up by a time; a paced one slows down, too."""
 
 from __future__ import annotations
 
-import time
+import logging
+import threading
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import pytest
 
-from headrace_client import BlockingSender
-from loadtest.sending import delivery
-from loadtest.sending.delivery import CountedEvents, Delivery
+from loadtest.sending.delivery import CountedEvents, Delivery, ProgressLines
+from localstage.client.errors import ClientError
+
+LOG = logging.getLogger("headrace_client")
+BEHIND = "the stage is behind: an event would wait about 47 s to be stored"
 
 
 class Ride(str):
@@ -24,33 +26,92 @@ class Ride(str):
 
 
 class Refusing:
-    """Refuses the first requests, and accepts the others."""
+    """Refuses the first requests, and accepts the others. Of each request it accepts the first ``fitting`` events."""
 
     max_events, max_bytes = 25, 100_000
 
-    def __init__(self, refusals: int) -> None:
+    def __init__(self, refusals: int, fitting: int = 0) -> None:
         self._left = refusals
+        self._fitting = fitting
 
     def post(self, events: Sequence[Any]) -> list[dict[str, Any]]:
         self._left -= 1
-        refused = {"error": {"code": "rate_limited", "retryAfter": 0.001}}
-        return [refused if self._left >= 0 else {"lane": "main"}] * len(events)
+        refused = {"error": {"code": "rate_limited", "message": BEHIND, "retryAfter": 7}}
+        accepted = self._fitting if self._left >= 0 else len(events)
+        return [{"lane": "main"} if number < accepted else refused for number in range(len(events))]
+
+
+class Stopping(threading.Event):
+    """Is set after so many waits, of which none takes time."""
+
+    def __init__(self, after: int = 1_000) -> None:
+        super().__init__()
+        self.waited: list[float] = []
+        self._after = after
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waited.append(timeout or 0.0)
+        if len(self.waited) == self._after:
+            self.set()
+        return self.is_set()
 
 
 @pytest.mark.parametrize(("paced", "waits"), [(True, True), (False, False)])
-def test_after_refusals_a_paced_sender_waits_before_its_next_event(
-    paced: bool, waits: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waited: list[float] = []
-    monkeypatch.setattr(time, "sleep", waited.append)
-    monkeypatch.setattr(delivery, "BlockingSender", partial(BlockingSender, sleep=lambda _: None))
-    recorder: CountedEvents[Ride] = CountedEvents()
-    sender = Delivery(Refusing(12), recorder, paced=paced)
+def test_after_refusals_a_paced_sender_waits_before_its_next_event(paced: bool, waits: bool) -> None:
+    stopping, recorder = Stopping(), CountedEvents[Ride]()
+    sender = Delivery(Refusing(40), recorder, paced=paced, stopping=stopping)
     sender.send([Ride("a")])
     assert recorder.all_accepted == ["a"]
-    waited.clear()
+    assert sum(seconds >= 7 for seconds in stopping.waited) >= 40
+    stopping.waited.clear()
 
     sender.wait()
 
-    assert bool(waited) == waits
-    assert all(seconds > 0.5 for seconds in waited)  # twelve halvings of 1,000 events a second leave the lowest rate
+    assert bool(stopping.waited) == waits
+    assert all(seconds > 0.5 for seconds in stopping.waited)  # many halvings of 1,000 events a second leave the lowest
+
+
+def test_a_sender_whose_time_is_over_says_so_and_keeps_what_was_accepted() -> None:
+    recorder = CountedEvents[Ride]()
+    sender = Delivery(Refusing(1_000, fitting=2), recorder, retry_timeout=5)
+
+    with pytest.raises(ClientError, match=rf"^events not accepted in at most 5 s \(RETRY_TIMEOUT\): 3; {BEHIND}$"):
+        sender.send([Ride(name) for name in "abcde"])
+
+    assert recorder.all_accepted == ["a", "b"]
+    assert recorder.unanswered == 3
+
+
+def test_a_run_that_stops_does_not_wait_for_its_senders() -> None:
+    recorder, stopping = CountedEvents[Ride](), Stopping(after=3)
+
+    assert not Delivery(Refusing(1_000), recorder, stopping=stopping).send([Ride("a")])
+    assert recorder.unanswered == 1
+    assert len(stopping.waited) == 3
+
+
+def test_a_repeated_request_is_refused_and_waits_as_any_other() -> None:
+    recorder, stopping = CountedEvents[Ride](), Stopping()
+    sender = Delivery(Refusing(2), recorder, stopping=stopping)
+
+    sender.repeat([Ride("a")])
+
+    assert len(stopping.waited) == 2
+    assert recorder.attempts == 0
+    with pytest.raises(ClientError, match="events not accepted in at most 5 s"):
+        Delivery(Refusing(2), recorder, retry_timeout=5).repeat([Ride("a")])
+
+
+def test_a_line_of_progress_says_how_far_the_stage_is_behind_and_not_too_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines: list[str] = []
+    for name in ("handlers", "propagate", "level"):  # other tests get them back
+        monkeypatch.setattr(LOG, name, getattr(LOG, name))
+    ProgressLines(lines.append)
+
+    Delivery(Refusing(50), CountedEvents[Ride](), stopping=Stopping()).send([Ride("a")])
+
+    (line,) = lines
+    assert line.startswith("sending 1 of 1 events again in ")
+    assert line.endswith(f"s: {BEHIND}")
