@@ -27,7 +27,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES PICTURES OPEN WRITERS RECEIVERS DELAY RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES OPEN WRITERS RECEIVERS DELAY RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start setup
@@ -129,7 +129,7 @@ e2e: setup ## run the tests of the whole local stage, and some fault scenarios  
 	$(call count,ERASED)
 	@$(CHECKS) e2e
 
-test-console: setup ## run the tests of the console in Chromium, and kill the broker too   [PICTURES=folder]
+test-console: setup ## run the tests of the console in Chromium, and kill the broker too
 	@CONSOLE=1 $(PY) -m pytest -q -s tests/e2e/test_console.py
 
 test-api: setup ## send generated requests and frames and all kinds of tokens to a stage   [CASES=5000]

@@ -1,7 +1,7 @@
-// The frame of the console: signs in, and shows the view that the address names, such as #/rooms/lobby.
+// The frame of the console: signs in, and shows the view that the address names, such as #/people/dora.
 //
 // A view is the default export of its module. It gets `session` (session.js) and `path`, the rest of the address: for
-// #/rooms/lobby, ["lobby"]. It is loaded when it is opened.
+// #/people/dora, ["dora"]. It is loaded when it is opened.
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from "./htm.js";
 import { secret, signIn } from "./session.js";
 import { texts } from "./texts.js";
@@ -9,7 +9,6 @@ import { Empty, Failure, Loading, useLoad } from "./ui.js";
 
 const VIEWS = {
   "": () => import("./overview/view.js"),
-  rooms: () => import("./rooms/view.js"),
   questions: () => import("./questions/view.js"),
   people: () => import("./people/view.js"),
   "dead-letters": () => import("./dead-letters/view.js"),
@@ -17,7 +16,7 @@ const VIEWS = {
 const PERSON = ["chat:read", "chat:write"];
 const OPERATOR = ["ops"];
 /** What one must be signed in with to see a view: one of these sets of scopes. */
-const SCOPES = { "": [OPERATOR], rooms: [PERSON], questions: [["analytics:read"]], people: [PERSON, OPERATOR], "dead-letters": [OPERATOR] };
+const SCOPES = { "": [OPERATOR], questions: [["analytics:read"]], people: [PERSON, OPERATOR], "dead-letters": [OPERATOR] };
 const USERS = ["alice", "bob", "carol", "dave"];
 
 /** A part of the address; as it is, if it is not encoded as it should be. */
@@ -29,7 +28,7 @@ function decoded(part) {
   }
 }
 
-/** The parts of the address: #/rooms/a%20b is ["rooms", "a b"]. */
+/** The parts of the address: #/people/a%20b is ["people", "a b"]. */
 function route() {
   const parts = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   return parts[0] in VIEWS ? parts : [""];

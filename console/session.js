@@ -1,4 +1,4 @@
-// Who is signed in: the addresses of the APIs, tokens and clients, and what only a local stage answers.
+// Who is signed in: the address of the API, tokens and clients, and what only a local stage answers.
 
 const SECRET = "headrace.secret";
 const USER = "headrace.user";
@@ -29,28 +29,24 @@ export async function local(path, body) {
   return result;
 }
 
-/** The TypeScript clients: one for each user and set of scopes. */
+/** The TypeScript clients, for HTTP only: one for each user and set of scopes. */
 export class Clients {
   #clients = new Map();
 
-  constructor({ httpUrl, wsUrl }, Headrace) {
-    Object.assign(this, { httpUrl, wsUrl, Headrace });
+  constructor({ httpUrl }, Headrace) {
+    Object.assign(this, { httpUrl, Headrace });
   }
 
   /** The client with a set of scopes; `token()` gives its tokens. */
   of(user, scopes, token) {
     const key = [user, ...scopes].join(" ");
     if (!this.#clients.has(key)) {
-      const { httpUrl, wsUrl } = this;
       const settings = scopes.includes("ops") ? { answerTimeout: OPERATORS_TIMEOUT } : {};
-      this.#clients.set(key, new this.Headrace({ httpUrl, wsUrl, token, settings }));
+      this.#clients.set(key, new this.Headrace({ httpUrl: this.httpUrl, token, settings }));
     }
     return this.#clients.get(key);
   }
 }
-
-/** A function that gets tokens of a user. */
-const tokensOf = (user, scopes) => async () => (await local("/console/token", { user, scopes })).access_token;
 
 /**
  * The session of the person at the page. `isLocal`: on a local stage, which gives tokens of any user. `user`: the id of
@@ -72,12 +68,8 @@ class Session {
 
   /** The TypeScript client of the user. */
   client(...scopes) {
-    return this.as(this.user, ...scopes);
-  }
-
-  /** The client of any user; only on a local stage. */
-  as(user, ...scopes) {
-    return this.#clients.of(user, scopes, tokensOf(user, scopes));
+    const { user } = this;
+    return this.#clients.of(user, scopes, async () => (await local("/console/token", { user, scopes })).access_token);
   }
 
   /** Goes on as another user; only on a local stage. */

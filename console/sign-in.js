@@ -74,10 +74,6 @@ export class SignedIn {
     return this.#clients.of(login?.name, scopes, () => this.#token(login));
   }
 
-  as(_user, ...scopes) {
-    return this.client(...scopes);
-  }
-
   /** Leaves the page for the login, and comes back to the view. */
   async signIn({ name, authorizeUrl, clientId, scopes }) {
     const [state, verifier] = [random(), random()];

@@ -22,9 +22,6 @@ export function duration(milliseconds) {
   return milliseconds < 60_000 ? `${(milliseconds / 1_000).toFixed(1)} s` : `${Math.round(milliseconds / 60_000)} min`;
 }
 
-/** A lane, as texts name it. */
-export const lane = (name) => (name === "retry" ? "retry lane" : "main lane");
-
 export const texts = {
   noSecret: "This page needs the whole address of the console.",
   noSecretHelp: "Open the address that make run printed after “console”. make status prints it again.",
@@ -38,7 +35,7 @@ export const texts = {
   again: "Try again",
   skip: "Skip to the content",
   navigation: "Views",
-  views: { "": "Overview", rooms: "Rooms", questions: "Questions", people: "Personal data", "dead-letters": "Dead lane" },
+  views: { "": "Overview", questions: "Questions", people: "Personal data", "dead-letters": "Dead lane" },
   user: "as",
   reference: "API reference",
   chart: (title, newest) => `${title}, newest: ${newest}`,
@@ -107,7 +104,7 @@ export const texts = {
   events: "Last events",
   eventsNote: "A sample: the first event of each of the newest requests. Open one to see its way, as make trace prints it.",
   noEvents: "No events yet.",
-  noEventsHelp: "Type a message below, or send traffic.",
+  noEventsHelp: "Send traffic below.",
   noLogs: "This page has no logs on AWS.",
   noLogsHelp: "CloudWatch Logs Insights finds an event by its id, in the log group of the functions.",
   noSteps: "The logs have no step of this event any more.",
@@ -115,32 +112,15 @@ export const texts = {
 
 /** The texts of what only a local stage shows. They are not published. */
 export const localTexts = {
-  room: (name) => `#${name}`,
-  pane: (user) => `as ${user}`,
-  connection: { idle: "connecting", connecting: "connecting", open: "live", closed: "closed" },
-  empty: "No messages yet. Type one.",
-  message: "Message",
-  placeholder: "Type a message",
-  send: "Send",
-  messages: (user) => `Messages as ${user} sees them`,
-  tick: {
-    sending: "sent, no answer yet",
-    accepted: (name, ms) => `accepted · ${lane(name)} · after ${duration(ms)}`,
-    stored: (name, acceptedMs, storedMs) =>
-      `stored · ${lane(name)} · accepted after ${duration(acceptedMs)}, back after ${duration(storedMs)}`,
-    failed: (reason) => `refused: ${reason}`,
-  },
-  seen: (ms) => `seen after ${duration(ms)}`,
-  deleted: "deleted",
-
   tools: "Try it",
   toolsNote: "Only on the local stage.",
   traffic: "Send traffic",
   trafficRuns: "Sending …",
-  trafficDone: (n) => `${count(n)} messages sent to #traffic`,
+  trafficDone: (n, viaRetry) =>
+    `${count(n)} messages to #traffic were accepted: ${count(n - viaRetry)} in the main lane, ${count(viaRetry)} in the retry lane.`,
   poison: "Make a poison record",
   poisoned: "A record that is not JSON is in the queue. It goes to the dead lane.",
   kill: "Kill RabbitMQ for 10 s",
-  killed: "RabbitMQ is killed. Type messages: they take the retry lane.",
-  back: "RabbitMQ starts again. The next message closes Bob’s gap.",
+  killed: "RabbitMQ is killed. New events take the retry lane.",
+  back: "RabbitMQ answers again. New events take the main lane as soon as circuit breakers close.",
 };

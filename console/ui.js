@@ -1,5 +1,5 @@
 // What the views share: loading, empty and failed states, states of services, and the way back after a failure.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./htm.js";
+import { html, useEffect, useRef, useState } from "./htm.js";
 import { texts } from "./texts.js";
 
 /** `<${Loading} />`, or with its own sentence: `<${Loading} what=${texts.…} />`. */
@@ -20,13 +20,6 @@ export const Failure = ({ error, again }) => html`
 
 /** A word with a dot in its tone: "good", "busy" or "bad". */
 export const State = ({ tone, children }) => html`<span class=${`state ${tone}`}>${children}</span>`;
-
-/** A ref of what gets the focus when it is shown: at once, so that keys that are pressed now go there. */
-export function useFocus() {
-  const element = useRef(null);
-  useLayoutEffect(() => element.current?.focus(), []);
-  return element;
-}
 
 /** Runs one async function at a time: `[busy, error, run]`. */
 export function useRun() {

@@ -106,9 +106,8 @@ class Stage:
             websocket_port=self._sockets[1],
         )
         await self._begin("gateway", gateway.start, gateway.stop)
-        served = (gateway.http_url, gateway.websocket_url)
-        reference = ReferencePages(self._options.template, self._state_dir, *served)
-        console = ConsolePages(self._options.template, self._state_dir, issuer, endpoints, *served)
+        reference = ReferencePages(self._options.template, self._state_dir, gateway.http_url, gateway.websocket_url)
+        console = ConsolePages(self._options.template, self._state_dir, issuer, endpoints, gateway.http_url)
         status = StatusServer(self.services, pool, triggers, reference, console, issuer, self._sockets[2])
         await self._begin("status", status.start, status.stop)
         running = Running(

@@ -1,4 +1,4 @@
-"""Publishes the console of a stack: its files, what it takes from npm, the client, and where the stack's APIs are."""
+"""Publishes the console of a stack: its files, what it takes from npm, the client, and where its API and logins are."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ async def bundle(state_dir: Path) -> dict[str, Path]:
         # The bundler leaves out what only a local stage shows, but it would keep the indentation in templates.
         module.write_text(re.sub(r"\n\s+", "\n", module.read_text().replace("session.isLocal", "false")))
     shutil.copy(packages / "htm" / "preact" / "standalone.module.js", source / "htm.js")
-    entries = ["main.js", *(path.relative_to(source).as_posix() for path in sorted(source.rglob("*.css")))]
-    esbuild = [str(node_program()), str(client / "node_modules" / "esbuild" / "bin" / "esbuild"), *entries]
-    options = ["--bundle", "--splitting", "--minify", "--format=esm", "--charset=utf8"]
+    esbuild = [str(node_program()), str(client / "node_modules" / "esbuild" / "bin" / "esbuild")]
+    options = ["main.js", "console.css", "--bundle", "--splitting", "--minify", "--format=esm", "--charset=utf8"]
     options += ["--external:/headrace-client.js", f"--outdir={made}", "--log-level=warning"]
     code, output = await run([*esbuild, *options], dict(os.environ), source)
     if code != 0:
@@ -61,7 +60,7 @@ async def bundle(state_dir: Path) -> dict[str, Path]:
 
 
 def config(stack: dict[str, Any]) -> dict[str, Any]:
-    """Where the console finds the APIs and the logins, from what CloudFormation says of the stack."""
+    """Where the console finds the HTTP API and the logins, from what CloudFormation says of the stack."""
     outputs = {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}
     given = {one["ParameterKey"]: one["ParameterValue"] for one in stack["Parameters"]}
 
@@ -71,8 +70,7 @@ def config(stack: dict[str, Any]) -> dict[str, Any]:
 
     people = login("people", outputs["SignInUrl"], outputs["ClientId"], "chat:read", "chat:write")
     operators = login("operators", outputs["OperatorSignInUrl"], outputs["OperatorClientId"], "ops")
-    urls = {"httpUrl": outputs["HttpUrl"], "wsUrl": outputs["WebSocketUrl"]}
-    return {**urls, "scopePrefix": given["ScopePrefix"], "logins": [people, operators]}
+    return {"httpUrl": outputs["HttpUrl"], "scopePrefix": given["ScopePrefix"], "logins": [people, operators]}
 
 
 def publish(name: str, state_dir: Path = ROOT / ".local") -> str:

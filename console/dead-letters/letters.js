@@ -14,12 +14,14 @@ export function queryOf({ id, stream, reason, day } = {}) {
 
 export const isEmpty = (filter) => Object.keys(queryOf(filter)).length === 0;
 
+/** The newest request of this page, also of a view that was left. */
+let last = Promise.resolve();
+
 /**
  * The dead lane of a stage. To look at letters is to receive them from SQS, which hides them from every other request
  * until it ends: so a request waits until the one before has its answer.
  */
 export class Letters {
-  #last = Promise.resolve();
   #client;
 
   constructor(client) {
@@ -60,8 +62,8 @@ export class Letters {
 
   #ask(operation, parameters) {
     // A POST is sent once: the server has perhaps done it, also where no answer came.
-    const answer = this.#last.then(() => this.#client.request(operation, parameters, { retryTimeout: PATIENCE }));
-    this.#last = answer.catch(() => {});
+    const answer = last.then(() => this.#client.request(operation, parameters, { retryTimeout: PATIENCE }));
+    last = answer.catch(() => {});
     return answer;
   }
 }

@@ -12,7 +12,7 @@ const METRICS = {
 };
 
 function reader(session) {
-  const operator = session.as("operator", "ops");
+  const operator = session.client("ops");
   const balance = new Balance();
   const since = {};
   const held = []; // of earlier readings: [time, depths, ages]

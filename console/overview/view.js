@@ -5,34 +5,20 @@ import { Failure, Loading } from "../ui.js";
 import { BalanceLine, Checks } from "./checks.js";
 import { Events } from "./events.js";
 import { Lanes, LaneTable } from "./lanes.js";
-import { Pane } from "./pane.js";
 import { useReading } from "./reading.js";
 import { Tools } from "./tools.js";
 import { Way } from "./way.js";
 
-const ROOM = "lobby";
-
-const Panes = ({ session, status }) => {
-  const chat = (user) => session.as(user, "chat:read", "chat:write");
-  return html`
-    <div class="panes">
-      <${Pane} client=${chat("alice")} user="alice" room=${ROOM} />
-      <${Pane} client=${chat("bob")} user="bob" room=${ROOM} />
-      <div class="side">
-        <${Tools} client=${chat("carol")} />
-        ${status !== undefined && html`<${Checks} status=${status} />`}
-      </div>
-    </div>
-  `;
-};
-
-const Kept = ({ seen }) => html`
+const Local = ({ seen, session }) => html`
   <${BalanceLine} balance=${seen.balance} held=${seen.held.at(-1)[1]} />
   <div class="halves">
     <${Way} rates=${seen.rates} balance=${seen.balance} held=${seen.held.at(-1)[1]}
       brokerAway=${seen.status.lanes.main.state === "away"} />
     <${Events} seen=${seen} />
+    <${Tools} client=${session.client("chat:write")} accepting=${seen.status.accepting} />
+    <${Checks} status=${seen.status} />
   </div>
+  <${Lanes} seen=${seen} />
 `;
 
 /** On AWS, there are no counts, no logs and no buttons. */
@@ -48,8 +34,6 @@ export default function Overview({ session }) {
   return html`
     ${error !== undefined && html`<${Failure} error=${new Error(texts.stageAway(error.message))} />`}
     ${seen === undefined && html`<${Loading} />`}
-    ${seen !== undefined && (session.isLocal ? html`<${Kept} seen=${seen} />` : html`<${Status} seen=${seen} />`)}
-    ${session.isLocal && html`<${Panes} session=${session} status=${seen?.status} />`}
-    ${seen?.counts !== undefined && html`<${Lanes} seen=${seen} />`}
+    ${seen !== undefined && (session.isLocal ? html`<${Local} seen=${seen} session=${session} />` : html`<${Status} seen=${seen} />`)}
   `;
 }

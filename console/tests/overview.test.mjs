@@ -1,12 +1,17 @@
-// The first screen in Chromium, with readings whose numbers are known: it must show exactly these.
+// The first screen: with readings whose numbers are known it must show exactly these, and the way of a real event.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 
-import { open } from "./rooms.mjs";
+import { clientOf, mark, open, page, pass, suitsEverybody, until, where } from "./page.mjs";
 
 const STEP = 5; // seconds of one point
+const QUIET_AND_MORE = 16_000; // milliseconds
 const headers = { "access-control-allow-origin": "*" };
 
+const EMPTY = {
+  main: { state: "ok", queues: { "persist.chat.0": { ready: 0 } } }, retry: { state: "empty" }, dead: { state: "empty" },
+  parked: { state: "empty", ready: 0 },
+};
 const STATUS = {
   time: "2026-11-27T12:00:00Z",
   accepting: "retry",
@@ -31,94 +36,155 @@ const ROWS = [
   ["Dead", "", [0, 0, 5, 900]], ["Redriven", "", [0, 5, 0, 900]],
 ];
 
-/** The first screen with `status` and `sums`, which a test may change while it is open. */
-async function shown(status, sums) {
-  const reading = { status, sums };
-  const opened = await open("alice", "#/", {}, async (page) => {
+const lane = (name) => page.locator(".lane-row").filter({ has: page.locator("b").getByText(name, { exact: true }) });
+const chart = (name, title) => lane(name).getByRole("img", { name: new RegExp(`^${title}, newest: `) });
+const newest = async (name, title) => (await chart(name, title).getAttribute("aria-label")).split("newest: ")[1];
+const text = async (found) => (await found.innerText()).replaceAll(/\s+/g, " ").trim();
+const told = (words) => page.getByRole("log", { name: "Try it" }).getByText(words);
+
+describe("with known readings", () => {
+  let reading; // what the page reads; a test may change it
+
+  /** The first screen, once it shows `accepted` events. */
+  async function shown(status, sums, accepted) {
+    reading = { status, sums, passed: 0 };
     await page.route("**/status", (route) => route.request().method() === "GET"
       ? route.fulfill({ json: reading.status, headers })
       : route.continue());
     await page.route("**/console/counts*", (route) => {
-      const start = (Math.floor(Date.now() / 1_000 / STEP) - 3) * STEP;
+      const start = (Math.floor((Date.now() + reading.passed) / 1_000 / STEP) - 3) * STEP;
       return route.fulfill({ json: { sums: reading.sums, series: { start, step: STEP, rows: ROWS }, events: [] } });
     });
+    await open("#/", { anew: true });
+    await page.locator(".term").filter({ hasText: `${accepted} accepted` }).waitFor();
+  }
+
+  async function later(milliseconds) {
+    reading.passed += milliseconds;
+    await pass(milliseconds);
+  }
+
+  test("the first screen shows the numbers of lanes, circuit breakers and probes", async () => {
+    await shown(STATUS, SUMS, 110);
+    assert.deepEqual(await page.locator(".equation .part").evaluateAll((parts) => parts.map((part) => part.innerText.replaceAll(/\s+/g, " ").trim())),
+      ["= 90 stored", "+ 9 main lane", "+ 8 retry lane", "+ 2 dead lane", "+ 1 parked"]);
+    assert.equal(await text(page.locator(".verdict b")), "✓ lost 0");
+    assert.match(await text(page.locator(".balance .note")), /The dead lane holds 1 more, which no function accepted/);
+
+    const holds = { main: ["degraded", "7"], retry: ["holding", "8"], dead: ["holding", "3"], parked: ["holding", "1"] };
+    for (const [name, [state, number]] of Object.entries(holds)) {
+      assert.equal(await text(lane(name).locator("p").first()), `${name} ${state}`);
+      assert.equal(await text(lane(name).locator(".holds")), `${number} in it`);
+    }
+    assert.equal(await newest("main", "rate"), "accepted 6/s, stored 3/s");
+    assert.equal(await newest("retry", "rate"), "in 3/s, stored 2/s");
+    assert.equal(await newest("dead", "rate"), "in 1/s, redriven 0/s");
+    assert.match(await newest("main", "age"), /^longest until stored \d/);
+    await page.locator(".node.bad").filter({ hasText: "dead lane" }).waitFor();
+
+    const checks = page.locator(".checks dd");
+    assert.equal(await text(checks.nth(0)), "the retry lane");
+    assert.equal(await text(checks.nth(1)), "open in 2 environments");
+    assert.equal(await text(checks.nth(2)), "missing newest 190 s old");
+
+    // How long a lane holds something is counted by the page, in points of which the last is not shown.
+    for (let points = 0; points < 2; points += 1) {
+      await later(1_200 * STEP);
+      await page.waitForResponse("**/status");
+    }
+    await page.waitForFunction((label) => document.querySelector(`[aria-label^="${label}"]`)?.ariaLabel.match(/[1-9]/), "age, newest: holding for");
+    reading.status = {
+      ...STATUS, accepting: "main", lanes: EMPTY,
+      breakers: { state: "ok", environments: [{ state: "closed" }] },
+      probes: { state: "ok", queues: { "persist.chat.0": { state: "ok", ageSeconds: 7.4 } } },
+    };
+    await lane("dead").getByText("empty", { exact: true }).waitFor();
+    assert.equal(await text(lane("dead").locator(".holds")), "0 in it");
+    assert.equal(await text(checks.nth(0)), "the main lane");
+    assert.equal(await text(checks.nth(1)), "ok");
+    assert.equal(await text(checks.nth(2)), "ok newest 7 s old");
   });
-  const { page } = opened;
-  const lane = (name) => page.locator(".lane-row").filter({ has: page.locator("b").getByText(name, { exact: true }) });
-  const chart = (name, title) => lane(name).getByRole("img", { name: new RegExp(`^${title}, newest: `) });
-  const newest = async (name, title) => (await chart(name, title).getAttribute("aria-label")).split("newest: ")[1];
-  const text = async (found) => (await found.innerText()).replaceAll(/\s+/g, " ").trim();
-  return { ...opened, reading, lane, newest, text };
-}
 
-test("the first screen shows the numbers of lanes, circuit breakers and probes", async () => {
-  const { page, reading, lane, newest, text, close } = await shown(STATUS, SUMS);
-  await page.locator(".lane-row").nth(3).waitFor();
-  assert.equal(await text(page.locator(".equation .term").first()), "110 accepted");
-  assert.deepEqual(await page.locator(".equation .part").evaluateAll((parts) => parts.map((part) => part.innerText.replaceAll(/\s+/g, " ").trim())),
-    ["= 90 stored", "+ 9 main lane", "+ 8 retry lane", "+ 2 dead lane", "+ 1 parked"]);
-  assert.equal(await text(page.locator(".verdict b")), "✓ lost 0");
-  assert.match(await text(page.locator(".balance .note")), /The dead lane holds 1 more, which no function accepted/);
+  test("what a service does not answer is a question mark, and a broker that is away is said", async () => {
+    const status = {
+      ...STATUS,
+      lanes: {
+        main: { state: "away", reason: "the broker does not answer" }, retry: { state: "unknown", reason: "SQS does not answer" },
+        dead: STATUS.lanes.dead, parked: { state: "unknown", reason: "the broker does not answer" },
+      },
+      breakers: { state: "unknown", reason: "the cache does not answer" },
+      probes: { state: "unknown", reason: "the table does not answer" },
+    };
+    await shown(status, SUMS, 110);
+    for (const [name, state, number] of [["main", "away", "?"], ["retry", "unknown", "?"], ["dead", "holding", "3"], ["parked", "unknown", "?"]]) {
+      assert.equal(await text(lane(name).locator("p").first()), `${name} ${state}`);
+      assert.equal(await text(lane(name).locator(".holds")), `${number} in it`);
+    }
+    await page.locator(".node.bad").filter({ hasText: "RabbitMQ" }).getByText("away").waitFor();
+    assert.equal(await text(page.locator(".checks dd").nth(1)), "unknown");
+    assert.equal(await text(page.locator(".checks dd").nth(2)), "unknown");
+  });
 
-  const holds = { main: ["degraded", "7"], retry: ["holding", "8"], dead: ["holding", "3"], parked: ["holding", "1"] };
-  for (const [name, [state, number]] of Object.entries(holds)) {
-    assert.equal(await text(lane(name).locator("p").first()), `${name} ${state}`);
-    assert.equal(await text(lane(name).locator(".holds")), `${number} in it`);
-  }
-  assert.equal(await newest("main", "rate"), "accepted 6/s, stored 3/s");
-  assert.equal(await newest("retry", "rate"), "in 3/s, stored 2/s");
-  assert.equal(await newest("dead", "rate"), "in 1/s, redriven 0/s");
-  assert.match(await newest("main", "age"), /^longest until stored \d/);
+  test("a killed broker is back when the status says so, and not earlier", async () => {
+    const kills = [];
+    await page.route("**/kill?*", (route) => {
+      kills.push(route.request().postDataJSON());
+      return route.fulfill({ json: { message: "RabbitMQ" } });
+    });
+    await shown({ ...STATUS, accepting: "main", lanes: EMPTY }, SUMS, 110);
+    const kill = page.getByRole("button", { name: "Kill RabbitMQ" });
+    await kill.click();
+    await told("RabbitMQ is killed.").waitFor();
+    await page.waitForResponse("**/status"); // from before the outage
+    assert.ok(await kill.isDisabled());
+    reading.status = { ...STATUS, accepting: "retry" };
+    await page.locator(".checks dd").getByText("the retry lane").waitFor();
+    assert.equal(await told("RabbitMQ answers again.").count(), 0);
+    reading.status = { ...STATUS, accepting: "main" };
+    await told("RabbitMQ answers again.").waitFor();
+    assert.ok(await kill.isEnabled());
+    assert.deepEqual(kills, [{ service: "RabbitMQ", seconds: 10 }]);
+  });
 
-  const checks = page.locator(".checks dd");
-  assert.equal(await text(checks.nth(0)), "the retry lane");
-  assert.equal(await text(checks.nth(1)), "open in 2 environments");
-  assert.equal(await text(checks.nth(2)), "missing newest 190 s old");
-
-  // How long a lane holds something is counted by the page, in points of which the last is not shown.
-  await page.waitForFunction((label) => document.querySelector(`[aria-label^="${label}"]`)?.ariaLabel.match(/[1-9]/), "age, newest: holding for");
-  reading.status = {
-    ...STATUS, accepting: "main",
-    lanes: { main: { state: "ok", queues: { "persist.chat.0": { ready: 0 } } }, retry: { state: "empty" }, dead: { state: "empty" }, parked: { state: "empty", ready: 0 } },
-    breakers: { state: "ok", environments: [{ state: "closed" }] },
-    probes: { state: "ok", queues: { "persist.chat.0": { state: "ok", ageSeconds: 7.4 } } },
-  };
-  await lane("dead").getByText("empty", { exact: true }).waitFor();
-  assert.equal(await text(lane("dead").locator(".holds")), "0 in it");
-  assert.equal(await text(checks.nth(0)), "the main lane");
-  assert.equal(await text(checks.nth(1)), "ok");
-  assert.equal(await text(checks.nth(2)), "ok newest 7 s old");
-  await close();
+  test("an event that is neither stored nor in a lane counts as lost, once it is not on its way any more", async () => {
+    await shown({ ...STATUS, lanes: EMPTY }, [["Accepted", "chat", "main", 100], ["Stored", "chat", "main", 99]], 100);
+    await page.locator(".verdict.good").waitFor();
+    assert.equal(await text(page.locator(".equation .part").nth(1)), "+ 1 main lane");
+    await later(QUIET_AND_MORE);
+    await page.locator(".verdict.bad").waitFor();
+    assert.match(await text(page.locator(".verdict b")), /^✕ .*1/);
+  });
 });
 
-test("what a service does not answer is a question mark, and a broker that is away is said", async () => {
-  const status = {
-    ...STATUS,
-    lanes: {
-      main: { state: "away", reason: "the broker does not answer" }, retry: { state: "unknown", reason: "SQS does not answer" },
-      dead: STATUS.lanes.dead, parked: { state: "unknown", reason: "the broker does not answer" },
-    },
-    breakers: { state: "unknown", reason: "the cache does not answer" },
-    probes: { state: "unknown", reason: "the table does not answer" },
-  };
-  const { page, lane, text, close } = await shown(status, SUMS);
-  await page.locator(".lane-row").nth(3).waitFor();
-  for (const [name, state, number] of [["main", "away", "?"], ["retry", "unknown", "?"], ["dead", "holding", "3"], ["parked", "unknown", "?"]]) {
-    assert.equal(await text(lane(name).locator("p").first()), `${name} ${state}`);
-    assert.equal(await text(lane(name).locator(".holds")), `${number} in it`);
-  }
-  await page.locator(".node.bad").filter({ hasText: "RabbitMQ" }).getByText("away").waitFor();
-  assert.equal(await text(page.locator(".checks dd").nth(1)), "unknown");
-  assert.equal(await text(page.locator(".checks dd").nth(2)), "unknown");
-  await close();
+test("an event opens as a timeline, with each step that the logs have", async () => {
+  const [roomId, reader, writer] = [`timed-${mark()}`, await clientOf("carol", "chat:read"), await clientOf("alice", "chat:write")];
+  await reader.follow(roomId).ready; // so that a live copy is sent
+  await open("#/");
+  const { messageId } = await writer.send(roomId, "hello");
+  await page.locator(".events .event").filter({ hasText: messageId }).press("Enter");
+
+  const [address, secret] = where.console_url.split("#");
+  const logged = async () => (await (await fetch(`${address}console/trace?id=${messageId}&secret=${secret}`)).json()).steps.map((step) => step.text);
+  const steps = ["received", "published", "accepted 1 chat event, lane main", "stored 1 chat event, lane main", "live copies of the batch: sent"];
+  const all = await until(logged, (found) => steps.every((step) => found.includes(step)));
+  // Other connections of the same batch can have lines of their own, such as "gone".
+  await page.waitForFunction((wanted) => {
+    const found = [...document.querySelectorAll(".timeline b")].map((step) => step.textContent);
+    return wanted.every((step) => found.includes(step));
+  }, all);
+  await suitsEverybody();
+  reader.close();
+  writer.close();
 });
 
-test("an event that is neither stored nor in a lane is counted as lost, once it is not on its way any more", async () => {
-  const empty = { main: { state: "ok", queues: { "persist.chat.0": { ready: 0 } } }, retry: { state: "empty" }, dead: { state: "empty" }, parked: { state: "empty", ready: 0 } };
-  const { page, text, close } = await shown({ ...STATUS, lanes: empty }, [["Accepted", "chat", "main", 100], ["Stored", "chat", "main", 99]]);
-  await page.locator(".verdict.good").waitFor();
-  assert.equal(await text(page.locator(".equation .part").nth(1)), "+ 1 main lane");
-  await page.locator(".verdict.bad").waitFor();
-  assert.match(await text(page.locator(".verdict b")), /^✕ .*1/);
-  await close();
+test("traffic is seen to flow, and nothing moves for those who do not want it", async () => {
+  await open("#/");
+  const moving = () => page.evaluate(() => document.getAnimations().length);
+  await page.getByRole("button", { name: "Send traffic" }).click();
+  await page.locator(".edge.flows").first().waitFor({ state: "attached" }); // a line has no height
+  assert.ok((await moving()) > 0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  assert.equal(await moving(), 0);
+  await told("100 messages to #traffic were accepted").waitFor();
+  assert.equal(await page.locator(".verdict b").innerText(), "✓ lost 0");
 });

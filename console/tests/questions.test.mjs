@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { clientOf, mark, open, sleep } from "./rooms.mjs";
+import { clientOf, mark, open, page, suitsEverybody, until } from "./page.mjs";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -15,13 +15,6 @@ const [room, other, ad] = [`lobby-${name}`, `mill-${name}`, `ad-${name}`];
 const [skier, friend] = [1, 2].map((n) => Math.floor(Math.random() * 1e9) * 10 + n);
 const resort = 1 + Math.floor(Math.random() * 900_000);
 let client;
-
-/** Calls `ask` until its answer is one that `isWanted`; the time limit of the test ends it. */
-async function until(ask, isWanted) {
-  while (!isWanted(await ask())) {
-    await sleep(300);
-  }
-}
 
 before(async () => {
   const producer = await clientOf("importer", "events:write");
@@ -51,37 +44,35 @@ before(async () => {
 });
 
 const address = (...parts) => `#/questions/${parts.map(encodeURIComponent).join("/")}`;
-const figure = (page, named) => page.locator(".figure").filter({ has: page.getByText(named, { exact: true }) }).locator("b");
-const cells = (page, caption) =>
+const figure = (named) => page.locator(".figure").filter({ has: page.getByText(named, { exact: true }) }).locator("b");
+const cells = (caption) =>
   page.getByRole("table", { name: caption }).locator("tbody tr").evaluateAll((rows) =>
     rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim())));
 
 test("the figures of a window are the answers of the API", async () => {
-  const { page, errors, draw, close } = await open("alice", address("messages", window.from, window.to));
+  await open(address("messages", window.from, window.to));
   const answer = await client.request("GET /analytics/window", { ...window, top: 10 });
   const series = await client.request("GET /analytics/series", { ...window, step: 60 });
 
-  await figure(page, "messages").waitFor();
-  assert.equal(await figure(page, "messages").innerText(), String(answer.totalMessages));
-  assert.equal(await figure(page, "unique users").innerText(), String(answer.uniqueUsers));
-  assert.deepEqual(await cells(page, /^Users with the most/), answer.topUsers.map((each) => [each.userId, String(each.messages)]));
-  assert.deepEqual(await cells(page, /^Rooms with the most/), answer.topRooms.map((each) => [each.roomId, String(each.messages)]));
+  await figure("messages").waitFor();
+  assert.equal(await figure("messages").innerText(), String(answer.totalMessages));
+  assert.equal(await figure("unique users").innerText(), String(answer.uniqueUsers));
+  assert.deepEqual(await cells(/^Users with the most/), answer.topUsers.map((each) => [each.userId, String(each.messages)]));
+  assert.deepEqual(await cells(/^Rooms with the most/), answer.topRooms.map((each) => [each.roomId, String(each.messages)]));
   assert.equal(await page.locator("table b").count(), 0, "a user id is text");
   await page.getByText("The same as a table").click();
-  const points = (await cells(page, "By minute")).map(([, messages, users]) => [messages, users]);
+  const points = (await cells("By minute")).map(([, messages, users]) => [messages, users]);
   assert.deepEqual(points, series.points.map((each) => [String(each.messages), String(each.uniqueUsers)]));
   await page.getByText(/Everything that was stored by .* is counted; what was stored later may be missing/).waitFor();
-  await draw("questions");
+  await suitsEverybody();
 
   await page.getByRole("link", { name: other }).click();
   await page.waitForFunction(() => document.querySelector(".figure b")?.textContent === "2");
   assert.equal(await page.getByLabel("Room").inputValue(), other);
-  assert.deepEqual(errors, []);
-  await close();
 });
 
 test("a window is picked in the reader's zone, and may end now", async () => {
-  const { page, close } = await open("alice", "#/questions", { timezoneId: "Asia/Kolkata" });
+  await open("#/questions");
   const local = (time) => new Date(time + 5.5 * 3_600_000).toISOString().slice(0, 16);
   await page.getByText("zone, Asia/").waitFor();
   await page.getByRole("button", { name: "Last 5 minutes" }).click();
@@ -98,11 +89,10 @@ test("a window is picked in the reader's zone, and may end now", async () => {
 
   await page.waitForFunction(() => document.querySelector(".figure b")?.textContent === "15");
   assert.ok(decodeURIComponent(page.url()).endsWith(`messages/${window.from}/${window.to}`), page.url());
-  await close();
 });
 
 test("a loading answer, an empty window, a refused one and a failure are said in words", async () => {
-  const { page, close } = await open("alice", address("messages", window.from, window.to, "user", `unknown-${name}`));
+  await open(address("messages", window.from, window.to, "user", `unknown-${name}`));
   await page.getByText("No messages in this window.").waitFor();
   await page.evaluate((hash) => { location.hash = hash; }, address("messages", new Date(from - 40 * DAY).toISOString(), window.to));
   await page.getByRole("alert").filter({ hasText: "31 days" }).waitFor();
@@ -127,67 +117,50 @@ test("a loading answer, an empty window, a refused one and a failure are said in
   await page.getByRole("alert").filter({ hasText: "What was counted is kept" }).waitFor();
   await page.unroute("**/analytics/window*");
   await page.getByRole("button", { name: "Try again" }).click();
-  await figure(page, "messages").waitFor();
-  await close();
+  await figure("messages").waitFor();
 });
 
 test("an estimate has its error beside it", async () => {
   const accuracy = { exact: false, userId: { uniqueWithin: 0.0081, countsTooLowByAtMost: 12 } };
-  const { page, close } = await open("alice", address("messages", window.from, window.to), {}, (opened) =>
-    opened.route("**/analytics/window*", async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({ response, json: { ...(await response.json()), accuracy } });
-    }));
+  await page.route("**/analytics/window*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), accuracy } });
+  });
+  await open(address("messages", window.from, window.to));
   await page.getByText("an estimate, with a standard error of 0.8 %").waitFor();
   assert.equal(await page.getByText("each too low by at most 12").count(), 1);
-  await close();
 });
 
 test("an ad's counts are the API's, and an unknown ad is named", async () => {
-  const { page, draw, close } = await open("alice", address("ads", window.from, window.to));
+  await open(address("ads", window.from, window.to));
   await page.getByRole("link", { name: ad }).click();
   await page.getByRole("heading", { name: `Clicks on ${ad}` }).waitFor();
   const answer = await client.request("GET /ads/{adId}/stats", { adId: ad, ...window, step: 60 });
   await page.waitForFunction(() => document.querySelector(".charts") !== null);
-  assert.equal(await figure(page, "clicks").innerText(), String(answer.clicks));
-  assert.equal(await figure(page, "unique users").innerText(), String(answer.uniqueUsers));
-  assert.deepEqual(await cells(page, /^Clicks by type/), [["video", "3"], ["banner", "2"]]);
-  await draw("questions-ad");
+  assert.equal(await figure("clicks").innerText(), String(answer.clicks));
+  assert.equal(await figure("unique users").innerText(), String(answer.uniqueUsers));
+  assert.deepEqual(await cells(/^Clicks by type/), [["video", "3"], ["banner", "2"]]);
+  await suitsEverybody();
   await page.getByRole("textbox", { name: "Ad" }).fill(`none-${name}`);
   await page.keyboard.press("Enter");
   await page.getByText(`There are no clicks on an ad “none-${name}” yet.`).waitFor();
-  await close();
 });
 
 test("a resort's day has its skiers, lifts and verticals, and a skier's own day", async () => {
-  const { page, draw, close } = await open("alice", address("resort", String(resort), "2031", "7"));
-  await figure(page, "unique skiers").waitFor();
-  assert.equal(await figure(page, "unique skiers").innerText(), "2");
-  assert.equal(await figure(page, "rides").innerText(), "3");
-  assert.equal(await figure(page, "vertical").innerText(), "100");
-  assert.deepEqual(await cells(page, "Rides and vertical per lift"), [["3", "2", "60"], ["4", "1", "40"]]);
-  assert.deepEqual(await cells(page, "Rides per hour"), [["0:00", "1"], ["1:00", "2"]]);
+  await open(address("resort", String(resort), "2031", "7"));
+  await figure("unique skiers").waitFor();
+  assert.equal(await figure("unique skiers").innerText(), "2");
+  assert.equal(await figure("rides").innerText(), "3");
+  assert.equal(await figure("vertical").innerText(), "100");
+  assert.deepEqual(await cells("Rides and vertical per lift"), [["3", "2", "60"], ["4", "1", "40"]]);
+  assert.deepEqual(await cells("Rides per hour"), [["0:00", "1"], ["1:00", "2"]]);
   await page.getByRole("spinbutton", { name: "Skier" }).fill(String(friend));
   await page.keyboard.press("Enter");
-  await figure(page, "vertical of the day").waitFor();
-  assert.equal(await figure(page, "vertical of the day").innerText(), "80");
-  assert.equal(await figure(page, "rides of the day").innerText(), "1");
-  await draw("questions-resort");
+  await figure("vertical of the day").waitFor();
+  assert.equal(await figure("vertical of the day").innerText(), "80");
+  assert.equal(await figure("rides of the day").innerText(), "1");
+  await suitsEverybody();
   await page.getByRole("spinbutton", { name: "Season", exact: true }).fill("2032");
   await page.keyboard.press("Enter");
   await page.getByText("The season 2032 is not known here.").waitFor();
-  await close();
-});
-
-test("every question fits a phone, in both color schemes", async () => {
-  for (const colorScheme of ["light", "dark"]) {
-    for (const parts of [["messages", window.from, window.to], ["ads", window.from, window.to, ad], ["resort", "all", "2031", "7"]]) {
-      const options = { viewport: { width: 360, height: 780 }, colorScheme };
-      const { page, draw, close } = await open("alice", address(...parts), options);
-      await page.locator(".figure").first().waitFor();
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${parts[0]}, ${colorScheme}`);
-      await draw(`questions-${parts[0]}-narrow-${colorScheme}`);
-      await close();
-    }
-  }
 });

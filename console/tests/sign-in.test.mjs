@@ -5,25 +5,22 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname } from "node:path";
 import { after, before, test } from "node:test";
-import { brotliCompressSync } from "node:zlib";
 
-import { browser, mark, where } from "./rooms.mjs";
+import { browser, mark, where } from "./page.mjs";
 
 const ISSUER = where.issuer;
 const login = (name, ...scopes) => ({
   name, scopes, authorizeUrl: `${ISSUER}/authorize`, tokenUrl: `${ISSUER}/token`, clientId: where.client_id,
 });
 const CONFIG = {
-  httpUrl: where.http_url, wsUrl: where.websocket_url, scopePrefix: "",
+  httpUrl: where.http_url, scopePrefix: "",
   logins: [login("people", "chat:read", "chat:write"), login("operators", "ops")],
 };
 const BUNDLE = JSON.parse(process.env.BUNDLE);
-const LARGEST = 60_000; // bytes of all files, compressed
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 // As templates/console.yaml has it, with the addresses of the stage.
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none';"
-  + " frame-ancestors 'none'; require-trusted-types-for 'script';"
-  + ` connect-src 'self' ${where.http_url} ${where.websocket_url} ${ISSUER}/token`;
+  + ` frame-ancestors 'none'; require-trusted-types-for 'script'; connect-src 'self' ${where.http_url} ${ISSUER}/token`;
 const asIs = (status, json) => [status, json];
 
 /** The bucket. */
@@ -73,30 +70,22 @@ async function open(hash, change = asIs) {
   return { page, tokens, signIn, close: () => context.close() };
 }
 
-test("all published files together have less than 60 kB", () => {
-  const files = Object.values(BUNDLE);
-  const bytes = files.reduce((sum, path) => sum + brotliCompressSync(readFileSync(path)).length, 0);
-  console.log(`console: the ${files.length} published files have ${bytes} bytes of at most ${LARGEST}`);
-  assert.ok(bytes > 20_000 && bytes <= LARGEST, `${bytes} bytes`);
-});
+const NEEDED = "This view needs the scopes chat:read and chat:write.";
 
-test("a person signs in with a code and PKCE, comes back to the room, and stays signed in after a reload", async () => {
-  const [roomId, user] = [`signed-${mark()}`, `ann-${mark()}`];
-  const { page, tokens, signIn, close } = await open(`#/rooms/${roomId}`);
-  await page.getByText("This view needs the scopes chat:read and chat:write.").waitFor();
+test("a person signs in with a code and PKCE, comes back to the view, and stays signed in after a reload", async () => {
+  const user = `ann-${mark()}`;
+  const { page, tokens, signIn, close } = await open("#/people/me");
+  await page.getByText(NEEDED).waitFor();
   await signIn(user);
-  const field = page.getByRole("textbox", { name: /^Message to/ });
-  await field.fill("hello");
-  await field.press("Enter");
-  await page.getByRole("log").getByRole("listitem").filter({ hasText: "hello" }).getByText("stored").waitFor();
+  await page.getByRole("region", { name: `Yourself: ${user}` }).getByText("No export is there.").waitFor();
   assert.equal(new URL(page.url()).search, "", "the code leaves the address");
-  assert.equal(new URL(page.url()).hash, `#/rooms/${roomId}`);
+  assert.equal(new URL(page.url()).hash, "#/people/me");
   await page.reload();
   await page.getByText(`as ${user}`, { exact: true }).waitFor();
-  await page.getByRole("log").getByText("hello").waitFor();
+  await page.getByText("No export is there.").waitFor();
   assert.deepEqual(tokens, ["authorization_code"]);
   await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByText("This view needs the scopes chat:read and chat:write.").waitFor();
+  await page.getByText(NEEDED).waitFor();
   await close();
 });
 
@@ -110,32 +99,28 @@ test("an operator signs in at the other login, and a view says that no person ca
   await page.getByText("Each action is a line in the functions’ logs.").waitFor();
   await page.getByRole("link", { name: "Questions" }).click();
   await page.getByText("No login of this stage gives it to a person.").waitFor();
-  await page.getByRole("link", { name: "Rooms" }).click();
-  await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Personal data" }).click();
+  await page.getByRole("region", { name: "Any user" }).waitFor();
+  assert.equal(await page.getByRole("region", { name: /^Yourself/ }).count(), 0);
   await close();
 });
 
 test("a token that ends is renewed, and with an outdated refresh token one signs in again", async () => {
-  const user = `ann-${mark()}`;
   let isOutdated = false;
-  const { page, tokens, signIn, close } = await open("#/rooms", (status, json) =>
-    isOutdated ? [400, { error: "invalid_grant" }] : [status, { ...json, expires_in: 61 }]);
-  await signIn(user);
-  await page.getByRole("button", { name: "New conversation" }).waitFor();
-  await page.waitForTimeout(1_500);
-  await page.reload();
-  await page.getByRole("button", { name: "New conversation" }).waitFor();
-  await page.getByText("You are in no room yet.").waitFor();
-  assert.ok(tokens.includes("refresh_token"), String(tokens));
+  // 60 seconds before its end, the console renews a token.
+  const { page, tokens, signIn, close } = await open("#/people", (status, json) =>
+    isOutdated ? [400, { error: "invalid_grant" }] : [status, { ...json, expires_in: 60 }]);
+  await signIn(`ann-${mark()}`);
+  await page.getByText("No export is there.").waitFor();
+  assert.deepEqual(tokens.slice(0, 2), ["authorization_code", "refresh_token"]);
   isOutdated = true;
-  await page.waitForTimeout(1_500);
   await page.reload();
   await page.getByRole("heading", { name: "Login" }).waitFor();
   await close();
 });
 
 test("a code that this tab did not ask for is not redeemed", async () => {
-  const { page, tokens, close } = await open("?code=stolen&state=made-up#/rooms");
+  const { page, tokens, close } = await open("?code=stolen&state=made-up#/people");
   await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
   assert.deepEqual(tokens, []);
   await close();

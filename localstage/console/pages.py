@@ -1,8 +1,9 @@
 """The console: ``/`` in a browser, its files, and what only a page of the local stage can ask for.
 
-The files of ``console/`` are served as they are, compressed. ``/console/config.json`` names the APIs. With the stage's
-secret, ``/console/token`` gives tokens, ``/console/counts`` and ``/console/trace`` read the logs of the functions,
-``/console/audit`` lists from them what operators did, and ``/console/poison`` makes a record that can never be stored.
+The files of ``console/`` are served as they are, compressed. ``/console/config.json`` names the HTTP API. With the
+stage's secret, ``/console/token`` gives tokens, ``/console/counts`` and ``/console/trace`` read the logs of the
+functions, ``/console/audit`` lists from them what operators did, and ``/console/poison`` makes a record that can never
+be stored.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ ACTIONS = 200
 
 _LIBRARY = "htm.js"
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none';"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 
 
-def policy(files: str, *apis: str) -> str:
-    """What the pages may load: from themselves, from ``apis``, and from ``files``, where files of messages are."""
-    return f"{_POLICY}; img-src 'self' {files}; connect-src 'self' {' '.join(filter(None, [*apis, files]))}"
+def policy(*apis: str) -> str:
+    """What the pages may load: from themselves and from ``apis``."""
+    return f"{_POLICY}; connect-src 'self' {' '.join(apis)}"
 
 
 class ConsolePages:
@@ -44,9 +45,8 @@ class ConsolePages:
         template: the template; ``console`` beside it has the files, and without it answers are 404.
         state_dir: the stage's folder, with the logs; what the console takes from npm is installed there.
         issuer: gives the tokens, and has the secret.
-        endpoints: the broker, to which poison is sent, and S3, where files of messages are.
+        endpoints: the broker, to which poison is sent.
         http_url: the running HTTP API.
-        websocket_url: the running WebSocket API.
     """
 
     def __init__(
@@ -56,13 +56,12 @@ class ConsolePages:
         issuer: Issuer,
         endpoints: Endpoints,
         http_url: str | None,
-        websocket_url: str | None,
     ) -> None:
         self._folder = template.resolve().parent / "console"
         self._state_dir = state_dir
         self._issuer = issuer
         self._endpoints = endpoints
-        self._config = {"httpUrl": http_url or "", "wsUrl": websocket_url or ""}
+        self._http_url = http_url or ""
         self._counts = Counts(state_dir / "logs")
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse | None:
@@ -73,7 +72,7 @@ class ConsolePages:
             return None
         name = request.path.removeprefix("/console/")
         if name == "config.json":
-            return json_response(200, self._config)
+            return json_response(200, {"httpUrl": self._http_url})
         if name == "token":
             return await self._issuer.answer_token(request)
         if name in ("counts", "trace", "audit", "poison"):
@@ -103,7 +102,7 @@ class ConsolePages:
 
     def _page(self) -> web.Response:
         response = web.Response(text=(self._folder / "index.html").read_text(), content_type="text/html")
-        response.headers["Content-Security-Policy"] = policy(self._endpoints.s3_url, *self._config.values())
+        response.headers["Content-Security-Policy"] = policy(self._http_url)
         response.headers["Referrer-Policy"] = "no-referrer"
         response.enable_compression()
         return response

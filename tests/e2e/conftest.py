@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -146,6 +148,25 @@ def close_sockets() -> Iterator[None]:
 def typescript_client() -> Path:
     """The folder of the built client."""
     return asyncio.run(ensure_typescript_client(ROOT / ".local", ROOT))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The program of Chromium; as root it is installed with apt, if it is missing."""
+    found = _chromium()
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        with (ROOT / ".local" / "chromium.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # another test process may install it
+            quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            for command in ("apt-get update -qq", "apt-get install -y -qq --no-install-recommends chromium"):
+                subprocess.run(command.split(), env=quiet, check=_chromium() is None)
+        found = _chromium()
+    assert found, "Chromium is missing, and this test is of a browser. Run: sudo apt-get install chromium"
+    return found
+
+
+def _chromium() -> str | None:
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import urllib.request
 from pathlib import Path
@@ -13,8 +12,6 @@ import pytest
 
 from localstage.services.install import node_program
 from tests.e2e.conftest import RunningStage
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def node(stage: RunningStage, *arguments: str | Path, folder: Path, seconds: int = 280, **more: str) -> str:
@@ -47,9 +44,9 @@ def test_no_message_is_missed_or_repeated_whatever_happens_to_connections(
     assert len(found) == 6
 
 
-def test_a_page_in_chromium_uses_the_built_module(platform: RunningStage, typescript_client: Path) -> None:
-    if CHROMIUM is None:
-        pytest.skip("Chromium is missing, so the client was tried in Node only. Install it: apt-get install chromium")
+def test_a_page_in_chromium_uses_the_built_module(
+    platform: RunningStage, typescript_client: Path, chromium: str
+) -> None:
     file = "tests/stage/browser.test.mjs"
     printed = node(
         platform,
@@ -58,7 +55,7 @@ def test_a_page_in_chromium_uses_the_built_module(platform: RunningStage, typesc
         "--test-timeout=40000",
         file,
         folder=typescript_client,
-        CHROMIUM=CHROMIUM,
+        CHROMIUM=chromium,
     )
 
     found = re.search(r"^Chromium .*missing 0, repeated 0$", printed, re.M)

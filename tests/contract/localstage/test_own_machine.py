@@ -80,9 +80,10 @@ async def services() -> Services:
 @pytest.fixture
 async def status(services: Services, issuer: Issuer, tmp_path: Path) -> AsyncIterator[StatusServer]:
     given = (ROOT / "template.yaml", tmp_path)
-    urls = ("http://127.0.0.1:1", "ws://127.0.0.1:1/local")
+    http_url, websocket_url = "http://127.0.0.1:1", "ws://127.0.0.1:1/local"
     endpoints = Endpoints("", "", "", "", "", "guest", "guest", "http://127.0.0.1:9", "", "")
-    pages, console = ReferencePages(*given, *urls), ConsolePages(*given, issuer, endpoints, *urls)
+    pages = ReferencePages(*given, http_url, websocket_url)
+    console = ConsolePages(*given, issuer, endpoints, http_url)
     server = StatusServer(services, Services(), Services(), pages, console, issuer)
     await server.start()
     yield server

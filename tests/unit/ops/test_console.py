@@ -14,7 +14,6 @@ from ops.__main__ import cli
 
 OUTPUTS = {
     "HttpUrl": "https://http.test",
-    "WebSocketUrl": "wss://socket.test/dev",
     "SignInUrl": "https://people.test",
     "ClientId": "people-1",
     "OperatorSignInUrl": "https://operators.test",
@@ -67,11 +66,7 @@ def test_the_console_is_published_with_the_addresses_of_its_stack(
         "console/config.json": ("files-1", "application/json; charset=utf-8", "no-cache"),
     }
     config = json.loads(cloud.objects["console/config.json"]["Body"])
-    assert (config["httpUrl"], config["wsUrl"], config["scopePrefix"]) == (
-        "https://http.test",
-        "wss://socket.test/dev",
-        "headrace/",
-    )
+    assert (config["httpUrl"], config["scopePrefix"]) == ("https://http.test", "headrace/")
     assert config["logins"] == [
         {
             "name": "people",

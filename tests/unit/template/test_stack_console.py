@@ -37,4 +37,4 @@ def test_the_pages_have_the_policy_of_the_local_stage() -> None:
     config = NESTED["Resources"]["Headers"]["Properties"]["ResponseHeadersPolicyConfig"]
     written = config["SecurityHeadersConfig"]["ContentSecurityPolicy"]["ContentSecurityPolicy"]["Fn::Sub"]
 
-    assert written == pages.policy("${FilesUrl}", "${HttpUrl}", "${WebSocketUrl}", "${SignInUrls}")
+    assert written == pages.policy("${HttpUrl}", "${SignInUrls}")

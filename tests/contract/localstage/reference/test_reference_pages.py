@@ -56,7 +56,7 @@ async def client(packages: Packages, tmp_path: Path) -> AsyncIterator[aiohttp.Cl
     issuer = Issuer(tmp_path)
     broker = "http://127.0.0.1:9"  # nothing listens there
     endpoints = Endpoints("", "", "", "", "", "guest", "guest", broker, "", "")
-    console = ConsolePages(ROOT / "template.yaml", tmp_path, issuer, endpoints, HTTP_URL, WEBSOCKET_URL)
+    console = ConsolePages(ROOT / "template.yaml", tmp_path, issuer, endpoints, HTTP_URL)
     server = StatusServer(None, Nothing(), Nothing(), pages, console, issuer)
     await server.start()
     async with aiohttp.ClientSession(server.url) as session:
@@ -89,10 +89,10 @@ async def test_the_typescript_client_is_built_at_its_first_request(
 async def test_a_file_of_the_console_is_compressed_as_its_reader_takes_it(
     client: aiohttp.ClientSession, accepts: str, encoding: str | None
 ) -> None:
-    answer = await client.get("/console/rooms/room.js", headers={"Accept-Encoding": accepts})
+    answer = await client.get("/console/overview/lanes.js", headers={"Accept-Encoding": accepts})
 
     assert (answer.headers.get("Content-Encoding"), answer.headers["Vary"]) == (encoding, "Accept-Encoding")
-    assert await answer.text() == (ROOT / "console" / "rooms" / "room.js").read_text()
+    assert await answer.text() == (ROOT / "console" / "overview" / "lanes.js").read_text()
 
 
 @pytest.mark.parametrize("path", ["package.json", "..%2fREADME.md", "..%2fclients/typescript/build.mjs", "none.js"])
