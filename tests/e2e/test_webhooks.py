@@ -113,7 +113,7 @@ def test_what_a_receiver_fails_to_take_comes_again(stage: RunningStage, receiver
 
     receiver.broken = b""
     taken = {id_: json.loads(each.body)["data"].get("message") for id_, each in list(receiver.taken.items())}
-    assert {text for id_, text in taken.items() if id_ in receiver.refused} == texts
+    assert texts <= {text for id_, text in taken.items() if id_ in receiver.refused}
 
 
 def test_a_receiver_that_is_gone_gets_nothing_until_it_is_switched_on_and_everything_then(
