@@ -11,10 +11,11 @@ CHECKS = $(PY) -m tests.checks $(if $(ALL),--all) $(if $(SEED),--seed '$(SEED)')
 unexport PYTHONDONTWRITEBYTECODE
 STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY")
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
-REPLAY_ARGS = $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
+PATIENCE := $(if $(RETRY_TIMEOUT),--retry-timeout "$$RETRY_TIMEOUT")
+REPLAY_ARGS = $(PATIENCE) $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
 DEMO_chat = loadtest.demo $(REPLAY_ARGS)
-DEMO_ski = loadtest.load --shape rides $(if $(RIDES),--messages "$$RIDES")
-DEMO_ads = loadtest.load --shape clicks $(if $(SECONDS),--seconds '$(SECONDS)')
+DEMO_ski = loadtest.load --shape rides $(PATIENCE) $(if $(RIDES),--messages "$$RIDES")
+DEMO_ads = loadtest.load --shape clicks $(PATIENCE) $(if $(SECONDS),--seconds '$(SECONDS)')
 SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--run "$$RUN") $(if $(ARGS),-- $(ARGS))
 
 # A variable that the target does not take is refused: `make cost STAGE=prod` would print the prices of dev. The help of
@@ -27,7 +28,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES OPEN WRITERS RECEIVERS DELAY RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES OPEN WRITERS RECEIVERS DELAY RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY RETRY_TIMEOUT
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start setup
@@ -48,12 +49,12 @@ start help: ## list all targets
 
 ##@ Start
 
-run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [MESSAGES=n] [LOG='path/*.log']
+run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [RETRY_TIMEOUT=600] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [MESSAGES=n] [LOG='path/*.log']
 	$(call count,NODES)
 	$(call count,BROKERS)
 	@$(STAGE) $(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
-demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [HTTP_URL=…]
+demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [RETRY_TIMEOUT=600] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [HTTP_URL=…]
 	$(call count,RIDES)
 	$(call count,NODES)
 	$(call count,BROKERS)
@@ -224,8 +225,8 @@ lock: setup ## refresh the lock files from the *.in files
 
 ##@ Measure
 
-load: setup ## send a shape of load with Locust, read everything back, and check it   [LIST=1 lists the shapes] [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [RATE=500] [PACED=1] [WORKERS=2] [WEB=1] [CSV=requests.csv] [WRITES_PER_KEY=1000] [HTTP_URL=…] [STACK=headrace-dev]
-	@$(STAGE) $(PY) -m loadtest.load $(if $(LIST),--list) $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(RATE),--rate '$(RATE)') $(if $(PACED),--paced) $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web) $(if $(CSV),--requests "$$CSV")
+load: setup ## send a shape of load with Locust, read everything back, and check it   [LIST=1 lists the shapes] [SHAPE=baseline] [SCALE=0.01] [MESSAGES=n] [SECONDS=60] [RATE=500] [PACED=1] [RETRY_TIMEOUT=600] [WORKERS=2] [WEB=1] [CSV=requests.csv] [WRITES_PER_KEY=1000] [HTTP_URL=…] [STACK=headrace-dev]
+	@$(STAGE) $(PY) -m loadtest.load $(if $(LIST),--list) $(if $(SHAPE),--shape "$$SHAPE") $(if $(SCALE),--scale "$$SCALE") $(if $(MESSAGES),--messages "$$MESSAGES") $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(RATE),--rate '$(RATE)') $(if $(PACED),--paced) $(PATIENCE) $(if $(WORKERS),--processes '$(WORKERS)') $(if $(WEB),--web) $(if $(CSV),--requests "$$CSV")
 
 report: setup ## write the page of a load run again, or compare two runs   [RUN=….json] [A=….json B=….json] [PICTURE=….svg]
 	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B") $(if $(PICTURE),--picture "$$PICTURE")

@@ -12,5 +12,7 @@ from faults.harness.stage_template import ROOT
 
 @pytest.fixture(scope="session")
 def harness() -> Iterator[Harness]:
-    with Harness(ROOT / ".local" / "faults-short") as harness:
+    # A producer is told to wait when a record would wait for a second. Batches are small, so that few are in flight.
+    parameters, edits = {"BacklogSeconds": "1"}, [("          BatchSize: 200\n", "          BatchSize: 20\n")]
+    with Harness(ROOT / ".local" / "faults-short", parameters=parameters, edits=edits) as harness:
         yield harness
