@@ -49,7 +49,7 @@ start help: ## list all targets
 
 ##@ Start
 
-run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [RETRY_TIMEOUT=600] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [MESSAGES=n] [LOG='path/*.log']
+run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [MESSAGES=n] [LOG='path/*.log']
 	$(call count,NODES)
 	$(call count,BROKERS)
 	@$(STAGE) $(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
