@@ -31,7 +31,7 @@ def broker_down_from_start(harness: Harness) -> Row:
     """The broker is down before the first event: events are still accepted and stored, and GET /status says so."""
     with harness.scenario("broker-down-from-start") as run, killed(harness.services, "RabbitMQ"):
         run.load.start()
-        run.wait(12)
+        run.wait_until(lambda: harness.operator.status()["breakers"]["state"] == "open")
         status = harness.operator.status()
         run.expect(status["accepting"] == "retry", f"GET /status says accepting={status['accepting']!r}")
         run.expect(status["breakers"]["state"] == "open", f"GET /status says breakers={status['breakers']!r}")
@@ -66,16 +66,16 @@ def broker_memory_alarm(harness: Harness) -> Row:
         return run.finish("10 s")
 
 
-def confirms_lost(harness: Harness) -> Row:
+def confirms_lost(harness: Harness, resets: int = RESETS) -> Row:
     """Connections are reset after the broker has the message and before its publisher has the confirm."""
     with harness.scenario("confirms-lost") as run:
         run.load.start()
         run.wait(2)
-        with outages.confirms_lost(harness.services, RESETS) as confirms:
+        with outages.confirms_lost(harness.services, resets) as confirms:
             # Each reset may open the breaker, which then sends nothing to the broker for ten seconds.
             run.wait_until(lambda: not confirms.left)
-        run.expect(confirms.left == 0, f"{confirms.left} of {RESETS} confirms were not lost")
-        return run.finish(f"{RESETS} resets")
+        run.expect(confirms.left == 0, f"{confirms.left} of {resets} confirms were not lost")
+        return run.finish(f"{resets} resets")
 
 
 def queue_deleted(harness: Harness) -> Row:

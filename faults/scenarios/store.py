@@ -63,13 +63,13 @@ def throttled_import(harness: Harness) -> Row:
         return run.finish(f"{rate:,.0f} accepted/s, {throttle.unprocessed:,} unprocessed items")
 
 
-def persist_killed(harness: Harness) -> Row:
+def persist_killed(harness: Harness, kills: int = 12) -> Row:
     """persist_events is killed (-9) within a batch, before and after its rows are written, twelve times."""
-    fault = KillsWriters(every=15, most=12)
+    fault = KillsWriters(every=15, most=kills)
     with harness.scenario("persist-killed", watchers=WATCHERS) as run, dynamodb_fault(harness.services, fault):
         run.load.start()
-        run.wait_until(lambda: fault.killed >= 12)
-        run.expect(fault.killed >= 12, f"only {fault.killed} workers were killed")
+        run.wait_until(lambda: fault.killed >= kills)
+        run.expect(fault.killed >= kills, f"only {fault.killed} workers were killed")
         return run.finish(f"{fault.killed} kills")
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(300)
 
 def test_events_whose_confirm_was_lost_are_stored_once(harness: Harness) -> None:
     """P1, P3."""
-    row = broker.confirms_lost(harness)
+    row = broker.confirms_lost(harness, resets=5)
 
     assert row.good, row
     timeline = (harness.folder / PICTURES / "confirms-lost.svg").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def test_events_whose_confirm_was_lost_are_stored_once(harness: Harness) -> None
 
 def test_a_batch_whose_writer_is_killed_is_stored_once(harness: Harness) -> None:
     """P1, P3."""
-    row = store.persist_killed(harness)
+    row = store.persist_killed(harness, kills=4)
 
     assert row.good, row
 

@@ -256,11 +256,3 @@ def test_of_two_who_want_the_lock_one_has_it_until_it_is_old(world: Archived) ->
     assert world.objects.lock(LOCK, -1)
     world.objects.delete(LOCK)
     assert world.objects.lock(LOCK, 60)
-
-
-def test_names_come_in_order_beyond_a_page_of_the_listing(world: Archived) -> None:
-    names = [f"many/{number:04}" for number in range(1003)]
-    for name in names:
-        world.objects.write(name, b"")
-
-    assert list(world.objects.names("many/")) == names
