@@ -162,14 +162,6 @@ async def test_a_busy_room_repeats_nothing_after_nine_minutes(stage: Stage, move
     assert len(room._seen) < REMEMBERED_SECONDS + 5
 
 
-async def test_a_new_message_is_found_without_a_push(stage: Stage) -> None:
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        await rooms.follow("kitchen")
-        stage.rooms["kitchen"].store(1)
-
-        assert await take(rooms, 1) == ["n1"]
-
-
 @pytest.mark.parametrize(("forgotten", "first"), [(0, 9), (10, 9 - OVERLAP)])
 async def test_following_continues_from_a_saved_position(stage: Stage, forgotten: int, first: int) -> None:
     """Where the log does not know the position any more, some messages from before it come again."""

@@ -118,13 +118,6 @@ def test_an_upload_that_differs_from_its_link_is_refused(
     assert client(stage.sqs_url).list_objects_v2(Bucket=bucket)["KeyCount"] == 0
 
 
-@pytest.mark.parametrize("missing", ["Content-Type", "If-None-Match", "x-amz-tagging"])
-def test_an_upload_without_a_signed_header_is_refused(stage: Emulators, bucket: str, missing: str) -> None:
-    sent = {name: value for name, value in SIGNED.items() if name != missing}
-
-    assert request("PUT", upload(stage, bucket), IMAGE, **sent).status == 403
-
-
 def test_a_page_that_the_rules_do_not_name_can_neither_upload_nor_ask(stage: Emulators, bucket: str) -> None:
     link = upload(stage, bucket)
 

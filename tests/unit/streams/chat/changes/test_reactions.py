@@ -22,7 +22,7 @@ from headrace.core.times import DAY, SECOND, iso
 from headrace.streams.chat.change import SHOWN_REACTIONS, changes_by
 from headrace.streams.chat.changes import reactions
 from headrace.streams.chat.changes.gate import MOST_REACTIONS
-from headrace.streams.chat.changes.reactions import SHOWN_VALUES, fold_reactions
+from headrace.streams.chat.changes.reactions import SHOWN_VALUES
 from headrace.streams.chat.changes.reactors import ReactionsQuery, list_reactions
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.positions import STORED_AT
@@ -64,22 +64,6 @@ def test_a_reaction_is_in_the_message_and_in_a_live_frame_once() -> None:
     assert [texts for _, texts in world.copies.pushed()] == [["hello"], ["hello"]]
     row = world.row(message)
     assert row[STORED_AT] == iso(world.clock.now())  # readers of positions find it again
-
-
-def test_a_message_shows_how_many_users_chose_each_value_in_any_order() -> None:
-    world, message = stored()
-    events = []
-    users, values = ("alice", "bob", "bob", "carol", "carol", "dave"), ("👍", "👎", "👍", "👍", None, "🎉")
-    for user, value in zip(users, values, strict=True):
-        world.clock.advance(1)
-        events.append(world.reaction(user, message, value).event)
-
-    world.put(*reversed(events))
-    assert shown(world, message) == {"👍": 2, "🎉": 1}
-    for event in events:
-        world.put(event)  # each again, the oldest first
-    assert shown(world, message) == {"👍": 2, "🎉": 1}
-    assert len(rows(world)) == 4  # one for each user; the one without a value is kept
 
 
 def test_a_reaction_that_is_taken_back_leaves_nothing_on_the_message_but_the_time() -> None:
@@ -146,15 +130,6 @@ def test_a_deleted_message_has_no_reactions_and_takes_none() -> None:
     assert world.put(reaction) == [None]
     assert world.row(message) == at
     assert rows(world) == []
-
-
-def test_an_edit_keeps_the_reactions_and_a_reaction_the_edit() -> None:
-    world, message = stored()
-    world.put(world.reaction("alice", message, "👍").event, world.change("bob", message, "hi").event)
-    world.put(message)
-
-    row = world.row(message)
-    assert (row["message"], row["reactions"]) == ("hi", {"👍": 1})
 
 
 def test_a_message_shows_twenty_values_and_says_that_there_are_more() -> None:
@@ -519,10 +494,6 @@ def test_a_page_of_the_room_shows_the_reactions() -> None:
 
     page = world.read.history.room(caller("bob"), "kitchen", PageRequest(limit=20))
     assert '"reactions":{"👍":1}' in page.items[0]
-
-
-def test_nobody_reacted() -> None:
-    assert fold_reactions([]) == ({}, [])
 
 
 def between(world: ChangeWorld, other: Callable[[], object]) -> None:
