@@ -41,7 +41,7 @@ test("the keyboard is enough to ask, and to read the dead lane again", async () 
   await tabTo(page.getByRole("link", { name: "Dead lane" }));
   await page.keyboard.press("Enter");
   await tabTo(button("Read again"));
-  await Promise.all([page.waitForRequest("**/dead-letters?*"), page.keyboard.press("Enter")]);
+  await Promise.all([page.waitForResponse("**/dead-letters?*"), page.keyboard.press("Enter")]);
 });
 
 test("a link that is opened as soon as it is drawn leads to its view", async () => {

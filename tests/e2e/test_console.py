@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import random
-from datetime import date, timedelta
 from pathlib import Path
 
 import brotli
@@ -15,7 +13,7 @@ import pytest
 from ops.console import bundle
 from tests.e2e.clients import unique
 from tests.e2e.conftest import ROOT, RunningStage
-from tests.e2e.test_dead_letters import Queues, good
+from tests.e2e.test_dead_letters import Queues, good, moment
 from tests.e2e.test_typescript_client import node
 
 TESTS = ROOT / "console" / "tests"
@@ -34,11 +32,11 @@ def published() -> dict[str, Path]:
 def dead_letters(stage: RunningStage) -> str:
     """Put letters into the dead lane, on a day that no other letters have; what the tests need to know of them."""
     queues, room, text = Queues(stage), unique("room"), "<img src=x onerror='window.hacked = 1'>"
-    day = date(1990, 1, 1) + timedelta(random.randrange(10_000))
+    failed, _ = moment()
     storable = [good(room, unique("m")).decode() for _ in range(3)]
     for body in (f'{{"v": 1, "{text}', *storable):
-        queues.send(queues.dead, body, firstFailedAt=f"{day}T12:00:00.000000Z")
-    return json.dumps({"text": text, "room": room, "storable": len(storable), "day": str(day)})
+        queues.send(queues.dead, body, firstFailedAt=failed)
+    return json.dumps({"text": text, "room": room, "storable": len(storable), "day": failed[:10]})
 
 
 @pytest.mark.timeout(300)

@@ -44,8 +44,11 @@ def logs(tmp_path: Path) -> Path:
         metric(600, correlation_id="r-2=", stream="chat", lane="retry", Stored=[1.0], stored={"r-2=": 1}),
     ]
     (folder / "PersistEvents.log").write_text("\n".join(persisted) + "\n")
-    pushed = metric(40, correlation_id="invocation-1", verdict="sent", LivePushed=[3.0], copies={"invocation-1": 1})
-    (folder / "PushLive.log").write_text(pushed + "\n")
+    copies = {"correlation_id": "invocation-1", "copies": {"invocation-1": 1}}
+    pushed = [
+        metric(40, **copies, verdict=verdict, LivePushed=n) for verdict, n in [("sent", [2.0, 1.0]), ("gone", [1.0])]
+    ]
+    (folder / "PushLive.log").write_text("\n".join(pushed) + "\n")
     return folder
 
 
@@ -62,7 +65,8 @@ WAY = [
     ("PersistEvents", "stored 1 chat event, lane main"),
     ("PersistEvents", "not stored, to be tried again: 1 chat event, lane main"),
     ("PersistEvents", "sent to the retry lane: 1 event"),
-    ("PushLive", "live copies of the batch: sent"),
+    ("PushLive", "live copies of the batch: 3 sent"),
+    ("PushLive", "live copies of the batch: 1 gone"),
     ("PersistEvents", "info: a record of the retry lane is tried again (attempt 2)"),
     ("PersistEvents", "stored 1 chat event, lane retry"),
 ]

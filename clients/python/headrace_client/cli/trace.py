@@ -125,7 +125,7 @@ def _texts(line: Line, requests: set[str], batches: set[str]) -> Iterator[str]:
             reason = f", {content['reason']}" if "reason" in content else ""
             yield f"{words} {_events(count, stream)}{lane}{reason}"
     if line.names(COPIES, batches):
-        yield f"live copies of the batch: {content.get('verdict')}"
+        yield f"live copies of the batch: {int(sum(content['LivePushed']))} {content.get('verdict')}"
     if "message" in content and line.correlation_id in requests:
         attempt = f" (attempt {content['attempt']})" if "attempt" in content else ""
         yield f"{str(content.get('level', '')).lower()}: {content['message']}{attempt}"
