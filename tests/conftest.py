@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from headrace.runtime import aws, observability
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import RunningStage
+    from tests.e2e.conftest import Stage
     from tools.api_reference.examples import Example
 
 # What names a stage in the developer's shell, for example after eval "$(make -s env)": tests have their own stages.
@@ -79,10 +79,16 @@ def _nothing_of_another_test_is_in_the_log() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def platform() -> Iterator[RunningStage]:
-    """A stage with the platform's template, shared by all tests of the session that need no other."""
-    from tests.e2e.conftest import ROOT, fresh_stage  # most tests start no stage
+def platform() -> Iterator[Stage]:
+    """A stage with the platform's template, shared by all tests of the session that need no other.
 
+    ``TESTED_STAGE`` is the state folder of one that runs already.
+    """
+    from tests.e2e.conftest import ROOT, Stage, fresh_stage  # most tests start no stage
+
+    if running := os.environ.get("TESTED_STAGE"):
+        yield Stage(Path(running))
+        return
     stage = fresh_stage("platform", ROOT / "template.yaml")
     try:
         yield stage.wait_ready()
@@ -91,7 +97,7 @@ def platform() -> Iterator[RunningStage]:
 
 
 @pytest.fixture(scope="session")
-def recorded(platform: RunningStage) -> list[Example]:
+def recorded(platform: Stage) -> list[Example]:
     """The stage's answers to the examples of the reference, from before any generated request changed its rooms."""
     from localstage.client.running_stage import StageUrls
     from tests.e2e.test_dead_letters import discard_all

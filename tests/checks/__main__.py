@@ -51,7 +51,8 @@ class Run:
     everything: bool
     results: dict[str, Result] = field(default_factory=dict)
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    _ended: threading.Event = field(default_factory=threading.Event)
+    _starting: threading.Lock = field(default_factory=threading.Lock)
+    _ended: bool = False
 
     def run(self) -> bool:
         """Whether all parts passed.
@@ -76,25 +77,27 @@ class Run:
                     told = time.monotonic()
                     say(f"{(told - began) / 60:.0f} min: {', '.join(map(self._progress, list(self._running)))}")
         finally:
-            self._ended.set()
+            with self._starting:  # nothing starts after it
+                self._ended = True
             end([each.pid for each in self._running.values()])
         return len(self.results) == sum(map(len, tracks)) and all(each.passed for each in self.results.values())
 
     def _track(self, parts: Sequence[Part], lead: Sequence[str], shown: bool) -> None:
         for part in parts:
-            if self._ended.is_set():
-                return
             with log(part.name).open("wb") as output:
                 self._part(part, [*lead, *part.command(self.seed, self.everything)], None if shown else output)
 
     def _part(self, part: Part, command: Sequence[str], output: IO[bytes] | None) -> None:
-        began = time.monotonic()
-        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output, start_new_session=True)
-        self._running[part.name] = process
+        with self._starting:
+            if self._ended:
+                return
+            began = time.monotonic()
+            process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output, start_new_session=True)
+            self._running[part.name] = process
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         del self._running[part.name]
-        if self._ended.is_set():
+        if self._ended:
             return
         result = Result(time.monotonic() - began, used.ru_utime + used.ru_stime, process.returncode == 0)
         self.results[part.name] = result

@@ -32,41 +32,13 @@ def obey_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-class RunningStage:
-    """A stage in its own process and state folder; ``before`` runs in the child, before the stage."""
+class Stage:
+    """A stage that runs, known by its state folder."""
 
-    def __init__(
-        self,
-        state_dir: Path,
-        template: Path,
-        *arguments: str,
-        environ: dict[str, str] | None = None,
-        before: Callable[[], None] = obey_ctrl_c,
-    ) -> None:
+    def __init__(self, state_dir: Path, environ: dict[str, str] | None = None) -> None:
         self.state_dir = state_dir
-        state_dir.mkdir(parents=True, exist_ok=True)
         self.output = state_dir / "up.log"
-        (state_dir / "stage.json").unlink(missing_ok=True)  # of a stage that was killed
-        command = [sys.executable, "-m", "localstage", "up", "--template", str(template), *arguments]
         self.environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(state_dir), **(environ or {})}
-        with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=self.environ,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                preexec_fn=before,
-            )
-
-    def wait_ready(self) -> RunningStage:
-        deadline = time.monotonic() + READY_WITHIN
-        while not (self.state_dir / "stage.json").exists():
-            assert self.process.poll() is None, f"the stage ended:\n{self.output.read_text()}"
-            assert time.monotonic() < deadline, f"the stage was not ready:\n{self.output.read_text()}"
-            time.sleep(0.05)
-        return self
 
     @property
     def where(self) -> dict[str, Any]:
@@ -103,6 +75,41 @@ class RunningStage:
         return subprocess.run(
             command, cwd=ROOT, env=self.environ, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60
         )
+
+
+class RunningStage(Stage):
+    """A stage in its own process and state folder; ``before`` runs in the child, before the stage."""
+
+    def __init__(
+        self,
+        state_dir: Path,
+        template: Path,
+        *arguments: str,
+        environ: dict[str, str] | None = None,
+        before: Callable[[], None] = obey_ctrl_c,
+    ) -> None:
+        super().__init__(state_dir, environ)
+        state_dir.mkdir(parents=True, exist_ok=True)
+        (state_dir / "stage.json").unlink(missing_ok=True)  # of a stage that was killed
+        command = [sys.executable, "-m", "localstage", "up", "--template", str(template), *arguments]
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=self.environ,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                preexec_fn=before,
+            )
+
+    def wait_ready(self) -> RunningStage:
+        deadline = time.monotonic() + READY_WITHIN
+        while not (self.state_dir / "stage.json").exists():
+            assert self.process.poll() is None, f"the stage ended:\n{self.output.read_text()}"
+            assert time.monotonic() < deadline, f"the stage was not ready:\n{self.output.read_text()}"
+            time.sleep(0.05)
+        return self
 
     def stop(self, how: int = signal.SIGINT) -> int:
         if self.process.poll() is None:
