@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.e2e.clients import PATIENCE, unique, until
+from tests.e2e.clients import PATIENCE, Client, unique, until
 from tests.e2e.conftest import ROOT, RunningStage
 
 FOLDER = ROOT / "clients" / "python"
@@ -48,8 +48,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "new" / "bin"
 
 
+@pytest.fixture(scope="module")
+def lobby(platform: RunningStage) -> None:
+    """The room of the snippets. It exists from its first message on."""
+    alice = Client(platform, "alice")
+    assert alice.http("POST", "/rooms/lobby/messages", {"message": "hello"})[0] == 202
+    alice.wait_for("lobby", 1)
+
+
 @pytest.fixture
-def environ(platform: RunningStage, installed: Path) -> dict[str, str]:
+def environ(platform: RunningStage, installed: Path, lobby: None) -> dict[str, str]:
     """The variables that ``make -s env`` sets, and no path to the clone."""
     found = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     token = platform.token("alice", "chat:read", "chat:write", "analytics:read", "ops")
