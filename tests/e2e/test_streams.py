@@ -1,4 +1,4 @@
-"""P16: a whole stage archives what it stores, and a replay brings it back, but nothing of an erased user."""
+"""From the streams of its tables, a whole stage tells a queue what it stores (P14), and archives it (P16)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from headrace.storage.dynamodb.client import from_wire
 from headrace.storage.s3 import S3Objects
 from loadtest.client.stage_template import write_template
 from localstage.statefile import StateFile
+from localstage.template.attributes import ACCOUNT
 from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tests.e2e.test_changes import path, posted, shown
@@ -26,6 +27,8 @@ from tests.e2e.test_operating import ops
 from tests.e2e.test_rooms import MEMBERS, ok
 from tests.worlds.ski_world import ride
 
+TARGET = f"arn:aws:sqs:us-east-1:{ACCOUNT}:told.fifo"
+PARAMETERS = {"Archive": "on", "TellTarget": TARGET, "TellTypes": "chat,ride.stored,click.taken-back"}
 TABLES = ("ChatMessages", "Rooms", "Memberships", "LiftRides", "Resorts", "AdClicks")
 OPAQUE = {"next", "previous", "position", "time", "missing", "asOf"}
 """When it was answered, and positions, which only the cache knows."""
@@ -33,6 +36,26 @@ EVER = ("--from", "1900-01-01", "--until", "2199-12-31")
 PATIENCE = 120.0
 PROBE = '"#probe#'
 NUMBERS = re.compile(r"(\d+) (rows read|written|were there|of erased people|expired ones)")
+
+
+class Queue:
+    """The operator's queue, and all that was told so far: in order of receiving, without repeats."""
+
+    def __init__(self, stage: RunningStage) -> None:
+        self._sqs = stage.aws("sqs")
+        self._url = f"{self._sqs.meta.endpoint_url}/{ACCOUNT}/told.fifo"
+        self._told: dict[str, dict[str, Any]] = {}
+
+    def make(self) -> None:
+        self._sqs.create_queue(QueueName="told.fifo", Attributes={"FifoQueue": "true"})
+
+    def told(self) -> list[dict[str, Any]]:
+        while found := self._sqs.receive_message(QueueUrl=self._url, MaxNumberOfMessages=10).get("Messages"):
+            for each in found:
+                event = json.loads(each["Body"])
+                self._told.setdefault(event["id"], event)
+                self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=each["ReceiptHandle"])
+        return list(self._told.values())
 
 
 class Archived:
@@ -115,11 +138,58 @@ def shape(row: Any) -> str:
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[RunningStage]:
-    stage = fresh_stage("archive", write_template(ROOT / ".local" / "e2e" / "archive-template", (), {"Archive": "on"}))
+    stage = fresh_stage("streams", write_template(ROOT / ".local" / "e2e" / "streams-template", (), PARAMETERS))
     try:
         yield stage.wait_ready()
     finally:
         stage.stop()
+
+
+def test_a_queue_is_told_of_everything_that_it_wants_in_order_once_it_is_there(stage: RunningStage) -> None:
+    """Until then nothing else waits."""
+    alice, importer, room = Client(stage, unique("alice")), Client(stage, None, "events:write"), unique("room")
+    item = posted(alice, room, "helo")
+    assert alice.http("PATCH", path(item), {"message": "hello"})[0] == 202
+    edited = shown(alice, item, "editedAt")
+    click = {"adId": "ad", "userId": "u", "adType": "banner", "clickedAt": item["timestamp"], "clickId": unique("c")}
+    lift_ride = ride(rideID=unique("r"))
+    assert importer.http("POST", "/resorts/7/seasons", {"year": "2025"})[0] == 201
+    assert importer.http("POST", "/clicks/batch", {"events": [click]})[0] == 202
+    assert importer.http("POST", "/lift-rides/batch", {"events": [lift_ride]})[0] == 202
+    queue = Queue(stage)
+    queue.make()
+
+    def told() -> list[dict[str, Any]]:
+        """What is told of these three."""
+        mine = {room, lift_ride["rideID"], click["clickId"]}
+        return [
+            each for each in queue.told() if mine & {each["data"].get(id) for id in ("roomId", "rideID", "clickId")}
+        ]
+
+    def types() -> list[str]:
+        return [each["type"] for each in told()]
+
+    until(types, lambda found: set(found) == {"message.stored", "message.edited", "ride.stored"}, PATIENCE)
+    assert importer.http("POST", "/clicks/take-back", {"events": [click]})[0] == 202
+    assert importer.http("POST", "/lift-rides/take-back", {"events": [lift_ride]})[0] == 202
+    assert alice.http("DELETE", path(item))[0] == 202
+    until(types, lambda found: {"message.deleted", "click.taken-back"} <= set(found), PATIENCE)
+    found = told()
+
+    messages = [each for each in found if each["stream"] == "chat"]
+    assert [each["type"] for each in messages if each["type"] != "message.edited"] == [
+        "message.stored",
+        "message.deleted",
+    ]
+    assert {each["key"] for each in messages} == {f"{room}#{item['key']}"}
+    assert messages[0]["data"] == item
+    assert messages[1]["data"] == edited
+    assert [int(each["sequence"]) for each in messages] == sorted(int(each["sequence"]) for each in messages)
+    assert {each["stage"] for each in found} == {"headrace-local"}
+    (ride_told,) = [each for each in found if each["stream"] == "ski"]
+    assert ride_told["data"] == lift_ride
+    (clicked,) = [each for each in found if each["stream"] == "ads"]
+    assert (clicked["type"], clicked["data"]) == ("click.taken-back", {"clickId": click["clickId"]})
 
 
 def fill(stage: RunningStage) -> tuple[Client, Callable[[], Any]]:
