@@ -184,14 +184,6 @@ def test_all_invalid_parameters_are_named_at_once(world: AnalyticsWorld) -> None
     assert world.get("window", None)[0] == 400
 
 
-@pytest.mark.parametrize("route", ROUTES)
-def test_p12_nothing_is_read_for_a_caller_without_the_right(world: AnalyticsWorld, route: str) -> None:
-    world.columns.failing = AssertionError("nothing may be read")
-
-    assert world.get(route, WINDOW, scope="chat:read")[0] == 403
-    assert world.get(route, WINDOW, exp=1)[0] == 401
-
-
 def test_an_unavailable_table_is_a_503_with_its_reason(world: AnalyticsWorld) -> None:
     world.columns.failing = StoreUnavailable("the table cannot be read right now")
 

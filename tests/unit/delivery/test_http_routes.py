@@ -104,17 +104,6 @@ def test_a_body_may_come_as_base64() -> None:
     assert WritePath().post(BATCH_POST, event | {"body": "%", "isBase64Encoded": True})["statusCode"] == 400
 
 
-def test_a_request_without_a_token_or_scope_is_refused() -> None:
-    event = http_event({"events": [message()]}, scope="chat:read")
-
-    assert WritePath().post(BATCH_POST, event)["statusCode"] == 403
-    assert WritePath().post(BATCH_POST, {**event, "requestContext": {}})["statusCode"] == 401
-
-
-def test_an_unknown_route_is_a_404() -> None:
-    assert answered(WritePath(), {}, "GET /nowhere")[0] == 404
-
-
 @pytest.mark.parametrize(
     "given", ["application/json", "application/JSON; charset=utf-8", "application/merge-patch+json", "", None]
 )

@@ -127,12 +127,6 @@ def test_a_wrong_parameter_is_named(dead: Dead, query: dict[str, str], field: st
     assert answer["error"]["details"][0]["allowed"]
 
 
-def test_only_operators_may_list_redrive_and_discard(dead: Dead) -> None:
-    """P12."""
-    for route in ROUTES:
-        assert dead.call(route, {}, scope="chat:read events:write")[0] == 403
-
-
 def test_an_unavailable_dead_lane_is_a_503(dead: Dead) -> None:
     dead.retry.down = True
 

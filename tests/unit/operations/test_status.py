@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from headrace.api.router import Api, http_handler
 from headrace.core import times
 from headrace.core.errors import CacheUnavailable, ConnectionLost, RetryLaneUnavailable, StoreUnavailable
 from headrace.core.times import Clock
@@ -20,7 +18,6 @@ from headrace.operations.status import ASK_SECONDS, KEPT_SECONDS, PROBE_LATE_SEC
 from headrace.queues.ports import QueueDepth
 from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of
-from tests.worlds.operators import operator_event
 from tests.worlds.senders import CLOCK, NOW
 
 CONSUMED = QueueDepth(ready=3, consumers=1)
@@ -215,15 +212,6 @@ def test_an_answer_is_cached_for_two_seconds_even_if_the_clock_goes_back(seconds
     shown(kept)
 
     assert len(asked) == times_asked
-
-
-@pytest.mark.parametrize(("scope", "code"), [("ops", 200), ("chat:read", 403)])
-def test_only_operators_may_see_the_status(scope: str, code: int) -> None:
-    """P12."""
-    answer = http_handler(Api(ROUTES, status, CLOCK))(operator_event("GET /status", scope=scope))
-
-    assert answer["statusCode"] == code
-    assert ("accepting" in json.loads(answer["body"])) == (code == 200)
 
 
 TWO = {**QUEUES, **{f"{name} of broker 2": depth for name, depth in QUEUES.items()}, "parked": QueueDepth(2, 0)}

@@ -134,13 +134,6 @@ def test_a_path_with_an_unusable_ad_is_a_400_that_names_it(world: AdsWorld, rout
     assert (status, body["error"]["details"][0]["field"]) == (400, "adId")
 
 
-@pytest.mark.parametrize("route", [routes.ad_clicks, routes.stats, routes.top])
-@pytest.mark.parametrize("scope", [USER, "events:write", "ops"])
-def test_a_token_without_the_scope_is_refused(world: AdsWorld, route: Any, scope: str) -> None:
-    """P12."""
-    assert world.request(route, None if route is routes.ad_clicks else WINDOW, scope=scope, adId="ad-1")[0] == 403
-
-
 def test_clicks_that_have_expired_are_in_no_answer(world: AdsWorld) -> None:
     world.clock.advance(40 * 86400)
 

@@ -313,9 +313,3 @@ def test_a_path_and_a_body_that_name_two_ads_are_refused() -> None:
     status, body = AdsWorld().send(click(adId="ad-2"), SINGLE, {"adId": "ad-1"})
 
     assert (status, body["error"]["details"][0]["field"]) == (400, "adId")
-
-
-@pytest.mark.parametrize("scope", ["chat:read", "analytics:read", ""])
-def test_a_token_without_a_scope_to_write_is_refused(scope: str) -> None:
-    """P12."""
-    assert AdsWorld().post(click(), scope=scope)[0] == 403
