@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,26 +56,6 @@ def test_one_producer_sends_for_a_hundred_thousand_users(platform: RunningStage,
 
 
 @pytest.mark.long
-def test_a_token_that_expires_during_a_run_is_replaced_and_nothing_is_lost(
-    platform: RunningStage, tmp_path: Path
-) -> None:
-    def issue(scope: str) -> str:
-        return platform.token(CLIENT, *scope.replace("headrace/", "").split(), ttl=SHORT)
-
-    pool = Cognito(issue, SHORT)
-    variables = {"TOKEN_URL": pool.url, "CLIENT_ID": CLIENT, "CLIENT_SECRET": SECRET}
-    with closing(pool):
-        done = load(
-            platform, tmp_path, "--shape", "endurance", "--scale", "0.05", "--seconds", str(4 * SHORT), **variables
-        )
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    phase = result(tmp_path)
-    assert phase["sent"]["accepted"] == phase["found"]["stored"] == phase["sent"]["attempted"]
-    assert len(pool.requests) >= 4
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("shape", ["endurance", "posts"])
 def test_a_token_that_expires_and_cannot_be_replaced_ends_the_run_with_a_partial_report(
     platform: RunningStage, tmp_path: Path, shape: str
@@ -92,37 +71,3 @@ def test_a_token_that_expires_and_cannot_be_replaced_ends_the_run_with_a_partial
     assert json.loads(path.read_text())["partial"] is True
     assert "Partial:" in path.with_suffix(".html").read_text()
     assert "partial: the run did not reach its end" in done.stdout
-
-
-@pytest.mark.long
-def test_each_user_of_a_file_sends_as_themselves(platform: RunningStage, tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens"
-    tokens.write_text("\n".join(platform.token(f"loader-{number}", "chat:write", "chat:read") for number in range(4)))
-
-    done = load(platform, tmp_path, "--scale", "0.002", TOKENS=str(tokens))
-    too_many = load(platform, tmp_path / "many", "--messages", "100", TOKENS=str(tokens))
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert result(tmp_path)["found"] | {"stored": 0} == dict.fromkeys(result(tmp_path)["found"], 0)
-    assert too_many.returncode == 1
-    assert "TOKENS has 4 tokens, and more users are to send" in too_many.stdout
-
-
-@pytest.mark.long
-def test_rides_are_sent_as_a_producer_and_asked_for_as_an_analyst(platform: RunningStage, tmp_path: Path) -> None:
-    producer = platform.token("producer", "events:write", "chat:read")
-    analyst = platform.token("analyst", "analytics:read")
-    tokens = tmp_path / "analysts"
-    tokens.write_text(analyst)
-
-    ski = ["loadtest.load", "--shape", "rides", "--messages", "1000", "--results", str(tmp_path / "load")]
-    done = run(platform, *ski, TOKEN=producer, TOKENS=str(tokens))
-    refused = run(platform, *ski, TOKEN=producer)
-    chat = run(platform, "loadtest.demo", "--messages", "60", TOKEN=producer)
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "accepted=1000 stored=1000 lost=0 unexpected=0 wrong=0" in done.stdout
-    assert refused.returncode == 1
-    assert "no token has analytics:read" in refused.stdout
-    assert chat.returncode == 0, chat.stdout + chat.stderr
-    assert "accepted=60 stored=60 lost=0 unexpected=0 duplicated=0" in chat.stdout

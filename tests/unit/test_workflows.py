@@ -1,4 +1,7 @@
-"""The workflows of GitHub: what runs before a deployment, who may start it, and with which rights."""
+"""The workflows of GitHub: what runs before a deployment, who may start it, and with which rights.
+
+That actions are pinned, and leave no token behind, zizmor shows in ``make lint``.
+"""
 
 from __future__ import annotations
 
@@ -82,17 +85,5 @@ def test_a_deployment_runs_in_an_image_that_cannot_change(deploy: dict[str, Any]
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in WORKFLOWS.glob("*.yml")))
-def test_a_checkout_is_pinned_and_leaves_no_token_behind(name: str) -> None:
-    steps = [step for job in read(name)["jobs"].values() for step in job["steps"] if "checkout" in step.get("uses", "")]
-
-    assert steps
-    assert [one for one in steps if not re.fullmatch(r"actions/checkout@[0-9a-f]{40}", one["uses"])] == []
-    assert [one for one in steps if one["with"]["persist-credentials"] is not False] == []
-
-
-@pytest.mark.parametrize("name", sorted(path.name for path in WORKFLOWS.glob("*.yml")))
-def test_a_workflow_may_read_and_has_a_time_limit(name: str) -> None:
-    workflow = read(name)
-
-    assert workflow["permissions"] == {"contents": "read"}
-    assert [one for one, job in workflow["jobs"].items() if "timeout-minutes" not in job] == []
+def test_a_workflow_has_a_time_limit(name: str) -> None:
+    assert [one for one, job in read(name)["jobs"].items() if "timeout-minutes" not in job] == []

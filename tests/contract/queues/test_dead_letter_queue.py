@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import DeadLaneUnavailable, InvalidRequest
+from headrace.core.errors import DeadLaneUnavailable
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.operations.dead_letter import REDRIVEN, Filter
@@ -189,18 +189,6 @@ def test_a_redrive_preserves_a_body_that_is_invalid_base64(world: DeadLaneWorld)
     world.exhaust()
 
     assert [letter.reason for letter in world.letters.find(ALL).letters] == ["not_base64"]
-
-
-def test_a_discard_deletes_the_counted_letters_and_refuses_another_count(world: DeadLaneWorld) -> None:
-    world.die(*(RetryRecord(b"not json") for _ in range(12)), RetryRecord(b"[]"))
-
-    with pytest.raises(InvalidRequest, match="confirm must be 12"):
-        world.letters.discard(Filter(reason="not_json"), 500, 13, Meter())
-    assert len(world.bodies()) == 13
-
-    _, gone = world.letters.discard(Filter(reason="not_json"), 500, 12, Meter())
-    assert gone == 12
-    assert world.bodies() == ["[]"]
 
 
 def test_two_concurrent_redrives_move_every_letter(sqs: Any, queues: tuple[str, str]) -> None:

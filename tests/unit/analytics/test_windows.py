@@ -11,7 +11,6 @@ from headrace.analytics import counter
 from headrace.api.router import Api, http_handler
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
-from tests.unit.test_events import read
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
 from tests.worlds.slot_world import SETTLE, START, SlotWorld
@@ -205,11 +204,6 @@ def test_the_count_of_very_many_users_is_marked_as_approximate(
     assert body["accuracy"]["userId"]["countsTooLowByAtMost"] >= 1
     assert "roomId" not in body["accuracy"]
     assert body["topUsers"][0]["userId"] == "bob"
-
-
-@pytest.mark.parametrize("name", ["window", "active_users", "series"])
-def test_the_sample_events_of_analytics_are_answered(world: AnalyticsWorld, name: str) -> None:
-    assert world.router(read(f"read_analytics.{name}.json"), Context(28))["statusCode"] == 200
 
 
 def test_the_cost_of_an_answer_is_measured(world: AnalyticsWorld, capsys: pytest.CaptureFixture[str]) -> None:

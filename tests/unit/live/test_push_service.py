@@ -15,7 +15,6 @@ from headrace.live.connections import WARNING_SECONDS, Subscription
 from headrace.live.push_service import FIRST_REST, LONGEST_REST, Push, PushResult, PushService
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryPusher
-from tests.unit.test_events import read
 from tests.worlds.push_world import PushWorld, item
 from tests.worlds.senders import NOW, caller
 
@@ -323,15 +322,6 @@ def test_rows_that_cannot_be_deleted_expire() -> None:
     push.api.results = {"c-1": "gone"}
 
     push.push(item("one"))
-
-
-def test_the_event_in_events_is_pushed() -> None:
-    push = PushWorld()
-    push.listen("c-1", room="general")
-
-    push.pusher.push(read("push_live.json"))
-
-    assert push.got("c-1") == [["Bread is out of the oven 🍞", "Who wants the first slice?"]]
 
 
 def test_a_push_without_frames_counts_as_sent() -> None:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from localstage.console import pages
 from localstage.template.document import parse
-from tests.unit.template_stack import ROOT, TemplateStack
+from tests.unit.template_stack import ROOT
 
 PATH = ROOT / "templates" / "console.yaml"
 NESTED = parse(PATH.read_text(), PATH)
-
-
-def test_the_console_is_off_by_default_and_needs_the_user_pools(template_stack: TemplateStack) -> None:
-    stack = template_stack.resources["ConsoleStack"]
-
-    assert template_stack.parameters["Console"]["Default"] == "off"
-    assert stack["Condition"] == "HasConsole"
-    assert {"Condition": "MakesUserPool"} in template_stack.conditions["HasConsole"]["Fn::And"]
-    assert stack["Properties"]["Parameters"].keys() == NESTED["Parameters"].keys()
 
 
 def test_only_the_distribution_reads_the_files() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import combinations
 from typing import Any
 
 import pytest
@@ -20,13 +19,6 @@ WIDGETS: list[dict[str, Any]] = json.loads(TEXT)["widgets"]
 OUR_SEARCH = re.compile(r"\{Headrace,([\w,]+)\} MetricName=\"(\w+)\"")
 
 
-def test_the_dashboard_names_only_parameters_that_the_stack_passes(template_stack: TemplateStack) -> None:
-    named = set(re.findall(r"\$\{([\w:]+)\}", TEXT)) - {"AWS::Region"}
-
-    assert named == TEMPLATE["Parameters"].keys()
-    assert named == template_stack.resources["Dashboard"]["Properties"]["Parameters"].keys()
-
-
 @pytest.mark.parametrize("widget", WIDGETS, ids=[each["properties"]["title"] for each in WIDGETS])
 def test_a_widget_shows_metrics_that_the_code_writes(widget: dict[str, Any]) -> None:
     """With all dimensions of the metric: CloudWatch finds it by no others."""
@@ -38,16 +30,6 @@ def test_a_widget_shows_metrics_that_the_code_writes(widget: dict[str, Any]) -> 
         elif isinstance(metric[0], dict):
             for dimensions, name in OUR_SEARCH.findall(metric[0]["expression"]):
                 assert written[name] == set(dimensions.split(","))
-
-
-def test_widgets_do_not_overlap_and_fill_their_rows() -> None:
-    cells = [
-        {(each["x"] + x, each["y"] + y) for x in range(each["width"]) for y in range(each["height"])}
-        for each in WIDGETS
-    ]
-
-    assert all(not one & other for one, other in combinations(cells, 2))
-    assert sum(map(len, cells)) == 24 * (1 + max(y for each in cells for _, y in each))
 
 
 def test_the_dashboard_has_a_metric_of_every_alarm_on_lanes_and_broker(template_stack: TemplateStack) -> None:

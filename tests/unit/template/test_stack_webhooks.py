@@ -38,14 +38,6 @@ def test_the_address_is_one_https_url_without_a_user(template_stack: TemplateSta
     assert bool(re.fullmatch(pattern, url)) == accepted
 
 
-def test_without_an_address_nothing_is_sent_and_a_stage_tells_only_one(template_stack: TemplateStack) -> None:
-    mapping, policy = (template_stack.resources[name] for name in ("SendWebhooksMessages", "TellWebhooksPolicy"))
-
-    assert template_stack.parameters["WebhookUrl"]["Default"] == ""
-    assert mapping["Condition"] == policy["Condition"] == "SendsWebhooks"
-    assert template_stack.resources["TellPolicy"]["Condition"] == "TellsTarget"
-
-
 def test_a_receiver_is_switched_off_before_an_event_has_ended(template_stack: TemplateStack) -> None:
     """So an outage ends no event, and none is hidden for longer than SQS can."""
     variables = template_stack.resources["SendWebhooks"]["Properties"]["Environment"]["Variables"]
@@ -65,12 +57,3 @@ def test_events_that_wait_for_their_receiver_are_kept_to_the_end(template_stack:
     assert queue["MessageRetentionPeriod"] == 14 * 24 * HOURS
     assert looks + len(TRY_AGES) < queue["RedrivePolicy"]["maxReceiveCount"]
     assert queue["RedrivePolicy"]["deadLetterTargetArn"] == {"Fn::GetAtt": ["WebhookDeadLetterQueue", "Arn"]}
-
-
-def test_only_the_queue_of_webhooks_is_read_and_only_its_dead_letters_are_written(
-    template_stack: TemplateStack,
-) -> None:
-    assert template_stack.may("sqs:ReceiveMessage", "WebhookQueue") == {"SendWebhooksRole"}
-    assert template_stack.may("sqs:SendMessage", "WebhookQueue") == {"TellOthersRole", "TellWebhooksPolicy"}
-    assert template_stack.may("sqs:SendMessage", "WebhookDeadLetterQueue") == {"SendWebhooksRole"}
-    assert "VpcConfig" not in template_stack.resources["SendWebhooks"]["Properties"]
