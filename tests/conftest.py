@@ -35,9 +35,8 @@ settings.register_profile("long", max_examples=300, **_ALWAYS)
 settings.load_profile("long" if os.environ.get("ALL") else "short")
 
 
-LONG = ("faults/test_backlog.py", "e2e/test_archive.py", "faults/", "e2e/test_lifecycle.py", "e2e/test_webhooks.py")
-LONG += ("e2e/test_telling.py", "e2e/test_rate_limit.py", "e2e/test_load_restart.py", "e2e/test_docs_snippets.py")
-LONG += ("e2e/test_console.py", "api/", "e2e/")
+LONG = ("e2e/test_streams.py", "faults/", "e2e/test_lifecycle.py", "e2e/test_webhooks.py", "e2e/test_rate_limit.py")
+LONG += ("e2e/test_load_restart.py", "e2e/test_docs_snippets.py", "e2e/test_console.py", "api/", "e2e/")
 """Files of tests that come first, in this order: those that have stages of their own, and then those that take long."""
 
 
