@@ -1,4 +1,4 @@
-"""Pages of history on a whole stage: the intervals of a member, and the shards of a room."""
+"""A room with shards on a whole stage."""
 
 from __future__ import annotations
 
@@ -16,45 +16,6 @@ def page(client: Client, room: str, **query: str) -> Any:
 
 def texts(items: list[dict[str, Any]]) -> list[str]:
     return [item["message"] for item in items if item["messageType"] == "TEXT"]
-
-
-def say(client: Client, room: str, text: str) -> None:
-    """Send without a time, so that the server's time lies between joins and leaves."""
-    status, body, _ = client.http("POST", f"/rooms/{room}/messages", {"message": text})
-    assert status == 202, body
-
-
-def test_p12_a_member_pages_through_exactly_their_intervals(alice: Client, bob: Client) -> None:
-    room = unique("room")
-    assert alice.http("PUT", f"/rooms/{room}", {"kind": "members"})[0] == 200
-    say(alice, room, "before bob")
-    for interval in (1, 2):
-        for client in (alice, bob):  # invites, accepts
-            assert client.http("PUT", f"/rooms/{room}/members/{bob.user}")[0] == 200
-        for n in range(3):
-            say(alice, room, f"interval {interval}.{n}")
-        assert alice.http("DELETE", f"/rooms/{room}/members/{bob.user}")[0] == 200
-        say(alice, room, f"after interval {interval}")
-    until(lambda: texts(page(alice, room, limit="200")["items"]), lambda found: len(found) == 9)
-
-    whole = page(bob, room)
-    walked, cursor = [], None
-    while True:
-        part = page(bob, room, limit="2", **({"before": cursor} if cursor else {}))
-        walked += part["items"]
-        cursor = part["next"]
-        if not part["hasMore"]:
-            break
-    forth = page(bob, room, limit="200", after=walked[-1]["key"])
-    gap = next(item for item in alice.room(room) if item["message"] == "after interval 1")
-    beside = page(bob, room, limit="2", around=gap["key"])
-
-    expected = [f"interval {interval}.{n}" for interval in (2, 1) for n in (2, 1, 0)]
-    assert texts(whole["items"]) == expected
-    assert walked == whole["items"]
-    assert forth["items"] == walked[:-1]
-    assert all(item["key"] != gap["key"] for item in beside["items"])
-    assert len(beside["items"]) == 2
 
 
 def test_a_room_with_shards_is_sent_to_read_followed_and_counted_as_others(alice: Client, bob: Client) -> None:
