@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ def limited() -> Iterator[RunningStage]:
     try:
         yield stage.wait_ready()
     finally:
-        stage.stop()
+        stage.stop(signal.SIGKILL)  # what it has is not used again
 
 
 def too_many(client: Client, room: str) -> dict[str, Any]:

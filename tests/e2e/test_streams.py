@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -142,7 +143,7 @@ def stage() -> Iterator[RunningStage]:
     try:
         yield stage.wait_ready()
     finally:
-        stage.stop()
+        stage.stop(signal.SIGKILL)  # what it has is not used again
 
 
 def test_a_queue_is_told_of_everything_that_it_wants_in_order_once_it_is_there(stage: RunningStage) -> None:

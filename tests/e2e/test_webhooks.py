@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +20,7 @@ from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tests.e2e.test_changes import posted
 
 TABLE = "headrace-local-WebhooksTable"
-SHORT = [("WEBHOOK_OFF_PAUSE_SECONDS: 1800", "WEBHOOK_OFF_PAUSE_SECONDS: 2")]
+SHORT = [("WEBHOOK_OFF_PAUSE_SECONDS: 1800", "WEBHOOK_OFF_PAUSE_SECONDS: 1")]
 
 
 class Receiver(HttpServer):
@@ -62,7 +63,7 @@ def stage(receiver: Receiver) -> Iterator[RunningStage]:
     try:
         yield stage.wait_ready()
     finally:
-        stage.stop()
+        stage.stop(signal.SIGKILL)  # what it has is not used again
 
 
 def key_of(stage: RunningStage) -> bytes:
@@ -128,7 +129,7 @@ def test_a_receiver_that_is_gone_gets_nothing_until_it_is_switched_on_and_everyt
     receiver.broken = b""
     for text in texts[1:]:
         posted(alice, room, text)
-    time.sleep(3)  # longer than an event waits until it looks at the switch again
+    time.sleep(2)  # longer than an event waits until it looks at the switch again
     assert not set(texts) & receiver.texts()
 
     dynamodb.delete_item(**row)

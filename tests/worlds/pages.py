@@ -67,7 +67,7 @@ class Terminal:
         while not wanted.search(shown := self.text()[self._typed_at :]):
             assert self._shell.poll() is None, f"a command failed:\n{self.text()}"
             assert time.monotonic() < deadline, f"the page shows:\n{lines}\nthe terminal:\n{self.text()[-3000:]}"
-            time.sleep(0.1)
+            time.sleep(0.02)
             if DONE in shown:
                 repeat()
 
