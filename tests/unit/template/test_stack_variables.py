@@ -30,25 +30,6 @@ def test_a_function_has_only_the_addresses_of_what_it_may_use(template_stack: Te
         assert named(template_stack, declared) - may == NOT_USED.get(function, set()), function
 
 
-def test_an_erasure_knows_what_its_pauses_wait_for(template_stack: TemplateStack) -> None:
-    """P15: by the parameters that the other functions and the mappings have too."""
-    functions, mappings = template_stack.resources, template_stack.of_type("AWS::Lambda::EventSourceMapping")
-    archiving = [one for one in mappings.values() if one["FunctionName"] == {"Ref": "ArchiveEvents"}]
-    age, timeout, window = (
-        template_stack.value_of("EraseUsers", variable)
-        for variable in ("ERASURE_AGE_SECONDS", "PERSIST_TIMEOUT_SECONDS", "ARCHIVE_WINDOW_SECONDS")
-    )
-
-    assert template_stack.value_of("PersistEvents", "ERASURE_AGE_SECONDS") == age
-    assert functions["PersistEvents"]["Properties"]["Timeout"] == timeout
-    assert [one["MaximumBatchingWindowInSeconds"] for one in archiving] == [window] * 6
-    assert [one["Ref"] for one in (age, timeout, window)] == [
-        "ErasureAgeSeconds",
-        "PersistTimeoutSeconds",
-        "ArchiveWindowSeconds",
-    ]
-
-
 def test_functions_that_manage_connections_have_the_address_of_the_websocket_api(template_stack: TemplateStack) -> None:
     for function in ("PushLive", "ManageConnections"):
         url = template_stack.value_of(function, "AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI")
