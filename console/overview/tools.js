@@ -5,7 +5,7 @@ import { clock, localTexts, texts } from "../texts.js";
 
 const OUTAGE = 10; // seconds
 const MESSAGES = 100;
-const PAUSE = 100; // milliseconds
+const PAUSE = 50; // milliseconds
 
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 

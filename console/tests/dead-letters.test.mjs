@@ -9,8 +9,7 @@ const { text, room, storable, day } = JSON.parse(process.env.LETTERS);
 const VIEW = "#/dead-letters";
 const headers = { "access-control-allow-origin": "*" };
 
-/** The part of the page for a move: of one letter, if it is open, or of the whole lane. */
-const move = (title, place = ".lane > section:first-child") => page.locator(place).getByRole("group", { name: title });
+const move = (title) => page.getByRole("group", { name: title });
 const action = (words) => page.getByRole("table", { name: /^The newest/ }).getByRole("row", { name: words });
 
 test("without the scope ops, the view says what is needed", async () => {
@@ -37,8 +36,6 @@ test("letters are opened and redriven: one is back with its reason and discarded
   assert.ok((await letter.locator("pre").innerText()).includes(text));
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   await suitsEverybody();
-  await move("Redrive", ".letter").getByRole("button", { name: "Count first" }).click();
-  await move("Redrive", ".letter").getByText("1 letter matches: 1 not_json").waitFor();
   await letter.getByRole("link", { name: "Close" }).click();
 
   const redrive = move("Redrive");

@@ -63,7 +63,7 @@ export async function until(ask, good) {
     if (good(found)) {
       return found;
     }
-    await new Promise((done) => setTimeout(done, 100));
+    await new Promise((done) => setTimeout(done, 200));
   }
 }
 

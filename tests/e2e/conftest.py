@@ -168,7 +168,7 @@ def chromium() -> str:
             for command in ("apt-get update -qq", "apt-get install -y -qq --no-install-recommends chromium"):
                 subprocess.run(command.split(), env=quiet, check=_chromium() is None)
         found = _chromium()
-    assert found, "Chromium is missing, and this test is of a browser. Run: sudo apt-get install chromium"
+    assert found, "Chromium is missing, which this test starts. On Debian, run: sudo apt-get install chromium"
     return found
 
 
