@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clientOf, open, page, suitsEverybody } from "./page.mjs";
+import { clientOf, open, page, suitsEverybody, until } from "./page.mjs";
 
 const { text, room, storable, day } = JSON.parse(process.env.LETTERS);
 const VIEW = "#/dead-letters";
@@ -20,6 +20,20 @@ test("without the scope ops, the view says what is needed", async () => {
   await open(VIEW, { as: "nobody" });
   await page.getByText("it needs the scope ops").waitFor();
   assert.equal(await page.getByRole("button", { name: "Count first" }).count(), 0);
+});
+
+test("the poison record that a button makes comes to the dead lane", async () => {
+  const [operator, now] = [await clientOf("olga", "ops"), new Date().toISOString()];
+  await open("#/");
+  const [answer] = await Promise.all([
+    page.waitForResponse("**/console/poison?*"), page.getByRole("button", { name: "Make a poison record" }).click(),
+  ]);
+  const { text: poison } = await answer.json();
+  const lane = async () => (await operator.request("GET /dead-letters", { from: now, bodies: true })).items;
+  const letters = await until(lane, (found) => found.some(({ body }) => body === poison));
+  const { id, reason } = letters.find(({ body }) => body === poison);
+  assert.equal(reason, "not_json");
+  await operator.request("POST /dead-letters/discard", { id, confirm: 1 });
 });
 
 test("letters are opened and redriven: one is back with its reason and discarded, the others are stored", async () => {
