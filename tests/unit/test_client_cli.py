@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -17,9 +18,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from headrace_client import Grant, Headrace, Refused, Unreachable
+from headrace_client import Grant, Headrace, Refused, Unavailable, Unreachable
 from headrace_client.cli.commands import cli
 from headrace_client.cli.profiles import Profile
+from headrace_client.cli.show import Said
 from tests.unit.template_stack import ROOT
 
 HOSTILE = "[red]x[/nope]\x1b[31m\x9b\u202e"
@@ -182,6 +184,47 @@ def test_an_error_is_one_sentence_that_says_what_to_do(
     result = headrace("history", "lobby", TOKEN=token_with(exp=time.time() - ago, scope="chat:read"))
 
     assert (result.exit_code, result.output) == (1, f"headrace: {sentence}\n")
+
+
+def test_the_time_to_try_again_reaches_the_client_and_a_wrong_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[float] = []
+    monkeypatch.setattr(Headrace, "__init__", lambda *_, settings, **__: times.append(settings.retry_timeout))
+    monkeypatch.setattr(Headrace, "__enter__", lambda _: (_ for _ in ()).throw(Refused("stop", "here")))
+
+    headrace("status")
+    headrace("--retry-timeout", "3600", "status")
+
+    assert times == [120, 3600]
+    for wrong, said in (("0", "retry_timeout: 0.0 is not a number of seconds above 0"), ("x", "'x' is not a valid")):
+        assert said in headrace("--retry-timeout", wrong, "status").output
+    assert len(times) == 2
+
+
+def test_parked_messages_are_returned_when_the_broker_is_back_or_the_time_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    answers: list[Any] = [{"parked": 3}, *[Unavailable("503 away", 7.0)] * 9, {"returned": 3}]
+
+    def request(*_: Any, **__: Any) -> Any:
+        if isinstance(answer := answers.pop(0), Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(Headrace, "request", request)
+    monkeypatch.setattr(time, "sleep", slept.append)
+
+    assert json.loads(headrace("parked", "--return", "main", "--json").stdout) == {"parked": 3, "returned": 3}
+    assert len(slept) == 9
+    assert min(slept) >= 7
+    answers += [{"parked": 3}, Unavailable("503 away", 7.0)]
+    assert "503 away" in headrace("--retry-timeout", "5", "parked", "--return", "main").output
+
+
+def test_why_a_command_waits_is_a_line_that_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    Said().emit(logging.makeLogRecord({"msg": "again in 7 s: \x1b[31mbehind"}))
+
+    assert capsys.readouterr().err == "headrace: again in 7 s: \N{REPLACEMENT CHARACTER}[31mbehind\n"
 
 
 def test_a_token_that_is_none_is_refused_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

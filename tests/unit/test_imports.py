@@ -46,7 +46,7 @@ PLACES = {"headrace": LAYER, "headrace_client": ROOT / "clients" / "python" / "h
 LINES = {
     "layers": 28_514,
     "localstage": 12_378,
-    "loadtest": 7_785,
+    "loadtest": 7_783,
     "bench": 4_647,
     "tools": 3_715,
     "faults": 3_468,

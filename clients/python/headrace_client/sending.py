@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, cast
 
 from .connection import ConnectionSettings
-from .errors import TEMPORARY, NotAccepted, Refused, Unavailable, Unreachable
+from .errors import TEMPORARY, NotAccepted, RateLimited, Refused, Unavailable, Unreachable
 from .http import HttpTransport
 from .pace import Pace, SendSettings
 from .tokens import Token
@@ -256,7 +256,8 @@ def failed(error: Unavailable | Refused, count: int) -> list[Result]:
     """The results of ``count`` events whose request failed."""
     if isinstance(error, Refused):
         return [{"error": {"code": error.code, "message": error.message}}] * count
-    return [{"error": {"code": "unavailable", "message": str(error), "retryAfter": error.retry_after}}] * count
+    code = "rate_limited" if isinstance(error, RateLimited) else "unavailable"
+    return [{"error": {"code": code, "message": str(error), "retryAfter": error.retry_after}}] * count
 
 
 def _sent(event: Event, result: Result, seconds: float) -> Sent:

@@ -25,11 +25,14 @@ def test_the_secret_of_the_token_url_is_no_argument_of_a_process() -> None:
     """Other users of the machine see arguments, but not the environment."""
     target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2/local", "http://127.0.0.1:3/UserPool/token?secret=s3cret")
 
-    command, environment = locust_command(target, options("--shape", "baseline", "--scale", "0.01", "--paced"))
+    command, environment = locust_command(
+        target, options("--shape", "baseline", "--scale", "0.01", "--paced", "--retry-timeout", "30")
+    )
 
     assert "s3cret" not in " ".join(command)
     assert environment["TOKEN_URL"] == target.token_url
     assert command[command.index("--scale") + 1] == "0.01"
+    assert command[command.index("--retry-timeout") + 1] == "30.0"
     assert "--paced" in command
 
 

@@ -102,9 +102,7 @@ def test_a_repeated_request_is_refused_and_waits_as_any_other() -> None:
         Delivery(Refusing(2), recorder, retry_timeout=5).repeat([Ride("a")])
 
 
-def test_a_line_of_progress_says_how_far_the_stage_is_behind_and_not_too_often(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_line_now_and_then_says_how_far_the_stage_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     for name in ("handlers", "propagate", "level"):  # other tests get them back
         monkeypatch.setattr(LOG, name, getattr(LOG, name))

@@ -81,10 +81,12 @@ def test_a_rate_is_that_of_all_writers_of_a_phase_in_their_shares() -> None:
     assert [load.rate for load in mixed[:3]] == pytest.approx([45, 45, 41.3])
 
 
-def test_senders_of_each_stream_can_be_paced() -> None:
+def test_senders_of_each_stream_can_be_paced_and_have_a_time() -> None:
     for name in ("ski", "singles"):
         assert all(phase.paced for phase in shape("--shape", name, "--paced").phases)
         assert not any(phase.paced for phase in SHAPES[name].phases)
+        assert {phase.retry_timeout for phase in shape("--shape", name, "--retry-timeout", "30").phases} == {30}
+    assert all(phase.paced for phase in shape("--shape", "rides").phases)
 
 
 def test_what_a_shape_does_not_have_cannot_be_set() -> None:
