@@ -49,7 +49,7 @@ LINES = {
     "loadtest": 7_783,
     "bench": 4_647,
     "tools": 3_715,
-    "faults": 3_468,
+    "faults": 3_466,
     "rehearsal": 2_157,
     "ops": 1_592,
     "clients": 4_180,
