@@ -47,7 +47,8 @@ class ChatWork(Work):
             for room in range(max(phase.rooms, place.workers))
             if room % place.workers == place.worker
         ]
-        if phase.shards:
+        self._is_followed = any(load.kind == "LiveSubscriber" for load in phase.loads)
+        if phase.shards or self._is_followed:
             with closing(target.joiner(MAKER)) as api:
                 for each in self.rooms:
                     api.put(f"/rooms/{each}", {"kind": "open"})
@@ -60,7 +61,6 @@ class ChatWork(Work):
         self._prefix = f"{place.worker:02d}-{random.getrandbits(40):010x}"
         self._recent: list[str] = []
         self._used: list[str] = []
-        self._is_followed = any(load.kind == "LiveSubscriber" for load in phase.loads)
         self._followed: dict[str, list[tuple[float, str]]] = defaultdict(list)
 
     def sender(self, number: int) -> Sender:

@@ -14,7 +14,7 @@ from loadtest.sending.arrivals import Arrival
 from loadtest.users.stage_user import StageUser
 
 AGAIN_AFTER = 1.0
-"""Seconds until a room that does not exist yet is tried again, and until a live subscriber looks whether to stop."""
+"""Seconds until a subscription that was refused is tried again, and until a live subscriber looks whether to stop."""
 SUBSCRIBED_WITHIN = 15.0
 """Seconds after its first message within which a room must have its subscribers."""
 LAST_WITHIN = 10.0
@@ -31,13 +31,14 @@ class LiveSubscriber(StageUser):
     _followed_in: PhaseRun | None = None
 
     def connect(self, run: PhaseRun) -> None:
-        """Open the WebSocket. The room is subscribed to when it exists."""
+        """Open the WebSocket, and subscribe to the room before the first message is sent."""
         user = f"load-{self.kind}-{self.number}"
         self._room = self.chat.rooms[self.number % len(self.chat.rooms)]
         self._websocket = self.opened(self.target.websocket(user, "chat:read", timeout=AGAIN_AFTER))
         self._websocket.open_patiently()
-        self._followed_in, self._subscribed, self._since = run, False, 0.0
-        self._received: set[str] = set()
+        self._followed_in, self._subscribed, self._since, self._received = run, False, 0.0, set[str]()
+        with suppress(NoAnswer):  # tried again when the user acts
+            self._subscribe()
 
     def act(self, run: PhaseRun, arrival: Arrival) -> None:
         """Subscribe if necessary, or receive one frame."""
@@ -86,8 +87,7 @@ class LiveSubscriber(StageUser):
             while self._missing() and time.perf_counter() < end:
                 with suppress(NoAnswer, ConnectionLost):
                     self._take(run, self._websocket.receive())
-            missing = self._missing()
-            run.measurements.count("live messages missing", len(missing))
+            run.measurements.count("live messages missing", len(missing := self._missing()))
             if missing and not self._received:
                 run.measurements.count("failed subscribers: nothing was pushed")
             early = time.perf_counter() - SUBSCRIBED_WITHIN

@@ -127,7 +127,7 @@ def test_the_subscribers_of_the_live_shape_get_messages(runs: dict[str, Future[A
     (phase,) = result["phases"]
 
     assert phase["counts"]["live messages"] > 0
-    assert phase["latencies"]["live"]["p50"] < 10
+    assert phase["latencies"]["live"]["count"] == phase["counts"]["live messages"]
 
 
 def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(runs: dict[str, Future[Any]]) -> None:

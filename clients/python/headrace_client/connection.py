@@ -93,7 +93,8 @@ class Connection:
         """
         first = self.opens == 0
         try:
-            await asyncio.wait_for(self._changed.wait(), self._settings.connect_timeout if first else None)
+            async with asyncio.timeout(self._settings.connect_timeout if first else None):
+                await self._changed.wait()
         except TimeoutError:
             raise Unreachable(f"cannot connect to {self._url}: {self.failure}", self._url) from None
         if self.refusal is not None:
@@ -116,7 +117,8 @@ class Connection:
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
             await socket.send_str(json.dumps({**fields, "action": action, "requestId": number}))
-            found: Frame = await asyncio.wait_for(answer, self._settings.answer_timeout)
+            async with asyncio.timeout(self._settings.answer_timeout):  # wait_for of Python 3.11 can lose a cancel
+                found: Frame = await answer
         except (TimeoutError, ConnectionError) as error:
             raise Unavailable("no answer") from error
         finally:

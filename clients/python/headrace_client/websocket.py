@@ -47,7 +47,8 @@ class SocketTransport:
             Refused, Unavailable: see :meth:`Connection.request`.
         """
         try:
-            await asyncio.wait_for(self._connection.wait(), self._settings.answer_timeout)
+            async with asyncio.timeout(self._settings.answer_timeout):
+                await self._connection.wait()
         except TimeoutError:
             raise Unavailable(self._connection.failure) from None
         if len(events) == 1:
