@@ -16,7 +16,6 @@ from headrace.runtime import aws, observability
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Stage
-    from tools.api_reference.examples import Example
 
 # What names a stage in the developer's shell, for example after eval "$(make -s env)": tests have their own stages.
 # And the variables of the make that runs them, which the make of a test would take for its own.
@@ -35,8 +34,16 @@ settings.register_profile("long", max_examples=300, **_ALWAYS)
 settings.load_profile("long" if os.environ.get("ALL") else "short")
 
 
-LONG = ("e2e/test_streams.py", "faults/", "e2e/test_lifecycle.py", "e2e/test_webhooks.py", "e2e/test_rate_limit.py")
-LONG += ("e2e/test_load_restart.py", "e2e/test_docs_snippets.py", "e2e/test_console.py", "api/", "e2e/")
+LONG = (
+    "faults/",
+    "e2e/test_streams.py",
+    "api/test_access.py",
+    "api/",
+    "e2e/test_lifecycle.py",
+    "e2e/test_webhooks.py",
+    "e2e/test_rate_limit.py",
+)
+LONG += ("e2e/test_load_restart.py", "e2e/test_docs_snippets.py", "e2e/test_console.py", "e2e/")
 """Files of tests that come first, in this order: those that have stages of their own, and then those that take long."""
 
 
@@ -93,15 +100,3 @@ def platform() -> Iterator[Stage]:
         yield stage.wait_ready()
     finally:
         stage.stop()
-
-
-@pytest.fixture(scope="session")
-def recorded(platform: Stage) -> list[Example]:
-    """The stage's answers to the examples of the reference, from before any generated request changed its rooms."""
-    from localstage.client.running_stage import StageUrls
-    from tests.e2e.test_dead_letters import discard_all
-    from tools.api_reference.recording import record
-
-    discard_all(platform)
-    where = platform.where
-    return record(StageUrls(where["http_url"], where["websocket_url"], where["token_url"]))

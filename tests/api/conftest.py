@@ -7,12 +7,15 @@ are short, and the same every time.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from tests.e2e.conftest import RunningStage
+from localstage.client.running_stage import StageUrls
+from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tools.api_reference.examples import Example
+from tools.api_reference.recording import record
 
 CASES = int(os.environ.get("API_CASES") or 0)
 """0: the short form."""
@@ -21,10 +24,22 @@ COUNTS = pytest.StashKey[list[str]]()
 Report = Callable[[str], None]
 
 
-@pytest.fixture(scope="session")
-def stage(platform: RunningStage, recorded: list[Example]) -> RunningStage:
-    """A stage with the rooms, rides and clicks of the examples."""
-    return platform
+@contextmanager
+def stage_of_examples(name: str) -> Iterator[tuple[RunningStage, list[Example]]]:
+    """A stage with the rooms, rides and clicks of the examples of the reference, and its answers to them."""
+    stage = fresh_stage(name, ROOT / "template.yaml")
+    try:
+        where = stage.wait_ready().where
+        yield stage, record(StageUrls(where["http_url"], where["websocket_url"], where["token_url"]))
+    finally:
+        stage.stop()
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[RunningStage]:
+    """A stage for generated requests: they erase users, leave rooms and move dead letters, as operators may."""
+    with stage_of_examples("api") as (stage, _):
+        yield stage
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
-"""Every kind of token on every route and action of a whole stage, compared with the matrix of the reference.
+"""Examples of the reference on a whole stage: their answers, and every kind of token on every route and action.
 
-These tests come first: generated requests may change who is in a room.
+The matrix of the reference says which are accepted. Each request is an example, and changes nothing for the next one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import urllib3
 import websocket
 
 from loadtest.client.websocket import SUBPROTOCOL, WebSocket
-from tests.api.conftest import Report
+from tests.api.conftest import Report, stage_of_examples
 from tests.api.tokens import Forger
 from tests.e2e.conftest import RunningStage
-from tests.worlds.reference import HTTP, WEBSOCKET
+from tests.worlds.reference import HTTP, WEBSOCKET, answer_violations
 from tools.api_reference.access import CONNECT, INVALID, YES, accepted, answer, answer_to_another_user
-from tools.api_reference.examples import Example, examples_of
+from tools.api_reference.examples import Example, examples, examples_of
 from tools.api_reference.scopes import SCOPES
 
 KEYS = accepted(HTTP, WEBSOCKET)
@@ -55,7 +55,19 @@ def checks(request: pytest.FixtureRequest, report: Report) -> Iterator[Checks]:
     report(f"scopes: {name}: {found.done} answers, {len(found.wrong)} wrong")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[tuple[RunningStage, list[Example]]]:
+    """A stage of its own: generated requests change who is in a room."""
+    with stage_of_examples("access") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def stage(recorded: tuple[RunningStage, list[Example]]) -> RunningStage:
+    return recorded[0]
+
+
+@pytest.fixture(scope="module")
 def forger(stage: RunningStage) -> Forger:
     return Forger(stage)
 
@@ -117,6 +129,21 @@ def test_a_frame_after_the_end_of_its_token_is_refused(stage: RunningStage, chec
     socket.close()
 
     assert not checks.wrong
+
+
+def test_a_stage_answers_every_example_as_the_contract_says(recorded: tuple[RunningStage, list[Example]]) -> None:
+    answers = recorded[1]
+
+    assert [comparable(each) for each in answers] == [comparable(each) for each in examples()]
+    assert {each.key: wrong for each in answers if (wrong := answer_violations(each))} == {}
+
+
+def comparable(example: Example) -> tuple[Any, ...]:
+    """An answer without times and cursors, which differ between recordings."""
+    answer = example.answer
+    fields = sorted(answer) if isinstance(answer, dict) else type(answer).__name__
+    code = answer["error"]["code"] if "error" in fields else None
+    return example.key, example.name, example.status, fields, code
 
 
 def grants(scopes: list[str] | None) -> list[list[str]]:

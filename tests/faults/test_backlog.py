@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,8 +13,6 @@ from faults.harness.harness import Harness
 from faults.harness.ledger import QueueContents, Row
 from faults.harness.stage_template import ROOT
 from faults.proxies.proxy_faults import slower_writes
-from headrace_client import NotAccepted, Sender, SendSettings
-from headrace_client.http import HttpTransport
 from loadtest.checker.checker import Checker
 from loadtest.client.chat_events import ChatEvent
 
@@ -25,39 +22,6 @@ RATE = 80
 """What the producers send a second, for so long. At most 40 a second are stored."""
 RECORDS = 20
 """Records in a batch, so that few are in flight: two batches, which take a second."""
-
-
-BEHIND = r"not accepted in time; the first: .*: the stage is behind: an event would wait about \d+ s to be stored"
-REFUSALS = 12
-"""So often a sender is refused at least, if it does not wait as it is told."""
-
-
-@pytest.mark.timeout(300)
-async def test_senders_wait_for_a_slow_store_however_often_they_are_refused(harness: Harness) -> None:
-    """P1. One whose time is over says by how much the stage is behind."""
-    user, pauses = "slow-store-client", list[float]()
-    event = {"roomId": user, "userId": user, "username": user, "message": "hello"}
-    api = HttpTransport(harness.target.http_url, harness.target.token_for(user, "events:write"))
-
-    async def hurry(seconds: float) -> None:
-        pauses.append(seconds)
-        await asyncio.sleep(0.1)
-
-    with harness.scenario("slow-store", sockets=0, posts=8, rate=160, size=1, scope="events:write") as run:
-        harness.services.dynamodb.fault = slower_writes(0.5)
-        run.load.start()
-        run.wait_until(lambda: run.load.checker.retries["rate_limited"] > 0)
-        async with Sender(api, SendSettings(retry_timeout=1)) as impatient:
-            with pytest.raises(NotAccepted, match=BEHIND):
-                await impatient.send([event])
-        harness.heal()  # producers are refused for ten seconds more, until the stage has forgotten how late it was
-        async with Sender(api, sleep=hurry) as patient:
-            (sent,) = await patient.send([event])
-        row = run.finish()
-
-    assert sent.is_accepted
-    assert len(pauses) >= REFUSALS
-    assert row.good, row
 
 
 class Outcome(NamedTuple):

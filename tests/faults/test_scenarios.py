@@ -1,14 +1,32 @@
-"""Three fault scenarios of ``make faults``."""
+"""Three fault scenarios of ``make faults``, and a store that is slow, on one stage behind proxies."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
 
 import pytest
 
 from faults.harness.harness import PICTURES, Harness
+from faults.harness.stage_template import ROOT
+from faults.proxies.proxy_faults import slower_writes
 from faults.scenarios import broker, store
+from headrace_client import NotAccepted, Sender, SendSettings
+from headrace_client.http import HttpTransport
 
 pytestmark = pytest.mark.timeout(300)
 """Longer than the lanes may take to drain (``PATIENCE``), so that a scenario that fails says why."""
+BEHIND = r"not accepted in time; the first: .*: the stage is behind: an event would wait about \d+ s to be stored"
+REFUSALS = 12
+"""So often a sender is refused at least, if it does not wait as it is told."""
+
+
+@pytest.fixture(scope="module")
+def harness() -> Iterator[Harness]:
+    # A producer is told to wait when a record would wait for a second. Batches are small, so that few are in flight.
+    parameters, edits = {"BacklogSeconds": "1"}, [("          BatchSize: 200\n", "          BatchSize: 20\n")]
+    with Harness(ROOT / ".local" / "faults-short", parameters=parameters, edits=edits) as harness:
+        yield harness
 
 
 def test_events_whose_confirm_was_lost_are_stored_once(harness: Harness) -> None:
@@ -34,3 +52,30 @@ def test_events_are_stored_although_the_broker_was_down_from_the_first_on(harnes
 
     assert row.good, row
     assert row.dead == 0
+
+
+async def test_senders_wait_for_a_slow_store_however_often_they_are_refused(harness: Harness) -> None:
+    """P1. One whose time is over says by how much the stage is behind."""
+    user, pauses = "slow-store-client", list[float]()
+    event = {"roomId": user, "userId": user, "username": user, "message": "hello"}
+    api = HttpTransport(harness.target.http_url, harness.target.token_for(user, "events:write"))
+
+    async def hurry(seconds: float) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0.1)
+
+    with harness.scenario("slow-store", sockets=0, posts=8, rate=160, size=1, scope="events:write") as run:
+        harness.services.dynamodb.fault = slower_writes(0.5)
+        run.load.start()
+        run.wait_until(lambda: run.load.checker.retries["rate_limited"] > 0)
+        async with Sender(api, SendSettings(retry_timeout=1)) as impatient:
+            with pytest.raises(NotAccepted, match=BEHIND):
+                await impatient.send([event])
+        harness.heal()  # producers are refused for ten seconds more, until the stage has forgotten how late it was
+        async with Sender(api, sleep=hurry) as patient:
+            (sent,) = await patient.send([event])
+        row = run.finish()
+
+    assert sent.is_accepted
+    assert len(pauses) >= REFUSALS
+    assert row.good, row

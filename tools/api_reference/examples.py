@@ -1,6 +1,6 @@
 """The examples of the documents: requests and their answers, recorded from a running stage.
 
-``make reference RECORD=1`` records ``examples.json`` again; ``tests/e2e/test_reference.py`` sends every request to a
+``make reference RECORD=1`` records ``examples.json`` again; ``tests/api/test_access.py`` sends every request to a
 stage and compares the answers with the schemas.
 """
 
