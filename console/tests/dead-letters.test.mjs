@@ -51,6 +51,7 @@ test("letters are opened and redriven: one is back with its reason and discarded
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   await suitsEverybody();
   await letter.getByRole("link", { name: "Close" }).click();
+  await letter.waitFor({ state: "detached" });
 
   const redrive = move("Redrive");
   await redrive.getByRole("button", { name: "Count first" }).click();
