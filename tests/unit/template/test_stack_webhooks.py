@@ -38,6 +38,13 @@ def test_the_address_is_one_https_url_without_a_user(template_stack: TemplateSta
     assert bool(re.fullmatch(pattern, url)) == accepted
 
 
+def test_without_an_address_nothing_is_sent(template_stack: TemplateStack) -> None:
+    mapping, policy = (template_stack.resources[name] for name in ("SendWebhooksMessages", "TellWebhooksPolicy"))
+
+    assert template_stack.parameters["WebhookUrl"]["Default"] == ""
+    assert mapping["Condition"] == policy["Condition"] == "SendsWebhooks"
+
+
 def test_a_receiver_is_switched_off_before_an_event_has_ended(template_stack: TemplateStack) -> None:
     """So an outage ends no event, and none is hidden for longer than SQS can."""
     variables = template_stack.resources["SendWebhooks"]["Properties"]["Environment"]["Variables"]
