@@ -22,7 +22,7 @@ SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)
 # a target has its variables; those of ELSEWHERE name another stage, also from the environment.
 ELSEWHERE := HTTP_URL WS_URL TOKEN TOKENS OPS_TOKEN TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET
 GIVEN := $(if $(filter 0,$(MAKELEVEL)),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
-TAKEN := $(if $(GIVEN),$(foreach goal,$(MAKECMDGOALS),$(shell awk 'index($$0, "$(goal):") == 1' $(firstword $(MAKEFILE_LIST)) | grep -o '[[ ][A-Z_]*=' | tr -d '[ =')))
+TAKEN := $(if $(GIVEN),$(foreach goal,$(MAKECMDGOALS),$(shell awk 'index($$0, "$(goal):") == 1' $(firstword $(MAKEFILE_LIST)) | grep -o '[[ ][A-Z_]*=' | tr -d '[ =' | awk '!seen[$$0]++')))
 $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))),\
   $(error make $(MAKECMDGOALS) takes no $(name); it takes $(or $(TAKEN),no variable)))
 
