@@ -91,9 +91,8 @@ class Connection:
             Refused: the token or the address was refused, so no further connection is made.
             Unreachable: the first connection did not open within ``connect_timeout``.
         """
-        first = self.opens == 0
         try:
-            async with asyncio.timeout(self._settings.connect_timeout if first else None):
+            async with asyncio.timeout(None if self.opens else self._settings.connect_timeout):
                 await self._changed.wait()
         except TimeoutError:
             raise Unreachable(f"cannot connect to {self._url}: {self.failure}", self._url) from None
@@ -109,8 +108,7 @@ class Connection:
         """
         if self.refusal is not None:
             raise self.refusal
-        socket = self._socket
-        if socket is None:
+        if (socket := self._socket) is None:
             raise Unavailable(self.failure)
         self._number += 1
         number = str(self._number)
@@ -128,8 +126,7 @@ class Connection:
                 await self.reconnect()  # the next connection gets a new token
             raise error_of(found["error"])
         if "tokenExpiresAt" in found:
-            expires_at = datetime.fromisoformat(found["tokenExpiresAt"]).timestamp()
-            self._expires_at = max(self._expires_at, expires_at)
+            self._expires_at = max(self._expires_at, datetime.fromisoformat(found["tokenExpiresAt"]).timestamp())
             self._expiry_known.set()
         return found
 
