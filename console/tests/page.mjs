@@ -35,6 +35,7 @@ before(async () => {
   page = await browser.newPage({ viewport: WIDE, timezoneId: "Asia/Kolkata" });
   page.setDefaultTimeout(PATIENCE);
   page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => message.text().includes("Content Security Policy") && errors.push(message.text()));
   await page.goto(where.console_url);
   user = "alice";
 });
