@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.clients import unique
 from tests.e2e.conftest import ROOT, RunningStage
 from tests.e2e.test_dead_letters import discard_all
 from tests.worlds.pages import Player
@@ -37,4 +38,7 @@ def test_every_code_block_of_a_page_prints_the_output_that_it_shows(
     if page.name == "use-the-api.md":
         environ |= strict_reader(tmp_path)
 
-    Player(ROOT, environ, tmp_path).play_page(page.read_text())
+    text = page.read_text()
+    if page.name == "tutorial.md":
+        text = text.replace("lobby", unique("lobby"))  # it shows the first message of its room
+    Player(ROOT, environ, tmp_path).play_page(text)

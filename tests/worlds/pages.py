@@ -41,6 +41,16 @@ FIRST = "alice"
 """The terminal of a block without a mark."""
 
 
+def has(shown: str, patterns: list[str]) -> bool:
+    """Whether all patterns are found, each after the one before it."""
+    at = 0
+    for pattern in patterns:
+        if (found := re.compile(pattern).search(shown, at)) is None:
+            return False
+        at = found.end()
+    return True
+
+
 class Terminal:
     """A shell in the folder of a clone; a command that fails ends it. Output is waited for up to ``seconds``."""
 
@@ -62,9 +72,8 @@ class Terminal:
     def wait_for(self, lines: str, repeat: Callable[[], None] = lambda: None) -> None:
         """Wait until these lines follow what was typed; ``repeat`` is called when the block is done without them."""
         texts = [".*?".join(map(re.escape, VARYING.split(line.strip()))) for line in lines.splitlines()]
-        wanted = re.compile(".*?".join(texts), re.S)
         deadline = time.monotonic() + self._seconds
-        while not wanted.search(shown := self.text()[self._typed_at :]):
+        while not has(shown := self.text()[self._typed_at :], texts):
             assert self._shell.poll() is None, f"a command failed:\n{self.text()}"
             assert time.monotonic() < deadline, f"the page shows:\n{lines}\nthe terminal:\n{self.text()[-3000:]}"
             time.sleep(0.02)
