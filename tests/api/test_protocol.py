@@ -29,7 +29,7 @@ def connection(stage: RunningStage) -> RawConnection:
 
 
 @pytest.mark.timeout(3600)
-def test_any_order_of_frames_is_answered_or_closed(stage: RunningStage, report: Report) -> None:
+def test_any_order_of_frames_is_answered_or_closed(platform: RunningStage, report: Report) -> None:
     """The codes are those for a client's mistake: 1011 would be a fault of the server."""
     one_frame = st.builds(
         frame,
@@ -52,13 +52,13 @@ def test_any_order_of_frames_is_answered_or_closed(stage: RunningStage, report: 
     def run(frames: list[bytes]) -> None:
         nonlocal sent
         sent += len(frames)
-        with connection(stage) as one:
+        with connection(platform) as one:
             one.send(b"".join([*frames, END]))
             end = one.until_end("end")
         allowed = {1002, 1003, 1007, 1009, NO_CODE, LOST}
         assert not isinstance(end, int) or end in allowed or 1000 <= end < 1011 or 3000 <= end < 5000, end
 
-    with connection(stage) as other:
+    with connection(platform) as other:
         run()
         other.send(END)
         assert other.until_end("end")["type"] == "pong"
