@@ -45,6 +45,7 @@ LONG = (
     "e2e/test_rate_limit.py",
 )
 LONG += ("e2e/test_load_restart.py", "e2e/test_docs_snippets.py", "e2e/test_console.py", "e2e/")
+LONG += ("contract/localstage/", "contract/loadtest/", "contract/queues/")
 """Files of tests that come first, in this order: those that have stages of their own, and then those that take long."""
 
 
