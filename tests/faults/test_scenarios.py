@@ -54,6 +54,12 @@ def test_events_are_stored_although_the_broker_was_down_from_the_first_on(harnes
     assert row.dead == 0
 
 
+async def send_on(sender: Sender, event: dict[str, str]) -> None:
+    """Send until it fails: the producers wait too, so the stage may take some in between."""
+    while True:
+        await sender.send([event])
+
+
 async def test_senders_wait_for_a_slow_store_however_often_they_are_refused(harness: Harness) -> None:
     """P1. One whose time is over says by how much the stage is behind."""
     user, pauses = "slow-store-client", list[float]()
@@ -70,7 +76,7 @@ async def test_senders_wait_for_a_slow_store_however_often_they_are_refused(harn
         run.wait_until(lambda: run.load.checker.retries["rate_limited"] > 0)
         async with Sender(api, SendSettings(retry_timeout=1)) as impatient:
             with pytest.raises(NotAccepted, match=BEHIND):
-                await impatient.send([event])
+                await send_on(impatient, event)
         harness.heal()  # producers are refused for ten seconds more, until the stage has forgotten how late it was
         async with Sender(api, sleep=hurry) as patient:
             (sent,) = await patient.send([event])
