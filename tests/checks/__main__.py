@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import re
 import signal
@@ -16,17 +17,21 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any
+from uuid import uuid4
 
 import psutil
 
 from tests.checks.parts import FOLDER, ROOT, TRACKS, Part, say
 
+MARK = "HEADRACE_TEST_RUN"
+"""The variable of all processes of a run."""
 LOWER = ("nice", "-n", "10")
 PROGRESS_SECONDS = 60.0
-END_SECONDS = 3.0
+END_SECONDS = 2.0
 """How long what runs may take to end after Ctrl-C; then it is killed."""
 BUSY = "while True: pass"
 
@@ -46,6 +51,7 @@ class Run:
     target: str
     seed: int
     everything: bool
+    mark: str = field(default_factory=lambda: uuid4().hex)
     results: dict[str, Result] = field(default_factory=dict)
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     _starting: threading.Lock = field(default_factory=threading.Lock)
@@ -76,7 +82,7 @@ class Run:
         finally:
             with self._starting:  # nothing starts after it
                 self._ended = True
-            end([each.pid for each in self._running.values()])
+            end(self.mark)
         return len(self.results) == sum(map(len, tracks)) and all(each.passed for each in self.results.values())
 
     def _track(self, parts: Sequence[Part], lead: Sequence[str], shown: bool) -> None:
@@ -89,7 +95,14 @@ class Run:
             if self._ended:
                 return
             began = time.monotonic()
-            process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output, start_new_session=True)
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env={**os.environ, MARK: self.mark},
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
             self._running[part.name] = process
         process.wait()
         del self._running[part.name]
@@ -112,22 +125,25 @@ def log(name: str) -> Any:
     return FOLDER / f"{name.replace(' ', '-')}.log"
 
 
-def end(pids: Sequence[int]) -> None:
-    """End these processes and all that they started, also in other sessions: stages, browsers, brokers."""
-    tree: list[psutil.Process] = []
-    for pid in pids:
-        try:
-            process = psutil.Process(pid)
-            tree += [process, *process.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            continue
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for each in tree:
-            try:
+def end(mark: str) -> None:
+    """End all that a run has started, also in other sessions: stages, browsers, brokers. They have its ``mark``.
+
+    What starts while it looks is found when it looks again.
+    """
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
+        found = [each for each in psutil.process_iter() if is_marked(each, mark)]
+        for each in found:
+            with suppress(psutil.NoSuchProcess):
                 each.send_signal(number)
-            except psutil.NoSuchProcess:
-                continue
-        _, tree = psutil.wait_procs(tree, timeout=END_SECONDS)
+        psutil.wait_procs(found, timeout=END_SECONDS)
+
+
+def is_marked(process: psutil.Process, mark: str) -> bool:
+    """Whether a process has the variable of a run."""
+    try:
+        return bool(process.environ().get(MARK) == mark)
+    except psutil.Error:
+        return False
 
 
 def commit() -> str:

