@@ -57,7 +57,7 @@ def checks(request: pytest.FixtureRequest, report: Report) -> Iterator[Checks]:
 
 @pytest.fixture(scope="module")
 def recorded() -> Iterator[tuple[RunningStage, list[Example]]]:
-    """A stage of its own: generated requests change who is in a room."""
+    """A stage in whose rooms no generated request changes who is there."""
     with stage_of_examples("access") as found:
         yield found
 

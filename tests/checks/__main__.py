@@ -53,7 +53,7 @@ class Run:
     everything: bool
     mark: str = field(default_factory=lambda: uuid4().hex)
     results: dict[str, Result] = field(default_factory=dict)
-    _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _running: set[str] = field(default_factory=set)
     _starting: threading.Lock = field(default_factory=threading.Lock)
     _ended: bool = False
 
@@ -103,9 +103,9 @@ class Run:
                 stderr=output,
                 start_new_session=True,
             )
-            self._running[part.name] = process
+            self._running.add(part.name)
         process.wait()
-        del self._running[part.name]
+        self._running.discard(part.name)
         if self._ended:
             return
         result = Result(time.monotonic() - began, process.returncode == 0)

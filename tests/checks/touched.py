@@ -5,7 +5,6 @@ Without a file: what differs from the last commit. A test counts if it imports a
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from collections import defaultdict
@@ -13,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.checks.parts import BY_FILE, PYTEST, ROOT, say
-from tests.worlds.tracked import tracked
+from tests.worlds.tracked import imports, tracked
 
 TOOLS = ROOT / ".venv" / "bin"
 PLACES = (ROOT / "layers" / "headrace", ROOT / "clients" / "python", ROOT)
@@ -32,22 +31,11 @@ def module(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(path: Path) -> set[str]:
-    """The names that the module at ``path`` imports, of modules and of what is in them."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {each.name for each in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module} | {f"{node.module}.{each.name}" for each in node.names}
-    return names
-
-
 def importers(changed: Iterable[Path], steps: int = STEPS) -> set[Path]:
     """The changed modules, and those that import them in at most ``steps`` steps."""
     users: dict[str, set[Path]] = defaultdict(set)
     for path in tracked(ROOT, "*.py"):
-        for name in imported(path):
+        for name in imports(path):
             users[name].add(path)
     found = newest = set(changed)
     for _ in range(steps):

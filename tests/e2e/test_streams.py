@@ -161,7 +161,7 @@ def test_a_queue_is_told_of_everything_that_it_wants_in_order_once_it_is_there(s
     queue.make()
 
     def told() -> list[dict[str, Any]]:
-        """What is told of these three."""
+        """The events about these three that came to the queue."""
         mine = {room, lift_ride["rideID"], click["clickId"]}
         return [
             each for each in queue.told() if mine & {each["data"].get(id) for id in ("roomId", "rideID", "clickId")}

@@ -21,7 +21,7 @@ BEHIND = r"not accepted in time; the first: .*: the stage is behind: an event wo
 
 @pytest.fixture(scope="module")
 def harness() -> Iterator[Harness]:
-    # A producer is told to wait when a record would wait for a second. Batches are small, so that few are in flight.
+    # Producers are refused while a record would wait for a second. Batches are small, so that few are in flight.
     parameters, edits = {"BacklogSeconds": "1"}, [("          BatchSize: 200\n", "          BatchSize: 20\n")]
     with Harness(ROOT / ".local" / "faults-short", parameters=parameters, edits=edits) as harness:
         yield harness

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ops.bytecode import UNUSED
-from tests.worlds.tracked import tracked
+from tests.worlds.tracked import imports, tracked
 from tools.python_client.__main__ import generated
 
 ROOT = Path(__file__).parents[2]
@@ -67,17 +66,6 @@ PRODUCTS = {
 
 Find = Callable[[Path, str], Iterable[Path]]
 """Lists the files of a folder that match a pattern."""
-
-
-@cache
-def imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{name.name}" for name in node.names}
-    return found
 
 
 def folder(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 from fnmatch import fnmatch
 from functools import cache
@@ -21,3 +22,15 @@ def files() -> tuple[Path, ...]:
 def tracked(folder: Path, pattern: str = "*") -> list[Path]:
     """Those in ``folder``, or below it, whose name matches ``pattern``."""
     return [path for path in files() if path.is_relative_to(folder) and fnmatch(path.name, pattern)]
+
+
+@cache
+def imports(path: Path) -> set[str]:
+    """The names that the module at ``path`` imports, of modules and of what is in them."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{each.name}" for each in node.names}
+    return names
