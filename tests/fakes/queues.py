@@ -141,6 +141,11 @@ class MemoryQueue:
         now = self._clock.now()
         return [] if self.unavailable else [message for message in self.messages if message.visible_at <= now]
 
+    def hidden(self) -> int:
+        """The number of messages that were received and are not visible yet."""
+        now = self._clock.now()
+        return sum(message.received > 0 and message.visible_at > now for message in self.messages)
+
     def receive(self, limit: int, seconds: int) -> list[Message]:
         """At most ``limit`` visible messages, hidden for ``seconds``."""
         received = self.visible()[:limit]
@@ -273,6 +278,9 @@ class MemoryDeadLane:
                 ReceivedLetter(message.id, message.receipt, body, attributes, message.sent_at, message.received)
             )
         return held
+
+    def others_hold(self, count: int) -> bool:
+        return self.queue.hidden() > count
 
     def release(self, held: Sequence[ReceivedLetter]) -> None:
         for each in held:

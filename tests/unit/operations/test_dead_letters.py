@@ -43,6 +43,18 @@ def test_listing_letters_changes_and_hides_none(dead: Dead) -> None:
     assert len(dead.retry.dead.visible()) == len(POISON)
 
 
+def test_a_list_says_that_letters_are_missing_while_others_hold_them(dead: Dead) -> None:
+    dead.die(*POISON.values())
+    held = dead.lane.receive(SCAN_HOLD)
+
+    answer = dead.list()
+    assert (answer["complete"], answer["count"]) == (False, len(POISON) - len(held))
+    dead.lane.release(held)
+
+    answer = dead.list()
+    assert (answer["complete"], answer["count"]) == (True, len(POISON))
+
+
 def test_an_interrupted_scan_hides_letters_for_some_seconds_only(dead: Dead) -> None:
     dead.die(POISON["not_json"])
     dead.lane.receive(SCAN_HOLD)

@@ -176,3 +176,15 @@ def test_an_invalid_continuation_is_refused(dead: Dead, given: object) -> None:
     status, answer = dead.call(REDRIVE, {"continuation": given})
 
     assert (status, answer["error"]["details"][0]["field"]) == (400, "continuation")
+
+
+def test_nothing_is_discarded_while_others_hold_letters_that_may_match(dead: Dead) -> None:
+    dead.die(POISON["not_json"], POISON["newer_version"])
+    held, free = dead.lane.receive(60)
+    dead.lane.release([free])
+
+    status, answer = dead.call(DISCARD, {"confirm": 1})
+
+    assert (status, answer["error"]["code"]) == (503, "unavailable")
+    dead.lane.release([held])
+    assert dead.call(DISCARD, {"confirm": 2})[1]["discarded"] == 2

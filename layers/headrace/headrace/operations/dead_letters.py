@@ -27,6 +27,8 @@ SCAN_LIMIT = 2000
 SLICE_SECONDS = 15.0
 SLICE_HOLD = 60
 IDLE_SLICES = 2
+SHARED_SECONDS = 0.2
+"""The pause after which a scan looks again for letters that others held."""
 DISCARD_SECONDS = 10
 
 
@@ -56,7 +58,7 @@ class ScanResult:
 class RedriveState:
     """The progress of a redrive. Its letters are marked with ``started_at``: one that fails again is not moved again.
 
-    ``idle`` counts the last slices in a row that found only newer letters.
+    ``idle`` counts the last slices in a row that found only newer letters, and ``hidden`` these letters.
     """
 
     started_at: str
@@ -65,6 +67,7 @@ class RedriveState:
     moved: int = 0
     failed: int = 0
     idle: int = 0
+    hidden: int = 0
     done: bool = False
 
 
@@ -99,7 +102,7 @@ class DeadLetters:
         Each is sent, then deleted. An interruption in between leaves two copies, and the event is stored once.
         """
         began = self.monotonic()
-        scan = self._scan(SLICE_HOLD, began + SLICE_SECONDS)
+        scan = self._scan(SLICE_HOLD, began + SLICE_SECONDS, state.hidden)
         moved = failed = 0
         for letters in scan:
             meant = [letter for letter in letters if _is_meant(letter, state)]
@@ -114,9 +117,10 @@ class DeadLetters:
         # letters arrive faster than they are read, no slice reaches the end of the queue: two idle slices then end it.
         idle = 0 if moved or failed else state.idle + 1
         done = scan.complete or idle >= IDLE_SLICES
-        if moved or failed or done:
+        hidden = 0 if moved or failed or done else state.hidden + len(scan.held)
+        if not hidden:
             self.lane.release(scan.held)
-        return replace(state, moved=state.moved + moved, failed=failed, idle=idle, done=done)
+        return replace(state, moved=state.moved + moved, failed=failed, idle=idle, hidden=hidden, done=done)
 
     def discard(self, wanted: Filter, rate: int, confirm: int | None, meter: Meter) -> tuple[ScanResult, int]:
         """Delete the letters that match, if ``confirm`` is their number; returns them and how many were deleted.
@@ -125,9 +129,13 @@ class DeadLetters:
 
         Raises:
             InvalidRequest: ``confirm`` is another number; the message names theirs.
+            DeadLaneUnavailable: others hold letters, which may match too.
         """
         found, scan = self._find(wanted, SLICE_HOLD, discard_limit(rate))
         count = len(found.letters)
+        if scan.is_shared:
+            self.lane.release(scan.held)
+            raise DeadLaneUnavailable("others are reading dead letters right now; try again shortly")
         if confirm != count:
             self.lane.release(scan.held)
             wrong = FieldError("confirm", f"must be {count}", confirm, "the number of letters that match")
@@ -154,8 +162,8 @@ class DeadLetters:
         del found.letters[limit:]
         return found, scan
 
-    def _scan(self, hold: int, deadline: float) -> _Scan:
-        return _Scan(self.lane, self.tables, hold, lambda: self.monotonic() < deadline)
+    def _scan(self, hold: int, deadline: float, hidden: int = 0) -> _Scan:
+        return _Scan(self.lane, self.tables, hold, lambda: self.monotonic() < deadline, self.sleep, hidden)
 
     def _move(self, letters: Sequence[DeadLetter], redriven_at: str, meter: Meter) -> set[str]:
         if not letters:
@@ -193,15 +201,19 @@ def _is_meant(letter: DeadLetter, state: RedriveState) -> bool:
 class _Scan:
     """Receives letters, each once, until the queue is read or the time is over.
 
-    ``held`` are those that were received and not deleted; ``complete`` says whether the whole queue was received. If
-    the queue fails after the first letters, the held ones are released and the scan ends.
+    ``held`` are those that were received and not deleted; ``complete`` says whether the whole queue was received, and
+    ``is_shared`` whether others held letters at the end, such as an erasure; ``hidden`` are held by the same redrive.
+    If the queue fails after the first letters, the held ones are released and the scan ends.
     """
 
     lane: DeadLane
     tables: Mapping[str, TableSettings]
     hold: int
     in_time: Callable[[], bool]
+    sleep: Callable[[float], None]
+    hidden: int
     complete: bool = False
+    is_shared: bool = False
     _held: dict[str, ReceivedLetter] = field(default_factory=dict)
 
     @property
@@ -217,13 +229,17 @@ class _Scan:
         while self.in_time():
             try:
                 received = self.lane.receive(self.hold)
+                new = {each.id: each for each in received if each.id not in seen}
+                self.is_shared = not new and self.lane.others_hold(self.hidden + len(self._held))
             except DeadLaneUnavailable as error:
                 self.lane.release(self.held)
                 if not seen:
                     raise
                 report("DeadLaneUnavailable", error.message)
                 return
-            new = {each.id: each for each in received if each.id not in seen}
+            if self.is_shared:
+                self.sleep(SHARED_SECONDS)
+                continue
             if not new:
                 self.complete = True
                 return

@@ -95,6 +95,9 @@ class DeadLane(Protocol):
             DeadLaneUnavailable: the queue does not answer.
         """
 
+    def others_hold(self, count: int) -> bool:
+        """Whether others hold records, beside ``count`` of the caller. Raises DeadLaneUnavailable."""
+
     def release(self, held: Sequence[ReceivedLetter]) -> None:
         """Make them visible at once. Where that fails, they become visible when the time of their receive is over."""
 

@@ -154,6 +154,12 @@ class SqsDeadLane:
             raise DeadLaneUnavailable(f"the dead-letter queue is unavailable: {error.code}") from error
         return [_received(message) for message in answer.get("Messages", ())]
 
+    def others_hold(self, count: int) -> bool:
+        try:
+            return queue_counts(self._client, self._url)["inFlight"] > count
+        except RetryLaneUnavailable as error:
+            raise DeadLaneUnavailable(error.message) from error
+
     def release(self, held: Sequence[ReceivedLetter]) -> None:
         entries = [{"ReceiptHandle": each.receipt, "VisibilityTimeout": 0} for each in held]
         _in_batches(self._client.change_message_visibility_batch, self._url, entries)
