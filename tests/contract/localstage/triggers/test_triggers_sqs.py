@@ -110,6 +110,6 @@ async def test_an_emulator_that_starts_later_is_read_and_its_absence_is_logged(f
         await trigger.stop()
         await asyncio.to_thread(server.stop)
 
-    messages = [record.getMessage() for record in caplog.records]
+    messages = [record.getMessage() for record in caplog.records if record.name == "localstage.triggers"]
     assert messages[0] == "Mapping: SQS is not reachable (EndpointConnectionError); trying again"
     assert messages[-1] == "Mapping reads queue RetryQueue again"
