@@ -48,6 +48,8 @@ def files(stage: RunningStage) -> dict[str, str]:
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
     found: dict[str, str] = {}
     for each in (each for page in pages for each in page.get("Contents", ())):
+        if each["Key"].startswith("lock-"):
+            continue
         tags = s3.get_object_tagging(Bucket=bucket, Key=each["Key"])["TagSet"]
         found[each["Key"].rpartition("/")[2]] = next(tag["Value"] for tag in tags if tag["Key"] == "state")
     return found

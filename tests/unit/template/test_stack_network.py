@@ -58,6 +58,7 @@ def test_s3_takes_only_answers_to_cloudformation_and_the_objects_of_three_bucket
             ],
             {"Fn::Sub": "${AttachmentsBucket.Arn}/*"},
         ),
+        ("s3:PutObject", {"Fn::Sub": "${AttachmentsBucket.Arn}/lock-*"}),
         ("s3:ListBucket", {"Fn::GetAtt": ["AttachmentsBucket", "Arn"]}),
         (["s3:DeleteObject", "s3:GetObject", "s3:PutObject"], {"Fn::Sub": "${ArchiveBucket.Arn}/*"}),
         ("s3:ListBucket", {"Fn::GetAtt": ["ArchiveBucket", "Arn"]}),

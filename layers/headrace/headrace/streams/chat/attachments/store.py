@@ -35,6 +35,10 @@ from headrace.streams.chat.attachments.files import (
 LINK_SECONDS = 600
 """How long an upload's address and a link to read are good for."""
 State = Literal["unnamed", "waiting", "stored"]
+LOCKS = "lock-"
+"""How the names of locks begin, as no file's name does. The bucket deletes them after a day."""
+LOCK_SECONDS = 60
+"""Longer than a request takes. A lock is not ended: afterwards, the file has an owner."""
 NAMED_WITHIN = timedelta(hours=23)
 """After so long, no message can name an upload: the bucket removes it from its 24th hour on."""
 UNNAMED: State = "unnamed"
@@ -110,6 +114,8 @@ class Attachments:
             if not details:
                 # What an earlier try has accepted stays as it is: its message can be stored by now.
                 new |= {name: owner for name, file in zip(names, found, strict=True) if file and not file.owner}
+        if not all(self._all(lambda files, name: files.lock(LOCKS + content_tag(name), LOCK_SECONDS), new)):
+            raise StoreUnavailable("another message names a file at this moment")
         if not all(self._all(lambda files, pair: files.set_owner(*pair, WAITING), new.items())):
             raise StoreUnavailable("a file has just been removed")  # tried again, its message is refused
         return errors
@@ -144,7 +150,7 @@ class Attachments:
 
     def names(self, after: str) -> Iterator[tuple[str, datetime]]:
         """The names of all files that follow ``after``, with their times. Raises StoreUnavailable."""
-        return self._files().dated_names("", after)
+        return (each for each in self._files().dated_names("", after) if not each[0].startswith(LOCKS))
 
     def exported(self, name: str) -> dict[str, Any]:
         """A file as a line of JSON has it: in base64, or as ``missing``. Raises StoreUnavailable."""
