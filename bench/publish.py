@@ -25,12 +25,14 @@ import pika
 from bench import ROOT
 from bench.rounds import Series, command, figure, head, ratio, row
 from bench.services import broker_parameters, create_table, running
+from headrace.core import times
 from localstage.services import Endpoints
 
 BATCH = 100
 EVENT = {
     "roomId": "general",
     "messageId": "7f2c9a10-1b3d-4c5e-8f60-2f6d8e915c37",
+    "timestamp": times.iso(time.time_ns() // 1000),
     "message": "message number 4711, about as long as people write in a chat",
 }
 Handler = Callable[[dict[str, Any], object], dict[str, Any]]

@@ -15,7 +15,6 @@ import os
 import signal
 import statistics
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -60,7 +59,7 @@ class Poster:
 
     def _post(self) -> float:
         time.sleep(PAUSE)
-        body = json.dumps({"message": "about as long as people write in a chat", "messageId": uuid.uuid4().hex})
+        body = json.dumps({"message": "about as long as people write in a chat"})
         began = time.perf_counter()
         self._connection.request("POST", "/rooms/lounge/messages", body, self._headers)
         answer = self._connection.getresponse()

@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from headrace.core import times
 from loadtest.client.websocket import SUBPROTOCOL
 
 CONNECT_SECONDS = 60.0
@@ -73,5 +74,6 @@ async def send_messages(senders: Sequence[Client], room: str, word: str, rate: f
         await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
         sent.append(time.time())
         frame = {"action": "sendMessage", "roomId": room, "messageId": f"{word}-{number}", "requestId": number}
+        frame["timestamp"] = times.iso(time.time_ns() // 1000)
         await senders[number % len(senders)].send({**frame, "message": "about as long as people write in a chat"})
     return sent

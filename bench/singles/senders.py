@@ -7,13 +7,13 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
 
 from bench.rows import TEXT
+from headrace.core import times
 from loadtest.client.target import Target
 from loadtest.client.websocket import SUBPROTOCOL
 
@@ -26,8 +26,8 @@ Send = Callable[[int], Awaitable[None]]
 
 
 def message(number: int) -> dict[str, Any]:
-    room, message_id = f"room-{number % CONNECTIONS}", f"{number:08x}-1b3d-4c5e-8f60-2f6d8e915c37"
-    return {"roomId": room, "messageId": message_id, "message": TEXT.format(number)}
+    message_id = times.new_message_id(time.time_ns() // 1000)
+    return {"roomId": f"room-{number % CONNECTIONS}", "messageId": message_id, "message": TEXT.format(number)}
 
 
 def single_frame(number: int) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def ride(number: int) -> tuple[str, dict[str, Any]]:
 
 
 def click(number: int) -> tuple[str, dict[str, Any]]:
-    now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    now = times.iso(time.time_ns() // 1000)
     body = {"clickId": f"click-{number}", "userId": f"user-{number % 500}", "adType": "banner", "clickedAt": now}
     return f"/ads/ad-{number % 200}/clicks", body | {"address": f"198.51.100.{number % 254 + 1}"}
 

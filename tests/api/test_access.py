@@ -14,6 +14,7 @@ import pytest
 import urllib3
 import websocket
 
+from headrace.core.times import iso
 from loadtest.client.websocket import SUBPROTOCOL, WebSocket
 from tests.api.conftest import Report, stage_of_examples
 from tests.api.tokens import Forger
@@ -168,7 +169,7 @@ def of_route(stage: RunningStage, key: str, token: str) -> str:
         path = path.replace(f"{{{name}}}", quote(value, safe=""))
     url = f"{stage.where['http_url']}{path}?{urlencode(example.request['query'])}"
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    body = without_times(example.request["body"])
+    body = timed_now(example.request["body"])
     found = urllib3.request(method, url, headers=headers, json=body, timeout=60.0, retries=False)
     content = found.json()
     if isinstance(content, dict) and FORBIDDEN in codes_of(content):
@@ -199,7 +200,7 @@ def of_action(stage: RunningStage, action: str, token: str) -> str:
 
 
 def of_frame(socket: WebSocket, action: str, token: str) -> str:
-    body = without_times(example_of(action).request["body"])
+    body = timed_now(example_of(action).request["body"])
     found = socket.request({**body, "token": token} if "token" in body else body)
     refused = [each for each in codes_of(found) if each in (FORBIDDEN, "token_expired", "internal", "unavailable")]
     return refused[0] if refused else YES
@@ -210,10 +211,10 @@ def codes_of(content: dict[str, Any]) -> list[str]:
     return [each["error"]["code"] for each in [content, *content.get("results", [])] if "error" in each]
 
 
-def without_times(body: Any) -> Any:
-    """A body of an example without its times, which are too old by now."""
+def timed_now(body: Any) -> Any:
+    """A body of an example with the time now, since its times are too old."""
     if isinstance(body, list):
-        return [without_times(each) for each in body]
+        return [timed_now(each) for each in body]
     if not isinstance(body, dict):
         return body
-    return {name: without_times(value) for name, value in body.items() if name not in TIMES}
+    return {name: iso(time.time_ns() // 1000) if name in TIMES else timed_now(value) for name, value in body.items()}

@@ -50,7 +50,7 @@ class Tables:
 def letter(user: str, text: str, accepted_at: int) -> str:
     """A record of the retry lane with one message."""
     sent = SenderContext(user, user, False, accepted_at)
-    event = CHAT.accept({"roomId": "den", "message": text, "messageId": unique("m")}, sent).event
+    event = CHAT.accept({"roomId": "den", "message": text}, sent).event
     return Envelope("chat", "r-1", iso(accepted_at), [event]).encode().decode()
 
 

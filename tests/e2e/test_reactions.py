@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.e2e.clients import Client, unique, until
+from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.test_changes import path, posted, shown
 from tests.e2e.test_rooms import ok
 
@@ -20,7 +20,9 @@ def test_a_reaction_is_seen_in_pages_and_after_a_position_until_it_is_taken_back
     item = posted(alice, room, "dinner?")
     position = ok(bob, "GET", f"/rooms/{room}/messages?since=p{0:016}")["position"]
 
-    status, accepted, _ = bob.http("PUT", path(item, "/reaction"), {"value": "👍", "changeId": "c-1"})
+    status, accepted, _ = bob.http(
+        "PUT", path(item, "/reaction"), {"value": "👍", "changeId": "c-1", "timestamp": now()}
+    )
 
     assert (status, accepted["changeId"], accepted["lane"]) == (202, "c-1", "main")
     changed = shown(alice, item, "reactions")

@@ -36,7 +36,10 @@ class ClientEvent:
         return {"roomId": self.room, "message": self.text, **named}
 
     def valid(self, by: Caller, now: int) -> bool:
-        """Whether the platform accepts it from ``by``: with their user id and not too old, unless trusted."""
+        """Whether the platform accepts it from ``by``: an own id with its time, with their user id and not too old;
+        a trusted sender's of any user and age."""
+        if self.time is None and self.id is not None:
+            return False
         if by is TRUSTED:
             return True
         return self.user in (None, by.subject) and (self.time is None or times.parse_iso(self.time) >= now - times.DAY)

@@ -17,8 +17,8 @@ CHECKS = {**doctor.CHECKS, **doctor_chat.CHECKS}
 TOKEN = f".{base64.urlsafe_b64encode(json.dumps({'sub': 'alice'}).encode()).decode().rstrip('=')}."
 SUBSCRIBED = {"type": "subscribed"}
 ACK = {"type": "ack", "lane": "main", "correlationId": "r-1"}
-LIVE = {"type": "messages", "items": [{"messageId": "doctor-1-message"}]}
-JOINED = {"type": "messages", "items": [{"messageId": "j-1"}]}
+LIVE = {"type": "messages", "items": [{"message": "a check from outside: doctor-1"}]}
+JOINED = {"type": "messages", "items": [{"message": ""}]}
 
 
 class Connection:
@@ -93,7 +93,7 @@ WELL = {
         ("invitation", {"status": 503, "body": {"error": {"code": "unavailable", "message": "no"}}}, "503 unavailable"),
         ("invitation", {"body": {"joinedAt": None}, "friend": TOKEN}, "accepted, but not in the room"),
         ("message", {"frames": [SUBSCRIBED, {"type": "error", "error": {"code": "forbidden"}}]}, "forbidden"),
-        ("message", {"frames": [SUBSCRIBED, ACK, JOINED]}, "no frame doctor-1-message came"),
+        ("message", {"frames": [SUBSCRIBED, ACK, JOINED]}, "no frame a check from outside: doctor-1 came"),
         ("message", {"frames": [SUBSCRIBED, ACK, LIVE]}, "(trace r-1), but not readable"),
         ("leave", {"status": 500, "token": TOKEN}, "DELETE /rooms/"),
         ("status", {"status": 404, "body": {"message": "Not Found"}}, "404"),

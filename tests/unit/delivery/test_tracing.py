@@ -19,7 +19,7 @@ from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.queues import QueuedMessage
 from tests.worlds.live_world import Live
-from tests.worlds.senders import CLOCK, TABLE, message, sender
+from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
 from tests.worlds.write_path import WritePath, frame_event, received_event
 
 INVOCATION = "invocation-1"
@@ -54,7 +54,7 @@ def lines(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) 
 
 def send(world: WritePath, request: str, message_id: str) -> None:
     """Send a message to receive_frame in a request with this id."""
-    event = frame_event({"roomId": "kitchen", "messageId": message_id, "message": "hello"})
+    event = frame_event({"roomId": "kitchen", "messageId": message_id, "timestamp": NOW, "message": "hello"})
     event["requestContext"]["requestId"] = request
     world.frame("sendMessage", event)
 

@@ -39,14 +39,14 @@ def invitation(stage: Stage) -> str:
 
 def message(stage: Stage) -> str:
     """A message is acknowledged on the main lane, reaches a subscriber, and is in the history."""
-    sent = f"{stage.room}-message"
-    text = {"action": "sendMessage", "roomId": stage.room, "messageId": sent, "message": "a check from outside"}
+    sent = f"a check from outside: {stage.room}"
+    text = {"action": "sendMessage", "roomId": stage.room, "message": sent}
     subscribe = {"action": "subscribe", "roomId": stage.room}
     ack = stage.converse((subscribe, "subscribed"), (text, "ack"), ({}, sent))["ack"]
     began = time.monotonic()
     while time.monotonic() - began < READ_SECONDS:
         answer = stage.read(f"/rooms/{stage.room}/messages")
-        if any(item.get("messageId") == sent for item in body_of(answer).get("items", ())):
+        if any(item.get("message") == sent for item in body_of(answer).get("items", ())):
             if ack.get("lane") != "main":
                 raise Failed(f"accepted on the {ack.get('lane')} lane: the broker does not confirm; live and readable")
             return f"lane main, followed live, readable after {time.monotonic() - began:.2f} s"

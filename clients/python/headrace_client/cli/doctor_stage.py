@@ -137,9 +137,9 @@ class Stage:
             raise Failed(f"{self.websocket_url} cannot be reached: {type(error).__name__}") from None
 
     def converse(self, *steps: tuple[dict[str, Any], str]) -> dict[str, dict[str, Any]]:
-        """Send frames on a new connection; after each, read until a frame of a type, or with a message of an id, comes.
+        """Send frames on a new connection; after each, read until a frame of a type, or with a message, comes.
 
-        Returns the last frame of each type, and by the ids of its messages. Raises Failed when none comes, or an error.
+        Returns the last frame of each type, and by its messages. Raises Failed when none comes, or an error.
         """
         found: dict[str, dict[str, Any]] = {}
         connection, wanted = self.connect(self.needed_token()), ""
@@ -151,7 +151,7 @@ class Stage:
                     answer = json.loads(connection.recv())
                     if answer.get("type") == "error":
                         raise Failed(f"{answer['error'].get('code')}: {answer['error'].get('message')}")
-                    names = [answer.get("type"), *(item.get("messageId") for item in answer.get("items", ()))]
+                    names = [answer.get("type"), *(item.get("message") for item in answer.get("items", ()))]
                     found |= dict.fromkeys(names, answer)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, TypeError) as error:
             raise Failed(

@@ -180,37 +180,34 @@ class SenderContext:
     now: int
     address: str = field(default="", repr=False)
     hash_address: HashAddress = without_hash
-    _server_times: dict[str, str] = field(default_factory=dict)
+    _given: int = 0
 
-    def server_time(self, event_id: str | None) -> str:
-        """A time from the server's clock.
-
-        It is a microsecond later for each event of a request, which preserves their order. An id that is sent twice
-        gets the same time, so that both are one event.
-        """
-        if event_id is not None and event_id in self._server_times:
-            return self._server_times[event_id]
-        chosen = times.iso(self.now + len(self._server_times))
-        self._server_times[event_id or f"#{len(self._server_times)}"] = chosen
-        return chosen
+    def server_time(self) -> str:
+        """A time from the server's clock; a microsecond later for each event of a request, to preserve their order."""
+        self._given += 1
+        return times.iso(self.now + self._given - 1)
 
 
 def choose_time(
     sender: SenderContext, id_field: str, event_id: str | None, timestamp: str | None, time_field: str = "timestamp"
 ) -> str:
-    """The time of an event: the client's own, else the one inside a UUIDv7, else the server's clock.
+    """The time of an event: the client's own, else the one inside a UUIDv7, else without an id the server's clock.
 
-    The first two may be at most 5 minutes ahead, and at most 24 hours old unless the sender is trusted.
+    The first two may be at most 5 minutes ahead, and at most 24 hours old unless the sender is trusted. Any other id
+    needs a time: sent again with the server's, it would be another event.
 
     Raises:
-        InvalidEvent: outside of these bounds.
+        InvalidEvent: outside of these bounds, or an id without a time.
     """
     if timestamp is not None:
         _check_bounds(sender, time_field, timestamp)
         return timestamp
     inside = times.uuid7_micros(event_id) if event_id is not None else None
+    if event_id is None:
+        return sender.server_time()
     if inside is None:
-        return sender.server_time(event_id)
+        allowed = f"the time of the event; or a UUIDv7 as {id_field}, or no {id_field}"
+        raise InvalidEvent(details=[FieldError(time_field, f"is missing beside {id_field}", None, allowed)])
     try:
         chosen = times.iso(inside)
     except ValueError:

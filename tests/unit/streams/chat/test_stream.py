@@ -121,11 +121,15 @@ def test_events_of_one_request_without_times_keep_their_order() -> None:
     assert sorted(stamped, key=lambda each: each.key) == stamped
 
 
-def test_an_id_twice_in_a_request_without_a_time_is_one_event() -> None:
-    one = sender()
-    raw = message(timestamp=None)
+def test_an_id_of_ones_own_needs_a_time() -> None:
+    """Sent again, it would be another message; one in a UUIDv7 is a time, and without an id each is another one."""
+    with pytest.raises(InvalidEvent) as refused:
+        CHAT.accept(message(timestamp=None), sender())
 
-    assert CHAT.accept(raw, one).key == CHAT.accept(raw, one).key
+    (detail,) = refused.value.details
+    assert (detail.field, detail.message) == ("timestamp", "is missing beside messageId")
+    assert detail.allowed == "the time of the event; or a UUIDv7 as messageId, or no messageId"
+    assert CHAT.accept(message(timestamp=None, messageId=None), sender())
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,9 @@ _stamped_take_back = stamped(StampedTakeBack)
 def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's click, validated and stamped. It has the hash of the address instead of the address."""
     click = _incoming(raw)
-    clicked_at = choose_time(sender, ID_FIELD, click.click_id, click.clicked_at, "clickedAt")
+    # A click is known by its id alone, so the id needs no time.
+    timed = click.click_id if click.click_id and times.uuid7_micros(click.click_id) is not None else None
+    clicked_at = choose_time(sender, ID_FIELD, timed, click.clicked_at, "clickedAt")
     user_id = _user_id(click, sender)
     click_id = click.click_id or _derived_id(click, user_id, clicked_at)
     tag = keys.sender_tag(sender.subject)

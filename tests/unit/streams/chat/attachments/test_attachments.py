@@ -24,7 +24,7 @@ from headrace.streams.chat.changes.gate import ChatGate
 from headrace.streams.chat.stream import CHAT, item_of
 from tests.fakes.files import NO_FILES, PNG, memory_attachments
 from tests.worlds.change_world import ChangeWorld
-from tests.worlds.senders import CLOCK, caller, sender
+from tests.worlds.senders import CLOCK, NOW, caller, sender
 from tests.worlds.write_path import TABLE
 
 IDS = [letter * 26 for letter in "abcdefghij"]
@@ -130,12 +130,33 @@ def test_a_message_that_is_sent_again_does_not_take_the_file_of_a_stored_one_bac
 
 def test_a_file_is_of_one_message(world: World) -> None:
     world.upload()
-    first, second = (accepted(attachment(), messageId=each) for each in ("m-1", "m-2"))
+    first, second = (accepted(attachment(), messageId=each, timestamp=NOW) for each in ("m-1", "m-2"))
     taken = [("attachments[0].id", "is the file of another message")]
 
     assert world.errors(first, second) == [None, taken]
     assert world.errors(second) == [taken]
     assert world.errors(first) == [None]
+
+
+def test_of_two_messages_that_name_a_file_at_the_same_moment_one_wins(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.upload()
+    first, second = (accepted(attachment(), messageId=each, timestamp=NOW) for each in ("m-1", "m-2"))
+    look = world.files.look
+
+    def while_another_is_accepted(*asked: Any) -> Any:
+        found = look(*asked)
+        monkeypatch.undo()
+        assert world.errors(second) == [None]
+        return found
+
+    monkeypatch.setattr(world.files, "look", while_another_is_accepted)
+    (error,) = world.errors(first)
+
+    assert isinstance(error, StoreUnavailable)
+    assert world.errors(first) == [[("attachments[0].id", "is the file of another message")]]
+    assert world.errors(second) == [None]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +190,10 @@ def test_a_file_that_the_bucket_may_remove_any_moment_cannot_be_named(world: Wor
 
 
 def test_a_batch_keeps_a_limited_number_of_files_and_the_rest_later(world: World) -> None:
-    messages = [accepted(*[attachment(number) for number in range(10)], messageId=f"m-{n}").event for n in range(51)]
+    messages = [
+        accepted(*[attachment(number) for number in range(10)], messageId=f"m-{n}", timestamp=NOW).event
+        for n in range(51)
+    ]
 
     *others, last = KeepHook(world.attachments).after_store(CHAT, messages)
 
@@ -205,7 +229,7 @@ def test_a_request_names_a_limited_number_of_attachments(world: World) -> None:
         ids = [f"{'ab'[first // 10]}{'abcdefghij'[first % 10]}{each[2:]}" for each in IDS]
         for each in ids:
             world.files.put(file_name("alice", "hall", each))
-        messages.append(accepted(*[attachment(id=each) for each in ids], messageId=f"m-{first}"))
+        messages.append(accepted(*[attachment(id=each) for each in ids], messageId=f"m-{first}", timestamp=NOW))
 
     *others, last = world.errors(*messages)
 

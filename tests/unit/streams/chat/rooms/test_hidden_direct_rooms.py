@@ -12,6 +12,7 @@ from headrace.core.keys import direct_room
 from headrace.streams.chat.messages.positions import position
 from tests.worlds.chat_world import ChatWorld, claims
 from tests.worlds.functions import routes_of
+from tests.worlds.senders import NOW
 from tests.worlds.write_path import frame_event
 
 EXISTING = direct_room("alice", "bob")
@@ -32,7 +33,11 @@ HTTP: dict[str, tuple[str, str, Any]] = {
     "asked for invitations": ("manage_rooms", "GET /rooms/{roomId}/invitations", None),
     "read": ("read_chat", "GET /rooms/{roomId}/messages", None),
     "marked": ("manage_rooms", "PUT /rooms/{roomId}/read", {"upTo": "2025-11-21T10:00:00Z"}),
-    "written to": ("receive_http", "POST /rooms/{roomId}/messages", {"message": "hello", "messageId": "m"}),
+    "written to": (
+        "receive_http",
+        "POST /rooms/{roomId}/messages",
+        {"message": "hello", "messageId": "m", "timestamp": NOW},
+    ),
 }
 FRAMES: dict[str, dict[str, Any]] = {"subscribe": {}, "history": {}, "check": {}, "unsubscribe": {}}
 
