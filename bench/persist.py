@@ -1,13 +1,14 @@
 """Compares writes of persist_events with boto3's ``batch_writer()``: ``python -m bench.persist``.
 
-Starts its own dynalite with data in memory, because its disk would be slower than both writers. Both write the same
-chat messages into the same table (with its two indexes), without latency and through a proxy that delays each request
-by 8 ms, as a network does. They take turns in each round. CPU is that of this process only, without the emulator and
-the proxy. Numbers are medians over the rounds.
+Starts its own dynalite with data in memory, because its disk would be slower than both writers. Both write chat
+messages into the same table (with its indexes), without latency and through a proxy that delays each request by 8 ms,
+as a network does. They take turns in each round. CPU is that of this process only, without the emulator and the proxy.
+Numbers are medians over the rounds.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -20,7 +21,9 @@ from localstage.core.tcp_proxy import delayed
 DELAY_MS = 8
 TABLE = "ChatMessages"
 START = 1_763_719_200_000_000
+BATCHES = itertools.count()
 Write = Callable[[list[Row]], None]
+Seen = list[tuple[tuple[float, float], tuple[float, float]]]
 
 
 def messages(first: int, count: int) -> list[Row]:
@@ -63,23 +66,19 @@ def measure_write(write: Write, items: list[Row]) -> tuple[float, float]:
     return len(items) / wall, cpu / len(items) * 1e6
 
 
-def compare(url: str, rounds: int, count: int, parallel: int) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+def compare(url: str, rounds: int, count: int, parallel: int) -> Seen:
     """Per round: rate and CPU per item of boto3, and of the store."""
     sides = (batch_writer(url), store(url, parallel))
     seen = []
     for number in range(rounds + 1):
-        items = messages(number * count, count)
         order = (0, 1) if number % 2 else (1, 0)
-        # The second writer replaces the rows of the first, which costs the emulator more. So they take turns.
-        result = {side: measure_write(sides[side], items) for side in order}
+        result = {side: measure_write(sides[side], messages(next(BATCHES) * count, count)) for side in order}
         if number:  # the first round warms up
             seen.append((result[0], result[1]))
     return seen
 
 
-def report(
-    title: str, seen: list[tuple[tuple[float, float], tuple[float, float]]], aims: tuple[str, str]
-) -> list[Series]:
+def report(title: str, seen: Seen, aims: tuple[str, str]) -> list[Series]:
     """Print two rows of the table; returns their numbers."""
     found = []
     rows: tuple[tuple[str, int, str, Better], ...] = (("items/s", 0, "", "higher"), ("CPU per item", 1, "µs", "lower"))

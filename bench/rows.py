@@ -30,24 +30,21 @@ def chat_row(room: str, number: int, micros: int, *, user: int, message_id: str 
     }
 
 
-def put(store: Any, table: str, key: tuple[str, str], rows: Iterable[Row], *, insert_only: bool = False) -> None:
+def put(store: Any, table: str, key: tuple[str, str], rows: Iterable[Row]) -> None:
     """Write rows with a store of the layer. A row that is not stored ends the benchmark."""
     from headrace.storage.ports import Table
 
-    found = [each for each in store.put_many(Table(table, key, insert_only), list(rows)) if each is not None]
+    found = [each for each in store.put_many(Table(table, key), list(rows)) if each is not None]
     if found:
         raise SystemExit(f"{len(found)} rows were not stored: {found[0]}")
 
 
-def fill(table: str, key: tuple[str, str], rows: Iterable[Row], *, insert_only: bool = False) -> None:
+def fill(table: str, key: tuple[str, str], rows: Iterable[Row]) -> None:
     """Write many rows as persist_events does, 5,000 at a time."""
+    from headrace.core.collections import parts
     from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
     from headrace.streams.chat.messages.shards import MessageStore
 
-    store, batch = MessageStore(DynamoStore(writing_client(), 8, 60)), []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == 5_000:
-            put(store, table, key, batch, insert_only=insert_only)
-            batch = []
-    put(store, table, key, batch, insert_only=insert_only)
+    store = MessageStore(DynamoStore(writing_client(), 8, 60))
+    for batch in parts(rows, 5_000):
+        put(store, table, key, batch)

@@ -112,14 +112,14 @@ def create_table(dynamodb: Any, name: str, indexes: Collection[str] | None = Non
 def database(*, of_the_stage: bool = False, **variables: str) -> Iterator[Database]:
     """Start a dynalite and a Redis; point this process's AWS clients to the dynalite, and set ``variables``.
 
-    The dynalite is a plain one with its data in memory, or the local stage's with its data on disk.
+    The dynalite has its data in memory, or with ``of_the_stage`` on disk.
     """
     packages = asyncio.run(install.ensure_node_packages(ROOT / ".local"))
     program = asyncio.run(programs.ensure_programs([programs.REDIS], os.environ))[programs.REDIS]
     port, cache_port = _free_port(), _free_port()
     os.environ.update(AWS, AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{port}", **variables)
     with tempfile.TemporaryDirectory() as folder:
-        node, environment = node_command(packages) if of_the_stage else ([install.node_program()], {})
+        node, environment = node_command(packages)
         place = ["--path", f"{folder}/data"] if of_the_stage else []
         options = f"--host 127.0.0.1 --port {port} --createTableMs 0".split()
         dynalite: list[str | Path] = [*node, packages / "dynalite" / "cli.js", *options, *place]

@@ -32,25 +32,17 @@ async def reading(account: Account, machines: Machines, stack: str) -> AsyncIter
     for id_, found in mappings.items():
         access = {one["Type"]: one["URI"] for one in found["SourceAccessConfigurations"]}
         login = await asyncio.to_thread(account.secret, access["BASIC_AUTH"])
-        (queue,) = found["Queues"]
         mapping = RabbitMqMapping(
             id=id_,
             function_id=found["FunctionName"],
             broker_id=found["EventSourceArn"],
             secret_id=access["BASIC_AUTH"],
-            queue=queue,
+            queue=found["Queues"][0],
             vhost=access["VIRTUAL_HOST"],
             batch_size=int(found["BatchSize"]),
             window=found.get("MaximumBatchingWindowInSeconds"),
         )
-        trigger = RabbitMqTrigger(
-            mapping,
-            _Functions(account),
-            broker_url=url,
-            username=login["username"],
-            password=login["password"],
-            broker_arn=found["EventSourceArn"],
-        )
+        trigger = RabbitMqTrigger(mapping, _Functions(account), broker_url=url, broker_arn=mapping.broker_id, **login)
         triggers.append(trigger)
     await asyncio.gather(*(trigger.start() for trigger in triggers))
     try:

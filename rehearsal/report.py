@@ -24,7 +24,6 @@ _USED = {
     "AWS::SQS::QueuePolicy": "created, and enforced in every call of a function",
     "AWS::SecretsManager::Secret": "created, and read by the functions",
 }
-_CREATED = "created by the emulator; not used"
 
 _NO_EVENT = {
     "*: logs:*": "Lambda writes the logs",
@@ -72,4 +71,4 @@ def checked(type_: str) -> str:
         return "created by the emulator; of metric math, ids and the number of metrics are checked"
     if type_ in GAPS:
         return GAPS[type_].instead
-    return _USED.get(type_, _CREATED)
+    return _USED.get(type_, "created by the emulator; not used")

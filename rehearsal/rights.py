@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 _OF_A_FILE = ("s3:GetObject", "s3:GetObjectTagging", "s3:PutObjectTagging", "s3:DeleteObjectTagging")
+_TABLE = re.compile(r'INSERT INTO \\"([^"\\]+)\\"')
 
 
 def check_as_aws_does() -> None:
-    """Check endpoints too, batch calls of SQS by the single right, and attributes of BatchGetItem; all as with TLS.
+    """Check endpoints too, batch calls of SQS and of inserts by the single right, and attributes of BatchGetItem; all
+    as with TLS, which the emulator lacks.
 
     Only who may list a bucket learns that a file is missing.
     """
@@ -21,17 +24,21 @@ def check_as_aws_does() -> None:
     account_id = import_module("ministack.core.responses").get_account_id
     extract, enforce, resolve = actions.extract_iam_action, evaluator.enforce, evaluator.resolve_principal
     context, condition = actions.dynamodb_service_context, evaluator._resolve_condition_key
-    decisions = Path(os.environ["REHEARSAL_DECISIONS"])
+    checks = actions.dynamodb_transaction_checks
 
     def action_of(*arguments: Any) -> str | None:
         action: str | None = extract(*arguments)
         return action.removesuffix("Batch") if action and action.startswith("sqs:") else action
 
-    def context_of(body: bytes) -> dict[str, Any]:
+    def context_of(body: bytes) -> Any:
         tables = list(json.loads(body or b"{}").get("RequestItems", {}).values())
         one_read = len(tables) == 1 and isinstance(tables[0], dict)  # its attributes are named inside
-        found: dict[str, Any] = context(json.dumps(tables[0]).encode() if one_read else body)
-        return found
+        return context(json.dumps(tables[0]).encode() if one_read else body)
+
+    def checks_of(action: str, body: bytes, *where: str) -> Any:
+        tables = dict.fromkeys(_TABLE.findall(body.decode())) if action == "dynamodb:BatchExecuteStatement" else ()
+        inserts = [("dynamodb:PartiQLInsert", actions._dynamodb_table_arn(table, *where)) for table in tables]
+        return inserts or checks(action, body, *where)
 
     def limited(*arguments: Any) -> Any:
         principal = resolve(*arguments)
@@ -44,25 +51,21 @@ def check_as_aws_does() -> None:
         result = enforce(access_key, action, service, region, *rest, **named)
         principal = resolve(access_key or "", account_id())
         if isinstance(principal, evaluator.PrincipalInfo):
-            decision = {
-                "who": principal.arn,
-                "action": action,
-                "resource": named.get("resource_arn", "*"),
-                "denied": isinstance(result, evaluator.EvalResult),
-            }
-            with decisions.open("a") as file:
+            resource, denied = named.get("resource_arn", "*"), isinstance(result, evaluator.EvalResult)
+            decision = {"who": principal.arn, "action": action, "resource": resource, "denied": denied}
+            with Path(os.environ["REHEARSAL_DECISIONS"]).open("a") as file:
                 file.write(json.dumps(decision) + "\n")
         if result is None and action in _OF_A_FILE and (bucket := _bucket_without(named["resource_arn"])):
             return recorded(access_key, "s3:ListBucket", service, region, resource_arn=bucket)
         return result
 
     def condition_of(key: str, call: Any) -> Any:
-        # The emulator has no TLS.
         return "true" if key == "aws:SecureTransport" else condition(key, call)
 
     actions.extract_iam_action = action_of
     evaluator._resolve_condition_key = condition_of
     actions.dynamodb_service_context = context_of
+    actions.dynamodb_transaction_checks = checks_of
     evaluator.resolve_principal = limited
     evaluator.enforce = recorded
 

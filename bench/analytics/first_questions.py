@@ -52,7 +52,7 @@ def store(stream: Any, table: str, events: Iterable[dict[str, Any]]) -> None:
 
     sender, settings = SenderContext("bench", "bench", True, MINUTE_END), TableSettings(table=table, retention_days=90)
     rows = (stream.item(stream.accept(each, sender).event, MINUTE_START, settings) for each in events)
-    fill(table, (stream.partition_key, stream.sort_key), rows, insert_only=stream.insert_only)
+    fill(table, (stream.partition_key, stream.sort_key), rows)
 
 
 def fill_clicks(count: int) -> None:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
 
 from faults.proxies.http_proxy import Call, Down, Fault, Forward
 from faults.proxies.socket_owner import kill_peer
-from faults.proxies.throttle import refused
+from faults.proxies.throttle import WRITES, SomeRefused, row_of
 
 WORKER = "PersistEvents"
 """Part of the command line of persist_events' workers (see localstage/functions/bootstrap.py)."""
 
 
-MESSAGE_ID = re.compile(rb'"messageId":\s?{"S":\s?"([^"]*)"}')
-"""The message ids in the rows of a call of DynamoDB."""
 BASIC_ACK = b"\x00\x3c\x00\x50"
 """Class and method of AMQP's basic.ack: what a broker sends to a publisher as its confirm."""
 
@@ -52,7 +49,7 @@ def slower_writes(seconds: float) -> Fault:
     """Each batch of writes takes so many seconds longer."""
 
     async def slower(call: Call, forward: Forward) -> web.Response:
-        if call.action == "BatchWriteItem":
+        if call.action == WRITES:
             await asyncio.sleep(seconds)
         return await forward(call.body)
 
@@ -60,7 +57,7 @@ def slower_writes(seconds: float) -> Fault:
 
 
 class KillsWriters:
-    """Kills the worker (-9) of every ``every``-th BatchWriteItem, alternately before and after its rows are written;
+    """Kills the worker (-9) of every ``every``-th call that stores rows, alternately before and after they are stored;
     ``most`` workers at most."""
 
     def __init__(self, every: int, most: int) -> None:
@@ -70,7 +67,7 @@ class KillsWriters:
         self.killed = 0
 
     async def __call__(self, call: Call, forward: Forward) -> web.Response:
-        if call.action != "BatchWriteItem" or self.killed >= self._most:
+        if call.action != WRITES or self.killed >= self._most:
             return await forward(call.body)
         self._calls += 1
         if self._calls % self._every:
@@ -82,32 +79,32 @@ class KillsWriters:
 
 
 class CrashRecord:
-    """Kills the worker (-9) that would write a row with ``marker`` in it, every time."""
+    """Kills the worker (-9) that would make a call of ``action`` with ``marker`` in it, ``most`` times at most."""
 
-    def __init__(self, marker: str) -> None:
-        self._marker = marker.encode()
+    def __init__(self, marker: str, action: str = WRITES, most: int = 1_000_000) -> None:
+        self._marker, self._action, self._most = marker.encode(), action, most
         self.killed = 0
 
     async def __call__(self, call: Call, forward: Forward) -> web.Response:
-        if call.action == "BatchWriteItem" and self._marker in call.body:
+        if call.action == self._action and self._marker in call.body and self.killed < self._most:
             self.killed += kill_peer(call.peer[1], WORKER)
             raise Down
         return await forward(call.body)
 
 
-class RefusesSome:
-    """Refuses calls with a row whose message id ends with one of ``endings``, as a wrongly configured table does: these
-    rows look like poison until the fault ends."""
+class RefusesSome(SomeRefused):
+    """Refuses rows whose message id ends with one of ``endings``, as a wrongly configured table does: they look like
+    poison until the fault ends."""
+
+    code = "ValidationError"
 
     def __init__(self, endings: str) -> None:
-        self._wanted = re.compile(rb'"messageId":\s?{"S":\s?"[^"]*[%s]"}' % endings.encode())
-        self.refused = 0
+        super().__init__()
+        self._endings = tuple(endings)
 
-    async def __call__(self, call: Call, forward: Forward) -> web.Response:
-        if call.action == "BatchWriteItem" and self._wanted.search(call.body):
-            self.refused += 1
-            return refused("com.amazonaws.dynamodb.v20120810#ValidationException")
-        return await forward(call.body)
+    def takes(self, _table: str, row: Mapping[str, Any]) -> bool:
+        """Whether the id has another ending."""
+        return not row.get("messageId", {"S": ""})["S"].endswith(self._endings)
 
 
 class StoredTimes:
@@ -117,11 +114,13 @@ class StoredTimes:
         self.by_id: dict[str, float] = {}
 
     def __call__(self, action: str, body: bytes, taken: web.Response) -> None:
-        if action == "BatchWriteItem" and taken.status == 200 and isinstance(taken.body, bytes):
-            now, unprocessed = time.monotonic(), set(MESSAGE_ID.findall(taken.body))
-            for each in MESSAGE_ID.findall(body):
-                if each not in unprocessed:
-                    self.by_id.setdefault(each.decode(), now)
+        if action == WRITES and taken.status == 200 and isinstance(taken.body, bytes):
+            now, answers = time.monotonic(), json.loads(taken.body)["Responses"]
+            for statement, answered in zip(json.loads(body)["Statements"], answers, strict=True):
+                _, row = row_of(statement)
+                known = answered.get("Error", {}).get("Code") in (None, "DuplicateItem")
+                if known and "messageId" in row:
+                    self.by_id.setdefault(row["messageId"]["S"], now)
 
 
 class TakenBySqs:

@@ -41,7 +41,7 @@ def dynamodb_throttles_half(harness: Harness, stream: str = CHAT) -> Row:
     with harness.scenario("dynamodb-throttles-half", stream) as run, dynamodb_fault(harness.services, throttle):
         run.load.start()
         run.wait(15)
-        return run.finish(f"{throttle.unprocessed:,} unprocessed items")
+        return run.finish(f"{throttle.refused:,} throttled rows")
 
 
 def throttled_import(harness: Harness) -> Row:
@@ -60,7 +60,7 @@ def throttled_import(harness: Harness) -> Row:
         run.load.stop()
         run.wait(THROTTLED_SECONDS - seconds)
         run.expect(throttle.written < IMPORTED / 2, f"{throttle.written:,} items were written while throttled")
-        return run.finish(f"{rate:,.0f} accepted/s, {throttle.unprocessed:,} unprocessed items")
+        return run.finish(f"{rate:,.0f} accepted/s, {throttle.refused:,} throttled rows")
 
 
 def persist_killed(harness: Harness, kills: int = 12) -> Row:

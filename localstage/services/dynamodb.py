@@ -21,7 +21,7 @@ _PRELOADS = (
     "throttled_reads",
     "change_streams",
     "whole_batches",
-    "tables_apart",
+    "insert_statements",
 )
 
 

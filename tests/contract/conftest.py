@@ -66,7 +66,7 @@ def dynalite(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def ministack(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The environment of a function whose AWS is the local stage's SQS; returns its URL."""
+    """The environment of a function whose AWS is the local stage's SQS and another DynamoDB; returns its URL."""
     return function_environment(monkeypatch, emulators.sqs_url)
 
 

@@ -27,6 +27,14 @@ INSTALLED = Path(__file__).resolve().parents[2] / ".local"
 T = TypeVar("T")
 
 
+class AwsWithTables(Aws):
+    """The stage's MiniStack, and its DynamoDB: another one than the stage's, to compare with."""
+
+    def settings(self) -> dict[str, str]:
+        settings = super().settings()
+        return settings | {"SERVICES": f"{settings['SERVICES']},dynamodb"}
+
+
 class Emulators:
     """Both emulators, with data in ``folder``, under a guardian, on a thread with its own event loop."""
 
@@ -50,7 +58,7 @@ class Emulators:
         ports = Ports(self._folder / "ports.json")
         options: Any = {"environ": dict(os.environ), "session_token": self._session_token}
         dynamodb = DynamoDb(self._guardian, ports, self._folder / "dynamodb", packages=packages, **options)
-        aws = Aws(self._guardian, ports, self._folder / "aws", python=python, **options)
+        aws = AwsWithTables(self._guardian, ports, self._folder / "aws", python=python, **options)
         await asyncio.gather(dynamodb.start(), aws.start())
         self.dynamodb_url, self.sqs_url = dynamodb.url, aws.url
         self._services = (dynamodb, aws)

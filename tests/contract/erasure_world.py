@@ -227,7 +227,6 @@ def fill(world: World) -> dict[str, Item]:
         edit = world.store(
             CHANGES, user, {"roomId": "kitchen~4", "key": key, "change": "edit", "message": f"edited by {user}"}
         )
-        world.changes.mark_changed("kitchen~4")
         world.changes.apply("kitchen~4", key, fold(user, [edit]), iso(NOW))
         found[f"{user} clicks"] = world.store(
             ADS, user, {"adId": "ad-1", "adType": "banner", "clickedAt": iso(world.clock.now())}

@@ -224,7 +224,7 @@ def fill(stage: RunningStage) -> tuple[Client, Callable[[], Any]]:
         """Whether all of it is stored: a ride that is taken back has two rows, and a click another one."""
         of_rides = [row for row in rows if rides[0]["rideID"] in row or rides[1]["rideID"] in row]
         of_clicks = [row for row in rows if any(each["clickId"] in row for each in clicks)]
-        return len(of_rides) == len(of_clicks) == 3 and any("takenBackAt" in row for row in of_clicks)
+        return len(of_rides) == len(of_clicks) == 3 and any('"takenBack"' in row for row in of_clicks)
 
     def answers() -> Any:
         window = {"from": begin, "to": end}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.streams.ads.take_back import SINCE, Stub
 from tests.fakes.storage import MemoryStore
 
 
@@ -15,11 +14,11 @@ class MemoryStubs:
         self._store = store
         self._table = table
 
-    def take_back(self, stub: Item, now: str) -> Stub:
+    def take_back(self, stub: Item) -> str:
         if self._store.down:
             raise StoreUnavailable("the table is unavailable")
         rows, key = self._store.tables[self._table], (stub["clickId"], stub["sender"])
         row = rows.get(key, {})
-        made = Stub(row.get(SINCE, now), row.get("timestampSk") or row.get("takenFrom", ""))
-        rows[key] = {**stub, SINCE: made.since, "takenFrom": made.place}
-        return made
+        place: str = row.get("timestampSk") or row.get("takenFrom", "")
+        rows[key] = {**stub, "takenFrom": place}
+        return place

@@ -9,11 +9,12 @@ from typing import Any
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.streams.chat.change import (
+    AWAITED,
     CHANGE_KEY,
-    MARKER,
     REACTIONS_AT,
     SHOWN_REACTIONS,
     edits_of,
+    is_message,
     partition,
     reactions_partition,
 )
@@ -294,11 +295,32 @@ class MemoryChanges:
 
     def message(self, room_id: str, key: str) -> Item | None:
         self._call()
-        return self.rows.get((room_id, key))
+        row = self.rows.get((room_id, key))
+        return dict(row) if row is not None and is_message(row) else None
+
+    def rows_of(self, places: Collection[tuple[str, str]], *_: str) -> dict[tuple[str, str], Item]:
+        self._call()
+        return {place: dict(self.rows[place]) for place in places if place in self.rows}
+
+    def await_message(self, room_id: str, key: str, value: str, expires_at: int | None) -> bool:
+        if self.message(room_id, key) is not None:
+            return False
+        expiry = {} if expires_at is None else {"expiresAt": expires_at}
+        row = {"roomId": room_id, "timestampSk": key, AWAITED: value, **expiry}
+        self.rows[room_id, key] = self.rows.get((room_id, key), {}) | row
+        return True
+
+    def store_awaited(self, message: Item, value: str) -> bool:
+        self._call()
+        place = message["roomId"], message["timestampSk"]
+        if self.rows.get(place, {}).get(AWAITED) != value:
+            return False
+        self.rows[place] = message
+        return True
 
     def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
         place = partition(room_id)
-        found = [row for row in self.rows.values() if row["roomId"] == place and row["timestampSk"] != MARKER]
+        found = [row for row in self.rows.values() if row["roomId"] == place]
         for row in sorted(found, key=lambda row: str(row["timestampSk"]), reverse=True):
             self._call()
             if row["timestampSk"].startswith(f"{key}#"):
@@ -306,33 +328,21 @@ class MemoryChanges:
                 yield row
         self._call()
 
-    def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
-        self._call()
-        return {room_id for room_id in room_ids if (partition(room_id), MARKER) in self.rows}
-
-    def mark_changed(self, room_id: str) -> None:
-        self._call()
-        place = partition(room_id), MARKER
-        self.rows[place] = {"roomId": place[0], "timestampSk": MARKER}
-
     def apply(self, room_id: str, key: str, change: MessageChange, stored_at: str) -> Item | None:
-        self._call()
-        row = self.rows.get((room_id, key))
+        row = self.message(room_id, key)
         if row is None or row.get(CHANGE_KEY, "") >= change.key:
             return None
-        row = dict(row)
         change.apply_to(row)
         self.rows[room_id, key] = row | {STORED_AT: stored_at}
         return self.rows[room_id, key]
 
     def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
-        self._call()
-        if (room_id, key) in self.rows:
-            self.rows[room_id, key] = self.rows[room_id, key] | {STORED_AT: stored_at}
+        row = self.message(room_id, key)
+        if row is not None and row.get(STORED_AT, "") < stored_at:
+            self.rows[room_id, key] = row | {STORED_AT: stored_at}
 
     def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
-        self._call()
-        row = self.rows.get((room_id, key))
+        row = self.message(room_id, key)
         if row is not None and row.get("expiresAt", expires_at + 1) > expires_at:
             self.rows[room_id, key] = row | {"expiresAt": expires_at}
 
@@ -352,8 +362,7 @@ class MemoryChanges:
     def show_reactions(
         self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str
     ) -> Item | None:
-        self._call()
-        row = self.rows.get((room_id, key))
+        row = self.message(room_id, key)
         if row is None or "deletedAt" in row or row.get(REACTIONS_AT) != before:
             return None
         row = {name: value for name, value in row.items() if name not in SHOWN_REACTIONS}

@@ -37,7 +37,7 @@ from tests.fakes.storage import MemoryCache
 def live_hook(cache: MemoryCache, clock: Clock) -> LiveHook:
     """A hook of rooms without subscribers."""
     log, hints = MemoryRoomLog(cache), SubscriberHints(cache, MemoryConnections(clock))
-    return LiveHook(log, hints, MemoryLivePublisher, clock, lambda rows: [None] * len(rows))
+    return LiveHook(log, hints, MemoryLivePublisher, clock, lambda *_: None)
 
 
 class MemoryRoomLog:

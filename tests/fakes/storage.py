@@ -12,10 +12,11 @@ from headrace.core.errors import CacheUnavailable, PoisonRecord, StoreThrottled,
 from headrace.core.items import Item, check
 from headrace.core.times import Clock, SystemClock
 from headrace.storage.ports import (
+    EXISTS,
     EXPIRES,
     Columns,
-    Failure,
     Key,
+    Outcome,
     Query,
     RangeQuery,
     Rows,
@@ -34,12 +35,14 @@ class MemoryStore:
         self.throttled: Callable[[Item], bool] = lambda _item: False
         self.writes = 0
 
-    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
         rows, keys = one_of_each(table, items)
         outcomes = {key: self._put(table, key, row) for key, row in rows.items()}
-        return [outcomes[key] for key in keys]
+        first = {id(row) for row in rows.values()}
+        found = zip(keys, items, strict=True)
+        return [outcomes[key] or (None if id(item) in first else EXISTS) for key, item in found]
 
-    def _put(self, table: Table, key: Key, row: Item) -> Failure | None:
+    def _put(self, table: Table, key: Key, row: Item) -> Outcome:
         if self.down:
             return StoreUnavailable("the table is unavailable")
         if self.throttled(row):
@@ -48,9 +51,10 @@ class MemoryStore:
             check(row, *table.key)
         except PoisonRecord as error:
             return PoisonRecord("refused_by_store", error.message)
-        if not (table.insert_only and key in self.tables[table.name]):
-            self.tables[table.name][key] = row
-            self.writes += 1
+        if key in self.tables[table.name]:
+            return EXISTS
+        self.tables[table.name][key] = dict(row)
+        self.writes += 1
         return None
 
     def rows(self, table: str) -> list[Item]:

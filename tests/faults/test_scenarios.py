@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from faults.harness.harness import PICTURES, Harness
 from faults.harness.stage_template import ROOT
-from faults.proxies.proxy_faults import slower_writes
+from faults.proxies.proxy_faults import CrashRecord, slower_writes
 from faults.scenarios import broker, store
 from headrace_client import NotAccepted, Sender, SendSettings
 from headrace_client.http import HttpTransport
+from localstage.client.errors import HttpError
+from tests.e2e.clients import until
 
 pytestmark = pytest.mark.timeout(300)
 """Longer than the lanes may take to drain (``PATIENCE``), so that a scenario that fails says why."""
@@ -50,6 +56,35 @@ def test_events_are_stored_although_the_broker_was_down_from_the_first_on(harnes
 
     assert row.good, row
     assert row.dead == 0
+
+
+def test_a_deletion_whose_worker_is_killed_before_it_is_applied_holds_when_its_message_is_sent_again(
+    harness: Harness,
+) -> None:
+    """P3. The deletion is stored, and not applied to its message yet."""
+    path, sent = "/rooms/forgetful/messages", datetime.now(UTC)
+    message = {"message": "my password", "messageId": "m-1-forgetful", "timestamp": f"{sent:%Y-%m-%dT%H:%M:%S.%fZ}"}
+    with closing(harness.target.http("forgetful", "chat:write", "chat:read")) as api:
+
+        def shown() -> list[dict[str, Any]]:
+            try:
+                return list(api.get(path)["items"])
+            except HttpError:
+                return []
+
+        api.post(path, message)
+        (item,) = until(shown, bool, 60)
+        kill = CrashRecord(message["messageId"], "UpdateItem", most=1)
+        harness.services.dynamodb.fault = kill
+        api.delete(f"{path}/{quote(item['key'], safe='')}", {})
+        until(lambda: kill.killed, bool, 60)
+        api.post(path, message)
+        until(lambda: shown()[0], lambda item: "deletedAt" in item, 120)
+        harness.heal()
+        for _ in range(5):
+            api.post(path, message)
+            (item,) = shown()
+            assert item["message"] == ""
 
 
 async def send_on(sender: Sender, event: dict[str, str], pauses: Sequence[float] = ()) -> None:

@@ -137,6 +137,7 @@ class Gaps(RuleBasedStateMachine):
             "timestampSk": keys.timestamp_sk(timestamp, message_id, "a" * 12),
             "timestamp": timestamp,
             "messageId": message_id,
+            "userId": "alice",
         }
         self.table.write_seconds, self.table.lag_seconds = writes, lag
         mark_late([row], self.clock.now())

@@ -21,17 +21,21 @@ from headrace.core.times import SECOND
 from headrace.live.connections import SubscriberHints
 from headrace.queues.ports import Outgoing
 from headrace.storage.ports import Table
+from headrace.streams.chat.changes.hooks import KnownMessages
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.room_log import Appended, Batch, Since
 from headrace.streams.chat.stream import CHAT
 from headrace_client.room import Message, Room
+from tests.fakes.chat import MemoryChanges
+from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryRoomLog
 from tests.model.following import Following, now
 from tests.model.running import ASKED, run
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import OPEN
 from tests.worlds.senders import TABLE
+from tests.worlds.write_path import put_or_find
 
 EXAMPLES = 150
 MISTAKEN_EXAMPLES = 1000
@@ -73,8 +77,9 @@ class Environment:
         world = stage.world
         self.check = MessageCheck(world.rooms, world.memberships, world.clock, self)
         hints = SubscriberHints(stage.cache, stage.connections, lambda: world.clock.now() / SECOND)
-        store = world.write_path.store
-        self.hook = LiveHook(self, hints, lambda: broker, world.clock, lambda rows: store.put_many(MESSAGES, rows))
+        changes = MemoryChanges(world.write_path.store.tables[MESSAGES.name])
+        self.known = KnownMessages(changes, memory_attachments, world.clock)
+        self.hook = LiveHook(self, hints, lambda: broker, world.clock, changes.set_stored)
 
     @property
     def is_unavailable(self) -> bool:
@@ -160,13 +165,14 @@ class Live(Following):
             "timestampSk": keys.timestamp_sk(at, message_id, "a" * 12),
             "timestamp": at,
             "messageId": message_id,
+            "userId": "bob",
         }
         self._store(row, number, fate)
 
     def _store(self, row: Item, number: int, fate: str) -> None:
         environment = self.environments[number]
         (stored,), _ = environment.check.before_store([dict(row)])
-        assert self.stage.world.write_path.store.put_many(MESSAGES, [stored]) == [None]
+        assert put_or_find(self.stage.world.write_path.store, MESSAGES, [stored], environment.known) == [None]
         if fate != "unhooked":
             assert environment.hook.after_store(CHAT, [stored]) == [None]
         if fate == "done":

@@ -17,13 +17,13 @@ from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter, StreamHooks
+from headrace.delivery.row_writer import RowWriter
 from headrace.queues import names
-from headrace.storage.ports import Failure, Table
+from headrace.storage.ports import Outcome, Table
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.ads.routes import AdsServices
 from headrace.streams.ads.stream import ADS
-from headrace.streams.ads.take_back import SettleHook, Stub, TakeBackHook
+from headrace.streams.ads.take_back import KnownClicks
 from tests.fakes.ads import MemoryStubs
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
@@ -54,34 +54,25 @@ class LaggingStore(MemoryStore):
         self.lag = 0.0
         self._clock = clock
         self._visible: dict[tuple[Any, ...], int] = {}
-        self._written: dict[tuple[Any, ...], int] = {}
         self._leaving: list[tuple[Item, int]] = []
         self._stubs = MemoryStubs(self, CLICKS.table)
-        self.looked_at: int | None = None
 
-    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """Store items. A writer that read before other rows were written (``looked_at``) overwrites these rows."""
-        for each in items:
-            if self.looked_at is not None and self._written.get(table.key_of(each), -1) >= self.looked_at:
-                self.tables[table.name].pop(table.key_of(each), None)
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
         outcomes = super().put_many(table, items)
-        for each in items:
-            self._written.setdefault(table.key_of(each), self._clock.now())
         at = self._clock.now() + round(self.lag * times.SECOND)
         for each, outcome in zip(items, outcomes, strict=True):
             if outcome is None:
                 self._visible.setdefault(table.key_of(each), at)
         return outcomes
 
-    def take_back(self, stub: Item, now: str) -> Stub:
+    def take_back(self, stub: Item) -> str:
         """Make a row a stub; indexes show the click for ``lag`` seconds more."""
         key = (stub["clickId"], stub["sender"])
         row = self.tables[CLICKS.table].get(key, {})
-        made = self._stubs.take_back(stub, now)
+        place = self._stubs.take_back(stub)
         if "timestampSk" in row:
             self._leaving.append((row, self._clock.now() + round(self.lag * times.SECOND)))
-            self._written[key] = self._clock.now()
-        return made
+        return place
 
     def shown(self, table: str, _index: str | None = None) -> Iterable[Item]:
         now = self._clock.now()
@@ -104,9 +95,7 @@ class AdsWorld:
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, hash_address=hasher.hashed)
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         late = LateEvents(self.cache, self.clock, SETTLE)
-        take_back, settle = TakeBackHook(self.store, self.clock), SettleHook(self.clock)
-        after = (StreamHooks({"ads": lambda: take_back}), late, StreamHooks({"ads": lambda: settle}))
-        writer = RowWriter(self.store, {ADS.name: CLICKS}, after)
+        writer = RowWriter(self.store, {ADS.name: CLICKS}, (late,), known={ADS.name: KnownClicks(self.store)})
         self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
         self.router = self.reader()
 

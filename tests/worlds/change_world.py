@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headrace.core.errors import UserError
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND, iso
-from headrace.storage.ports import Table
+from headrace.storage.ports import EXISTS, Table
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, Reason
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages, Reason
 from headrace.streams.chat.stream import CHANGES, CHAT
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.files import memory_attachments
@@ -34,7 +35,8 @@ class ChangeWorld(RoomWorld):
         self.attachments = lambda: memory_attachments(self.files)
         rights = ChangeRights(self.store, self.rooms, self.memberships)
         self.changes = ChangeGate(rights)
-        self.changes_check = ChangeCheck(self.check, rights, self.store, self.attachments, self.rooms, self.clock)
+        self.changes_check = ChangeCheck(self.check, rights, self.rooms, self.clock)
+        self.known = KnownMessages(self.store, self.attachments, self.clock)
         self.copies = Live()
         self.copies.clock = self.clock
         self.hook = ChangeHook(self.store, self.attachments, self.copies.hook, self.rooms, self.clock)
@@ -42,10 +44,10 @@ class ChangeWorld(RoomWorld):
     def message(
         self, user: str, text: str, room: str = "kitchen", number: int = 1, age: float = 0, **more: Any
     ) -> dict[str, Any]:
-        """An event with a message, as it was accepted ``age`` seconds ago."""
+        """An event with a message, as it was accepted ``age`` seconds ago; below zero, its clock is ahead."""
         raw = {"roomId": room, "messageId": f"m-{number}", "message": text, **more}
         raw["timestamp"] = iso(self.clock.now() - round(age * SECOND))
-        return CHAT.accept(raw, sender(user, trusted=True) if age else sender(user)).event
+        return CHAT.accept(raw, replace(sender(user, trusted=age > 0), now=self.clock.now())).event
 
     def key(self, message: dict[str, Any]) -> str:
         key: str = CHAT.item(message, 0, TABLE)["timestampSk"]
@@ -69,13 +71,18 @@ class ChangeWorld(RoomWorld):
         return self.changes.admit(who, [change], self.clock.now())[0]
 
     def storing(self, events: Sequence[dict[str, Any]]) -> Iterator[Sequence[Reason | None]]:
-        """Store events in three steps, between which others can run; the last value is the outcome of each."""
+        """Store events in four steps, between which others can run; the last value is the outcome of each."""
         items: list[Item] = [CHAT.item(dict(event), self.clock.now(), TABLE) for event in events]
         allowed, refused = self.changes_check.before_store(items)
         yield []
-        assert self.write_path.store.put_many(MESSAGES, [dict(row) for row in allowed]) == [None] * len(allowed)
+        put = self.write_path.store.put_many(MESSAGES, allowed)
         yield []
-        outcomes = iter(self.hook.after_store(CHAT, allowed))
+        found = iter(self.known.known([row for row, outcome in zip(allowed, put, strict=True) if outcome is EXISTS]))
+        settled: list[Any] = [next(found) if outcome is EXISTS else outcome for outcome in put]
+        yield []
+        stored = [row for row, reason in zip(allowed, settled, strict=True) if reason is None]
+        followed = iter(self.hook.after_store(CHAT, stored))
+        outcomes = iter([next(followed) if reason is None else reason for reason in settled])
         yield [refused[index] if index in refused else next(outcomes) for index in range(len(items))]
 
     def put(self, *events: dict[str, Any]) -> Sequence[Reason | None]:

@@ -14,11 +14,12 @@ from headrace.api.router import Api, frame_handler, http_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.errors import HeadraceError
-from headrace.core.times import MINUTE, SECOND
+from headrace.core.times import MINUTE, SECOND, iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.connections import SubscriberHints
 from headrace.live.push_service import PushService
 from headrace.storage.ports import Table
+from headrace.streams.chat.changes.hooks import KnownMessages
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.history import ChatReading, History
@@ -26,6 +27,7 @@ from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryChanges
+from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
@@ -33,7 +35,7 @@ from tests.worlds.history_world import body
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import RoomWorld, caller
 from tests.worlds.senders import TABLE
-from tests.worlds.write_path import QUEUES, frame_event
+from tests.worlds.write_path import QUEUES, frame_event, put_or_find
 
 TAGS = re.compile(r'(?<="follows":")[0-9a-f]{12}|(?<=p[0-9]{16}-)[0-9a-f]{12}')
 MESSAGES = Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key))
@@ -53,7 +55,7 @@ class ChatWorld(RoomWorld):
         hints = SubscriberHints(cache, self.connections)
         self.changes = MemoryChanges(self.write_path.store.tables[TABLE.table])
         activity = ActivityHook(self.rooms, self.rooms, self.changes.set_expiry, self.clock, lambda: 0.0)
-        self.hooks = [activity, LiveHook(log, hints, lambda: self.live, self.clock, lambda rows: [None] * len(rows))]
+        self.hooks = [activity, LiveHook(log, hints, lambda: self.live, self.clock, self.changes.set_stored)]
         self.push_service = PushService(self.connections, self.pusher, lambda: self.clock.now() / SECOND)
         reader, cursors = MemoryReader(self.write_path.store.rows), CursorSigner(b"k" * 32)
         self.history = History(reader, cursors, TABLE.table, self.clock, self.access, log=log)
@@ -65,10 +67,11 @@ class ChatWorld(RoomWorld):
 
     def send(self, user: str, room: str, message_id: str, **more: Any) -> int:
         """Status of a message of a user, which is stored and pushed at once if it is accepted."""
+        message = {"roomId": room, "messageId": message_id, "message": "hello"}
         event = {
             "routeKey": "POST /messages/batch",
             "requestContext": {"authorizer": {"jwt": {"claims": claims(user)}}, "requestId": "r"},
-            "body": json.dumps({"events": [{"roomId": room, "messageId": message_id, "message": "hello", **more}]}),
+            "body": json.dumps({"events": [{"timestamp": iso(self.clock.now()), **message, **more}]}),
         }
         status: int = http_handler(Api(routes_of("receive_http"), lambda: self.sending, self.clock))(event)[
             "statusCode"
@@ -92,7 +95,8 @@ class ChatWorld(RoomWorld):
         events = [event for each in bodies for event in decode(each).events]
         items = [CHAT.item(event, self.clock.now(), TABLE) for event in events]
         assert self.check.before_store(items) == (items, {})
-        assert self.write_path.store.put_many(MESSAGES, items) == [None] * len(items)
+        known = KnownMessages(self.changes, lambda: memory_attachments(self.files), self.clock)
+        assert put_or_find(self.write_path.store, MESSAGES, items, known) == [None] * len(items)
         for hook in self.hooks:
             assert hook.after_store(CHAT, items) == [None] * len(items)
         records = [{"data": base64.b64encode(each.body).decode()} for each in self.live.sent]

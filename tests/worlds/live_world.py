@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.times import SECOND
@@ -30,10 +28,10 @@ class Live:
         self.audience = SubscriberHints(self.cache, self.connections, lambda: self.clock.now() / SECOND)
         self.publisher = MemoryLivePublisher()
         self.log = MemoryRoomLog(self.cache)
-        self.again: list[Item] = []
-        """Rows that the hook has stored again."""
+        self.marks: list[tuple[str, str, str]] = []
+        """Rooms and keys of messages that the hook has marked, and their marks."""
         self.failure: StoreUnavailable | None = None
-        self.hook = LiveHook(self.log, self.audience, lambda: self.publisher, self.clock, self.store_again)
+        self.hook = LiveHook(self.log, self.audience, lambda: self.publisher, self.clock, self.set_stored)
 
     def subscribe(self, room: str, connection: str = "c-1", since: str | None = None) -> None:
         self.connections.subscribe(room, connection, caller(), self.clock.now() // SECOND, since)
@@ -48,9 +46,10 @@ class Live:
         self.store(*items)
         self.publisher.down = False
 
-    def store_again(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
-        self.again += items
-        return [self.failure] * len(items)
+    def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.marks.append((room_id, key, stored_at))
 
     def mark(self, room: str) -> bytes | None:
         return self.cache.get_many([live_marker(room)])[0]

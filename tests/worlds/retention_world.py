@@ -17,13 +17,14 @@ from headrace.core.stream import AfterStore
 from headrace.core.times import DAY, SECOND, iso, micros_of
 from headrace.streams.chat.change import message_of
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, MessagesOnly
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages, MessagesOnly
 from headrace.streams.chat.changes.versions import list_versions
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
+from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
 from headrace.streams.chat.stream import CHANGES, CHAT
@@ -35,6 +36,7 @@ from tests.worlds.history_world import body
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import caller
 from tests.worlds.senders import TABLE
+from tests.worlds.write_path import put_or_find
 
 ROOM = "kitchen"
 
@@ -69,7 +71,7 @@ class RetentionWorld(ChatWorld):
         """read_chat in a new environment."""
         rooms = self.cached_rooms()
         access = RoomAccess(rooms, self.memberships)
-        reader = MemoryReader(self.write_path.store.rows)
+        reader = MessageReader(MemoryReader(self.write_path.store.rows))
         cursors, newest = self.history.cursors, NewestPageCache(self.cache, self.clock)
         history = History(reader, cursors, TABLE.table, self.clock, access, newest, self.log)
         walks = Walks(MemoryCache(self.clock))
@@ -80,9 +82,9 @@ class RetentionWorld(ChatWorld):
         rooms = self.cached_rooms()
         self.rights = ChangeRights(self.changes, rooms, self.memberships)
         messages = MessageCheck(rooms, self.memberships, self.clock)
-        live = LiveHook(self.log, self._all(), lambda: self.live, self.clock, lambda rows: [None] * len(rows))
+        live = LiveHook(self.log, self._all(), lambda: self.live, self.clock, self.changes.set_stored)
         activity = ActivityHook(self.rooms, rooms, self.changes.set_expiry, self.clock, lambda: 0.0)
-        check = ChangeCheck(messages, self.rights, self.changes, memory_attachments, rooms, self.clock)
+        check = ChangeCheck(messages, self.rights, rooms, self.clock)
         return check, (ChangeHook(self.changes, memory_attachments, live, rooms, self.clock), MessagesOnly(activity))
 
     def _all(self) -> Any:
@@ -124,7 +126,8 @@ class RetentionWorld(ChatWorld):
         items = [CHAT.item(dict(event), self.clock.now(), TABLE) for event in events]
         allowed, refused = check.before_store(items)
         assert not refused
-        assert self.write_path.store.put_many(MESSAGES, [dict(row) for row in allowed]) == [None] * len(items)
+        known = KnownMessages(self.changes, memory_attachments, self.clock)
+        assert put_or_find(self.write_path.store, MESSAGES, allowed, known) == [None] * len(items)
         for hook in hooks:
             hook.after_store(CHAT, allowed)
         return [self.write_path.store.tables[TABLE.table][MESSAGES.key_of(item)] for item in allowed]

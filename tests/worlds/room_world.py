@@ -83,7 +83,7 @@ class RoomWorld:
             channels,
             lambda: cursors,
             LastChecks(self.marks),
-            Uploading(RoomGate(rooms, self.memberships), memory_attachments(self.files), TABLE.retention_days),
+            Uploading(RoomGate(rooms, self.memberships).check, memory_attachments(self.files), TABLE.retention_days),
             TABLE.retention_days,
         )
         return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))

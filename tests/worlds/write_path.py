@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.api.rates.rate_limiter import RateLimiter
@@ -12,6 +12,7 @@ from headrace.api.router import Api, frame_handler, http_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.items import Item
+from headrace.core.stream import Known
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.backlog import BacklogLimit, BacklogReports
 from headrace.delivery.persister import Persister
@@ -19,6 +20,7 @@ from headrace.delivery.row_writer import RowWriter
 from headrace.queues import names
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import to_text
+from headrace.storage.ports import EXISTS, Failure, Store, Table
 from headrace.streams.chat.live.frames import Sending
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.rooms import CachedRooms
@@ -142,3 +144,10 @@ def http_event(body: object, *, room: str | None = None, scope: str = "chat:writ
         "body": body if isinstance(body, str) else json.dumps(body),
         "isBase64Encoded": False,
     }
+
+
+def put_or_find(store: Store, table: Table, items: Sequence[Item], known: Known) -> list[Failure | None]:
+    """Store items as the writer of rows does; why each is not stored."""
+    outcomes = store.put_many(table, items)
+    found = iter(known.known([item for item, outcome in zip(items, outcomes, strict=True) if outcome == EXISTS]))
+    return [next(found) if outcome == EXISTS else outcome for outcome in outcomes]

@@ -6,18 +6,20 @@ const waiting = new Map() // by table, while a batch is in work: the batches tha
 for (const name of ['batchGetItem', 'batchWriteItem']) {
   const path = require.resolve(`dynalite/actions/${name}`)
   const action = require(path)
-  require.cache[path].exports = (store, data, callback) => {
-    const table = Object.keys(data.RequestItems).join()
-    const run = () =>
-      action(store, data, (error, answer) => {
-        setImmediate(next, table)
-        callback(error, answer)
-      })
-    const queue = waiting.get(table)
-    if (queue) return queue.push(run)
-    waiting.set(table, [])
-    run()
-  }
+  require.cache[path].exports = (store, data, callback) =>
+    apart(Object.keys(data.RequestItems).join(), (done) => action(store, data, done), callback)
+}
+
+function apart(table, work, callback) {
+  const run = () =>
+    work((error, answer) => {
+      setImmediate(next, table)
+      callback(error, answer)
+    })
+  const queue = waiting.get(table)
+  if (queue) return queue.push(run)
+  waiting.set(table, [])
+  run()
 }
 
 function next(table) {
@@ -25,3 +27,5 @@ function next(table) {
   if (run) run()
   else waiting.delete(table)
 }
+
+module.exports = apart

@@ -19,26 +19,38 @@ require.cache[path].exports = function batchWriteItem(store, data, callback) {
     if (error || items.some((item) => db.validateItem(item, table))) return oneByOne(store, data, callback)
     const keys = items.map((item) => db.createKey(item, table))
     if (new Set(keys).size < keys.length) return oneByOne(store, data, callback)
-    store.getItemDb(name).lock(keys, (release) => {
-      const done = release(callback)
-      try {
-        const refusals = new Map()
-        const operations = items.flatMap((item, at) => {
-          const changes = changesOf(store, table, keys[at], item)
-          const refusal = consumeWrite(table, keys[at], changes.before, changes.after)
-          if (refusal) refusals.set(item, refusal)
-          return refusal ? [] : [...written(changes)]
-        })
-        if (refusals.size === items.length) return done(refusals.get(items[0]))
-        const left = requests.filter(({ PutRequest }) => refusals.has(PutRequest.Item))
-        const answer = { UnprocessedItems: left.length ? { [name]: left } : {} }
-        store.db.batch(operations, (failure) => (failure ? done(failure) : done(null, answer)))
-      } catch (failure) {
-        done(failure)
-      }
+    putTogether(store, table, items, false, (failure, refusals) => {
+      if (failure) return callback(failure)
+      if (refusals.size === items.length) return callback(refusals.get(items[0]))
+      const left = requests.filter(({ PutRequest }) => refusals.has(PutRequest.Item))
+      callback(null, { UnprocessedItems: left.length ? { [name]: left } : {} })
     })
   })
 }
+
+// Puts rows with different keys; calls back with the refusals, by row. With `isInsert`, no row that is there is replaced.
+function putTogether(store, table, items, isInsert, callback) {
+  const keys = items.map((item) => db.createKey(item, table))
+  store.getItemDb(table.TableName).lock(keys, (release) => {
+    const done = release(callback)
+    try {
+      const refusals = new Map()
+      const operations = items.flatMap((item, at) => {
+        const changes = changesOf(store, table, keys[at], item)
+        const isThere = isInsert && changes.before.text !== undefined
+        const throttled = consumeWrite(table, keys[at], changes.before, isThere ? changes.before : changes.after)
+        const refusal = throttled ?? (isThere ? DUPLICATE : undefined)
+        if (refusal) refusals.set(item, refusal)
+        return refusal ? [] : [...written(changes)]
+      })
+      store.db.batch(operations, (failure) => (failure ? done(failure) : done(null, refusals)))
+    } catch (failure) {
+      done(failure)
+    }
+  })
+}
+
+const DUPLICATE = { body: { __type: '#DuplicateItemException', message: 'Duplicate primary key exists in table' } }
 
 // What a row and its index entries were and become. The prefix of the row's key is that of dynalite's getItemDb.
 function changesOf(store, table, key, item) {
@@ -71,3 +83,5 @@ const isTables = (tables) =>
 const isPut = (request) => hasOnly(request, ['PutRequest'], (put) => hasOnly(put, ['Item'], isRow))
 const isRow = (row) => isObject(row) && Object.values(row).every((value) => hasOnly(value, ['S', 'N'], isText))
 const isText = (value) => typeof value === 'string'
+
+module.exports = Object.assign(putTogether, { DUPLICATE })

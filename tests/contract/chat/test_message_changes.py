@@ -187,16 +187,34 @@ def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore
     assert list(store.changes_of("kitchen~4", KEY)) == []
 
 
-def test_rooms_with_changes_are_known_by_their_mark(place: tuple[ChangeStore, Put]) -> None:
+def test_a_message_that_is_awaited_is_no_message_until_it_is_stored_once(place: tuple[ChangeStore, Put]) -> None:
+    store, _ = place
+    at = ("kitchen~4", KEY)
+
+    assert [store.await_message(*at, value, expires_at) for value, expires_at in (("1", None), ("2", 9))] == [
+        True,
+        True,
+    ]
+
+    assert store.message(*at) is None
+    assert store.rows_of([at, ("hall", KEY)]) == {
+        at: {"roomId": "kitchen~4", "timestampSk": KEY, "awaited": "2", "expiresAt": 9}
+    }
+    store.set_stored(*at, T[9])
+    store.set_expiry(*at, 5)
+    assert store.apply(*at, Change("edit", "1#x", T[1], "alice", "text"), T[9]) is None
+    assert [store.store_awaited(MESSAGE, value) for value in ("1", "2", "2")] == [False, True, False]
+    assert store.message(*at) == MESSAGE
+    assert not store.await_message(*at, "3", None)
+
+
+def test_positions_find_a_message_again_only_later(place: tuple[ChangeStore, Put]) -> None:
     store, put = place
-    assert store.changed_rooms({"kitchen~4", "hall"}) == set()
-
-    for _ in range(2):
-        store.mark_changed("kitchen~4")
-
     put(MESSAGE)
-    assert store.changed_rooms({"kitchen~4", "hall"}) == {"kitchen~4"}
-    store.set_stored("kitchen~4", KEY, T[9])
+
+    for at in (5, 9, 7):
+        store.set_stored("kitchen~4", KEY, T[at])
+
     assert store.message("kitchen~4", KEY) == {**MESSAGE, "storedAt": T[9]}
 
 

@@ -28,7 +28,8 @@ LONGEST = "\U0001f600" * 128
 
 
 def row(number: int, room: str = "kitchen~4", to: str | None = KEY) -> Item:
-    found = {"roomId": room, "timestampSk": f"{T[number]}#m-{number}#aaaaaaaaaaaa", "text": str(number)}
+    key = f"{T[number]}#m-{number}#aaaaaaaaaaaa"
+    found = {"roomId": room, "timestampSk": key, "userId": "alice", "text": str(number)}
     return found | ({THREAD: thread(room, to)} if to else {})
 
 

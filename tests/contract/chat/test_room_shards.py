@@ -10,13 +10,13 @@ import pytest
 from headrace.api.paging.cursors import CursorSigner
 from headrace.core import times
 from headrace.runtime.aws import client
-from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.storage.ports import Table
 from headrace.streams.chat.live.checks import _unlogged
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import OVERLAP, STORED_AT, UNLOGGED, position
-from headrace.streams.chat.messages.shards import MessageReader, MessageStore
+from headrace.streams.chat.messages.shards import MessageReader
 from tests.contract.tables import described, index, made, scan
 from tests.fakes.clock import FixedClock
 from tests.worlds.history_world import ALICE, START, Rights, at, body, row
@@ -46,7 +46,10 @@ def message(room: str, number: int, **more: Any) -> dict[str, Any]:
 
 
 def store(*rows: dict[str, Any]) -> None:
-    assert MessageStore(DynamoStore(writing_client())).put_many(MESSAGES, rows) == [None] * len(rows)
+    """Store messages, also in place of others."""
+    messages = DynamoMessages(client("dynamodb"), MESSAGES.name, "messages")
+    for each in rows:
+        messages.put(each)
 
 
 def history() -> History:

@@ -29,7 +29,7 @@ from headrace.storage.ports import Store
 from headrace.streams.chat.attachments.files import file_name, folder_of, names_of
 from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.changes.gate import ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.rooms import CachedRooms
@@ -56,12 +56,13 @@ class Stage(World):
         rooms = CachedRooms(self.rooms)
         rights = ChangeRights(self.changes, rooms, self.memberships)
         messages = MessageCheck(rooms, self.memberships, self.clock, self.log, by_first_message=True)
-        check = ChangeCheck(messages, rights, self.changes, lambda: self.attachments, rooms, self.clock)
+        check = ChangeCheck(messages, rights, rooms, self.clock)
+        known = KnownMessages(self.changes, lambda: self.attachments, self.clock)
         hook = ChangeHook(self.changes, lambda: self.attachments, live_hook(self.cache, self.clock), rooms, self.clock)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
         keep = KeepHook(lambda: self.attachments)
         after = (StreamHooks({"chat": lambda: hook}), StreamHooks({"chat": lambda: keep}))
-        writer = RowWriter(store, SETTINGS, after, {"chat": check}, screen)
+        writer = RowWriter(store, SETTINGS, after, {"chat": check}, screen, {"chat": known})
         self.persister = Persister(writer, self.retry_lane, self.clock)
         self.sent: list[tuple[str, int, str, bytes]] = []
         """The user, the time of acceptance and the text of each event, and its record."""

@@ -16,7 +16,7 @@ from headrace.core.times import iso
 from headrace.erasure.people import SKIER, USER, Person
 from headrace.erasure.tasks import DONE, RUNNING, Task
 from headrace.queues.ports import RetryRecord
-from headrace.storage.dynamodb.client import DynamoClient, DynamoTable
+from headrace.storage.dynamodb.client import DynamoClient
 from headrace.streams.chat.change import fold
 from headrace.streams.chat.stream import CHANGES, CHAT
 from tests.contract.erasure_world import ANN, NAMES, NOW, SKIER_ID, TABLES, World, count_reactions, fill
@@ -84,17 +84,6 @@ def test_counts_stay_and_others_keep_all_that_is_theirs(world: World) -> None:
     rooms = {row["roomId"]: row for row in world.rows("ERooms")}
     assert (rooms["kitchen~4"]["createdBy"], rooms["hall"]["createdBy"]) == (pseudonym, "bob")
     assert rooms["direct:x"]["seats"] == {pseudonym, "bob"}
-
-
-def test_a_message_is_erased_that_was_stored_before_its_room_had_shards(world: World) -> None:
-    """Also one that was copied to its shard since."""
-    mine = fill(world)[f"{ANN} writes"]
-    for room in ("stadium~8", mine["roomId"]):
-        DynamoTable(world.dynamodb, "EMessages", "rows").put({**mine, "roomId": room})
-
-    world.erase()
-
-    assert world.holding(ANN) == []
 
 
 def test_a_message_that_an_owner_deleted_stays_deleted_without_the_owners_name(world: World) -> None:

@@ -1,7 +1,7 @@
 """One suite for every store, and its behaviour when DynamoDB fails.
 
-No emulator throttles or returns unprocessed items. Hooks on the real client script these answers, so that botocore
-processes them. ``test_emulator_lenience.py`` has the other differences of emulators.
+No emulator throttles. Hooks on the real client script these answers, so that botocore processes them.
+``test_emulator_lenience.py`` has the other differences of emulators.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.storage.ports import Store, Table
+from headrace.storage.ports import EXISTS, Store, Table
 from tests.contract.played_store import Played
 from tests.contract.tables import MESSAGES, TABLE, item, made, scan
 from tests.fakes.storage import MemoryStore
@@ -23,16 +23,17 @@ from tests.worlds.played_dynamodb import refusal
 from tests.worlds.ports import free_port
 
 Rows = Callable[[], list[Item]]
+Answer = tuple[int, dict[str, Any]]
 
 
 @pytest.fixture
-def table(aws: str) -> Iterator[Any]:
-    """An empty table in moto; the client that made it."""
+def table(dynalite: str) -> Iterator[Any]:
+    """An empty table in dynalite; the client that made it."""
     with made(MESSAGES) as dynamodb:
         yield dynamodb
 
 
-@pytest.fixture(params=["memory", "dynalite"])
+@pytest.fixture(params=["memory", "dynalite", "ministack"])
 def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Rows]]:
     if request.param == "memory":
         memory = MemoryStore()
@@ -42,6 +43,18 @@ def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Rows]]:
     with made(MESSAGES) as dynamodb:
         store = DynamoStore(writing_client())
         yield store, lambda: scan(dynamodb)
+
+
+def keys_of(call: dict[str, Any]) -> list[str]:
+    """The sort keys of the rows that a call inserts."""
+    return [each["Parameters"][1]["S"] for each in call["Statements"]]
+
+
+def answer(call: dict[str, Any], **codes: str) -> Answer:
+    """The answer to a call; the statements of some keys, such as ``_00003``, have errors."""
+    found = [codes.get(f"_{key}") for key in keys_of(call)]
+    errors: list[dict[str, Any]] = [{"Error": {"Code": code, "Message": ""}} if code else {} for code in found]
+    return 200, {"Responses": [{"TableName": TABLE.name, **each} for each in errors]}
 
 
 def test_put_items_are_readable(parts: tuple[Store, Rows]) -> None:
@@ -57,7 +70,7 @@ def test_every_kind_of_value_is_stored_unchanged(parts: tuple[Store, Rows]) -> N
     store, rows = parts
     odd = item(
         1,
-        text='\x00\x1f \u2028 👩‍👩‍👧 "quoted" \\',
+        text="\x00\x1f \u2028 👩‍👩‍👧 \"quoted\" '?' \\",
         count=-7,
         fraction=Decimal("0.1"),
         flag=True,
@@ -72,33 +85,14 @@ def test_every_kind_of_value_is_stored_unchanged(parts: tuple[Store, Rows]) -> N
     assert rows() == [odd]
 
 
-def test_equal_keys_in_one_call_are_one_row_and_the_last_wins(parts: tuple[Store, Rows]) -> None:
-    """Fault 12: DynamoDB refuses a whole call with two puts of one key."""
+def test_a_row_that_is_there_stays_and_others_are_stored(parts: tuple[Store, Rows]) -> None:
+    """P3; and fault 12: items with one key in one call."""
     store, rows = parts
 
-    outcomes = store.put_many(TABLE, [item(1, text="first"), item(2), item(1, text="last")])
+    assert store.put_many(TABLE, [item(1, text="first"), item(2), item(1, text="second")]) == [None, None, EXISTS]
+    outcomes = store.put_many(TABLE, [item(number, text="late") for number in range(60)])
 
-    assert outcomes == [None, None, None]
-    assert [row["text"] for row in rows()] == ["last", "hello"]
-
-
-def test_putting_again_changes_nothing(parts: tuple[Store, Rows]) -> None:
-    store, rows = parts
-    items = [item(number) for number in range(30)]
-    store.put_many(TABLE, items)
-
-    store.put_many(TABLE, items)
-
-    assert len(rows()) == 30
-
-
-def test_an_insert_only_table_keeps_the_first_row_of_a_key(parts: tuple[Store, Rows]) -> None:
-    store, rows = parts
-    first = Table(TABLE.name, TABLE.key, insert_only=True)
-
-    assert store.put_many(first, [item(1, text="first"), item(2), item(1, text="second")]) == [None] * 3
-    assert store.put_many(first, [item(number, text="late") for number in range(60)]) == [None] * 60
-
+    assert outcomes == [EXISTS if number in (1, 2) else None for number in range(60)]
     assert [row["text"] for row in rows()].count("late") == 58
     assert {row["text"] for row in rows() if row["timestampSk"] == "00001"} == {"first"}
 
@@ -110,7 +104,7 @@ def test_putting_no_items_succeeds(parts: tuple[Store, Rows]) -> None:
 def test_an_item_that_the_table_refuses_is_poison_and_others_are_stored(parts: tuple[Store, Rows]) -> None:
     store, rows = parts
 
-    outcomes = store.put_many(TABLE, [item(1), item(2, timestampSk=""), item(3)])
+    outcomes = store.put_many(TABLE, [item(1), item(2, text="x" * 410_000), item(3)])
 
     assert outcomes[0] is None
     assert outcomes[2] is None
@@ -119,77 +113,90 @@ def test_an_item_that_the_table_refuses_is_poison_and_others_are_stored(parts: t
     assert len(rows()) == 2
 
 
+def test_of_two_writers_at_the_same_moment_the_first_wins(played: Callable[..., Played], table: Any) -> None:
+    """P3."""
+    other = DynamoStore(writing_client())
+
+    def play(_: dict[str, Any]) -> None:
+        assert other.put_many(TABLE, [item(1, text="other")]) == [None]
+
+    assert played(play).store.put_many(TABLE, [item(1, text="slow")]) == [EXISTS]
+
+    assert [row["text"] for row in scan(table)] == ["other"]
+
+
+def test_a_row_whose_answer_was_lost_is_there(played: Callable[..., Played], table: Any) -> None:
+    answers = iter([refusal("InternalServerError", 500)])
+    writer = DynamoStore(writing_client())
+
+    def play(_: dict[str, Any]) -> Answer | None:
+        writer.put_many(TABLE, [item(1)])
+        return next(answers, None)
+
+    assert played(play).store.put_many(TABLE, [item(1)]) == [EXISTS]
+
+
 def test_no_call_holds_one_key_twice_or_more_than_25_items(played: Callable[..., Played]) -> None:
-    parts = played(lambda _: (200, {}))
+    parts = played(answer)
 
     parts.store.put_many(TABLE, [item(number % 60) for number in range(200)])
 
-    sizes = []
-    for call in parts.calls:
-        keys = [
-            tuple(put["PutRequest"]["Item"][name]["S"] for name in TABLE.key)
-            for put in call["RequestItems"][TABLE.name]
-        ]
-        assert len(keys) == len(set(keys))
-        sizes.append(len(keys))
-    assert sorted(sizes) == [10, 25, 25]
+    keys = [keys_of(call) for call in parts.calls]
+    assert all(len(each) == len(set(each)) for each in keys)
+    assert sorted(map(len, keys)) == [10, 25, 25]
 
 
-def test_unprocessed_items_are_retried_until_they_are_stored(played: Callable[..., Played], table: Any) -> None:
+def test_throttled_items_are_tried_again_alone(played: Callable[..., Played]) -> None:
     """Fault 3."""
-    refused = 0
+    first = {"_00001": "ThrottlingError", "_00002": "DuplicateItem", "_00003": "ProvisionedThroughputExceeded"}
+    codes = iter([first, {"_00003": "RequestLimitExceeded"}])
+    parts = played(lambda call: answer(call, **next(codes, {})))
 
-    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
-        nonlocal refused
-        refused += 1
-        return (200, {"UnprocessedItems": call["RequestItems"]}) if refused <= 3 else None
+    assert parts.store.put_many(TABLE, [item(number) for number in range(4)]) == [None, None, EXISTS, None]
 
-    outcomes = played(play).store.put_many(TABLE, [item(number) for number in range(20)])
-
-    assert outcomes == [None] * 20
-    assert len(scan(table)) == 20
-
-
-def test_only_the_unprocessed_items_are_sent_again(played: Callable[..., Played]) -> None:
-    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        puts = call["RequestItems"][TABLE.name]
-        return 200, {"UnprocessedItems": {TABLE.name: puts[:2]}} if len(puts) > 2 else {}
-
-    parts = played(play)
-
-    assert parts.store.put_many(TABLE, [item(number) for number in range(10)]) == [None] * 10
-    assert [len(call["RequestItems"][TABLE.name]) for call in parts.calls] == [10, 2]
+    assert [keys_of(call) for call in parts.calls] == [
+        ["00000", "00001", "00002", "00003"],
+        ["00001", "00003"],
+        ["00003"],
+    ]
 
 
-def test_items_that_stay_unprocessed_are_returned_as_throttled(played: Callable[..., Played]) -> None:
-    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        hot = [
-            put for put in call["RequestItems"][TABLE.name] if put["PutRequest"]["Item"]["timestampSk"]["S"] == "00003"
-        ]
-        return 200, {"UnprocessedItems": {TABLE.name: hot}} if hot else {}
+@pytest.mark.parametrize(
+    ("code", "failure"),
+    [
+        ("ThrottlingError", StoreThrottled),
+        ("InternalServerError", StoreUnavailable),
+        ("AccessDenied", StoreUnavailable),
+        ("ValidationError", PoisonRecord),
+        ("ItemCollectionSizeLimitExceeded", PoisonRecord),
+    ],
+)
+def test_each_item_has_an_outcome_of_its_own(
+    played: Callable[..., Played], code: str, failure: type[Exception]
+) -> None:
+    parts = played(lambda call: answer(call, _00002=code), retry_seconds=0.2)
 
-    outcomes = played(play, retry_seconds=0.3).store.put_many(TABLE, [item(number) for number in range(10)])
+    outcomes = parts.store.put_many(TABLE, [item(1), item(2)])
 
-    assert [type(outcome) for outcome in outcomes] == [type(None)] * 3 + [StoreThrottled] + [type(None)] * 6
+    assert [type(each) for each in outcomes] == [type(None), failure]
 
 
 @pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "ThrottlingException"])
-def test_a_throttled_call_is_retried_like_unprocessed_items(played: Callable[..., Played], code: str) -> None:
+def test_a_throttled_call_is_tried_again(played: Callable[..., Played], code: str) -> None:
     answers = iter([refusal(code)] * 3)
 
-    outcomes = played(lambda _: next(answers, (200, {}))).store.put_many(TABLE, [item(1), item(2)])
+    outcomes = played(lambda call: next(answers, None) or answer(call)).store.put_many(TABLE, [item(1), item(2)])
 
     assert outcomes == [None, None]
 
 
 def test_any_number_of_invalid_items_is_isolated(played: Callable[..., Played]) -> None:
-    def play(call: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        bad = any(put["PutRequest"]["Item"]["text"]["S"] == "bad" for put in call["RequestItems"][TABLE.name])
-        return refusal("ValidationException") if bad else (200, {})
+    bad = {"00000", "00007", "00008", "00024"}
 
-    items = [item(number, text="bad" if number in (0, 7, 8, 24) else "good") for number in range(25)]
+    def play(call: dict[str, Any]) -> Answer:
+        return refusal("ValidationException") if bad & {*keys_of(call)} else answer(call)
 
-    outcomes = played(play).store.put_many(TABLE, items)
+    outcomes = played(play).store.put_many(TABLE, [item(number) for number in range(25)])
 
     assert [number for number, outcome in enumerate(outcomes) if outcome is not None] == [0, 7, 8, 24]
     assert all(isinstance(outcome, PoisonRecord) for outcome in outcomes if outcome is not None)
@@ -204,7 +211,7 @@ def test_an_unavailable_table_costs_a_bounded_number_of_calls(played: Callable[.
     assert len(parts.calls) <= 8
 
 
-def test_a_table_that_does_not_exist_is_unavailable(aws: str) -> None:
+def test_a_table_that_does_not_exist_is_unavailable(dynalite: str) -> None:
     store = DynamoStore(writing_client())
 
     (outcome,) = store.put_many(Table("Nowhere", TABLE.key), [item(1)])

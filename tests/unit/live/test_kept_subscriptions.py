@@ -42,7 +42,7 @@ class LiveRoom:
         self.publisher, self.api = MemoryLivePublisher(), MemoryPusher()
         self.hints = SubscriberHints(cache, self.connections, lambda: self.world.clock.now() / SECOND)
         self.hook = LiveHook(
-            MemoryRoomLog(cache), self.hints, lambda: self.publisher, self.world.clock, lambda rows: [None] * len(rows)
+            MemoryRoomLog(cache), self.hints, lambda: self.publisher, self.world.clock, lambda *_: None
         )
         self.service = PushService(self.connections, self.api, lambda: self.world.clock.now() / SECOND)
         self.due: dict[str, set[str]] = {user: set() for user in USERS}

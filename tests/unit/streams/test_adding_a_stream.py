@@ -123,7 +123,10 @@ def test_single_events_and_batches_reach_the_table_and_its_reader() -> None:
     )
     assert (status, results[0]["lane"]) == (202, "main")
     world.clock.advance(1)
-    world.post("POST /openings/batch", {"events": [{"doorId": "front", "openingId": "o-2"}, {"doorId": "back"}]})
+    world.post(
+        "POST /openings/batch",
+        {"events": [{"doorId": "front", "openingId": "o-2", "timestamp": NOW}, {"doorId": "back"}]},
+    )
 
     world.persist()
     world.persist()
@@ -136,7 +139,11 @@ def test_single_events_and_batches_reach_the_table_and_its_reader() -> None:
 def test_invalid_and_refused_events_are_named_and_the_others_accepted() -> None:
     world = DoorsWorld()
 
-    events = [{"doorId": "a#b", "openingId": "o-1"}, {"doorId": "wall", "openingId": "o-2"}, {"doorId": "front"}]
+    events = [
+        {"doorId": "a#b", "openingId": "o-1", "timestamp": NOW},
+        {"doorId": "wall", "openingId": "o-2", "timestamp": NOW},
+        {"doorId": "front"},
+    ]
     status, results = world.post("POST /openings/batch", {"events": events})
 
     assert status == 202
@@ -148,7 +155,7 @@ def test_invalid_and_refused_events_are_named_and_the_others_accepted() -> None:
 def test_without_a_broker_events_take_the_retry_lane_and_are_stored() -> None:
     world = DoorsWorld()
     world.broker.down = True
-    _, results = world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    _, results = world.post("POST /doors/{doorId}/openings", {"openingId": "o-1", "timestamp": NOW}, doorId="front")
     assert results[0]["lane"] == "retry"
 
     world.persist_retry()
@@ -160,7 +167,7 @@ def test_without_a_broker_events_take_the_retry_lane_and_are_stored() -> None:
 def test_an_event_whose_hook_failed_is_redelivered_by_the_retry_lane() -> None:
     world = DoorsWorld()
     HOOK.broken = True
-    world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    world.post("POST /doors/{doorId}/openings", {"openingId": "o-1", "timestamp": NOW}, doorId="front")
     world.persist()
     assert world.openings("front") == ["o-1"]
     assert HOOK.calls == []
@@ -174,7 +181,7 @@ def test_an_event_whose_hook_failed_is_redelivered_by_the_retry_lane() -> None:
 
 def test_a_record_that_cannot_be_stored_is_dead_with_stream_and_reason() -> None:
     world = DoorsWorld()
-    world.post("POST /doors/{doorId}/openings", {"openingId": "o-1"}, doorId="front")
+    world.post("POST /doors/{doorId}/openings", {"openingId": "o-1", "timestamp": NOW}, doorId="front")
     (body,) = world.broker.bodies()
     world.persist(body.replace(b"front", b"fr#nt"))
     while not world.retry.dead.messages:

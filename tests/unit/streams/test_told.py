@@ -80,24 +80,14 @@ def test_a_message_and_its_changes_are_told_as_readers_see_them() -> None:
     assert "hello" not in str(deleted)
 
 
-def test_an_event_that_is_stored_again_is_not_told_again() -> None:
+@pytest.mark.parametrize("age", [0, 60])
+def test_an_event_that_is_stored_again_is_not_told_again(age: int) -> None:
     world = Messages()
-    message = world.message("alice", "hello", age=60)
+    message = world.message("alice", "hello", age=age)
     edit = world.change("alice", message, "moin").event
     world.store_and_tell(message, edit)
 
     assert world.store_and_tell(message, edit, message) == []
-
-
-def test_a_young_message_that_is_stored_again_is_told_with_its_newest_text_last() -> None:
-    """The first text can be in the table again for a moment, which is not told."""
-    world = Messages()
-    message = world.message("alice", "hello")
-    edit = world.change("alice", message, "moin").event
-    world.store_and_tell(message, edit)
-
-    assert world.store_and_tell(message, edit) == ["message.edited"]
-    assert world.told[-1].data["message"] == "moin"
 
 
 def test_a_message_that_was_deleted_before_it_was_stored_is_told_without_its_text() -> None:
@@ -114,7 +104,7 @@ def test_when_a_row_expires_or_was_stored_is_not_told() -> None:
     assert tell(row, {**row, "expiresAt": 1, "storedAt": "2025-11-21T10:00:00.000000Z"}) is None
 
 
-@pytest.mark.parametrize("partition", ["#changes#kitchen", "#reactions#kitchen#key", "#probe#persist.chat.0"])
+@pytest.mark.parametrize("partition", ["#changes#kitchen", "#reactions#kitchen#key", "#probe#persist.chat.0", "hall"])
 def test_rows_that_are_no_messages_are_not_told(partition: str) -> None:
     assert tell(None, {"roomId": partition, "timestampSk": "key"}) is None
 
@@ -159,16 +149,6 @@ def test_a_click_that_is_taken_back_is_told_by_its_key_alone() -> None:
     assert other.data == {"clickId": "c-1"}
     assert tell_of_clicks({**stored, "addressHash": "h"}, stored) is None
     assert "addressHash" not in one.data
-
-
-def test_a_click_that_is_stored_over_its_stub_is_told_and_taken_back_again() -> None:
-    """The race of ADR 34: who hears of it hears of its end."""
-    stored, stub = rows(ADS, TAKEN_BACK_CLICKS, CLICK)
-    changes = [(None, stub), (stub, stored), (stored, stub), (stub, {**stub, "expiresAt": 1})]
-
-    told = [tell_of_clicks(*change) for change in changes]
-
-    assert [each and each.type for each in told] == ["click.taken-back", "click.stored", "click.taken-back", None]
 
 
 def test_an_erased_message_is_told_as_deleted_and_nothing_of_an_erased_skier_or_click() -> None:

@@ -4,11 +4,12 @@ import json
 from collections import Counter
 from typing import Any
 
-from headrace.streams.ads.stream import ADS
 from tests.unit.template_stack import CLIENT_STREAMS, TemplateStack, as_list
 
 # EC2 takes no narrower resource for network interfaces. AWS documents that these endpoints must name every resource.
 MAY_NAME_EVERY_RESOURCE = {"MappingPolicy", "LambdaEndpoint", "StsEndpoint"}
+CHANGES = ["#changes#*", "#reactions#*"]
+"""The partitions of messages' changes."""
 
 
 def test_only_operators_routes_and_erasures_receive_from_the_dead_letter_queue(template_stack: TemplateStack) -> None:
@@ -97,10 +98,14 @@ def test_publishers_and_mappings_wait_until_their_users_are_made(template_stack:
 
 
 def test_only_persist_events_writes_events_and_only_erasures_change_them(template_stack: TemplateStack) -> None:
-    """An erasure writes rides under a pseudonym. Of messages it deletes changes only."""
+    """An erasure writes rides under a pseudonym. Of messages both delete changes only, and nothing replaces one."""
     for stream in CLIENT_STREAMS:
-        writers = template_stack.may("dynamodb:BatchWriteItem", template_stack.table_of(stream))
-        assert writers - {"EraseUsersRole"} == {"PersistEventsRole", "DynamoDbEndpoint"}
+        table = template_stack.table_of(stream)
+        assert template_stack.may("dynamodb:PartiQLInsert", table) == {"PersistEventsRole", "DynamoDbEndpoint"}
+    for function in ("PersistEvents", "EraseUsers"):
+        for _, one in statements_about(template_stack, function, "ChatMessagesTable"):
+            if "dynamodb:BatchWriteItem" in as_list(one["Action"]):
+                assert one["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": CHANGES}}
 
 
 def test_only_manage_rooms_and_erasures_may_change_memberships(template_stack: TemplateStack) -> None:
@@ -139,13 +144,17 @@ def test_functions_that_read_probes_can_read_no_other_messages(template_stack: T
 
 def test_operators_of_dead_letters_read_edits_and_deletions_and_no_messages(template_stack: TemplateStack) -> None:
     """P12."""
-    (query,) = [
+    look, query = [
         one
         for name, one in template_stack.statements()
         if name == "ManageDeadLettersRole" and "dynamodb" in str(one["Action"])
     ]
 
-    assert query["Action"] == ["dynamodb:BatchGetItem", "dynamodb:Query"]
+    assert look["Action"] == "dynamodb:BatchGetItem"
+    assert look["Condition"]["ForAllValues:StringEquals"] == {
+        "dynamodb:Attributes": ["roomId", "timestampSk", "userId", "deletedAt", "deletedBy"]
+    }
+    assert query["Action"] == "dynamodb:Query"
     assert query["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["#changes#*"]}}
 
 
@@ -182,16 +191,15 @@ def test_analytics_cannot_read_the_text_of_messages(template_stack: TemplateStac
     }
 
 
-def test_the_function_that_stores_clicks_reads_only_their_keys_and_what_it_sets(template_stack: TemplateStack) -> None:
+def test_the_function_that_stores_clicks_reads_only_what_it_sets(template_stack: TemplateStack) -> None:
     """P12."""
-    look, update = [
+    insert, update = [
         one
         for name, one in template_stack.statements()
-        if name == "PersistEventsRole" and "AdClicksTable" in str(one["Resource"]) and "Condition" in one
+        if name == "PersistEventsRole" and "AdClicksTable" in str(one["Resource"])
     ]
 
-    assert look["Action"] == "dynamodb:BatchGetItem"
-    assert look["Condition"]["ForAllValues:StringEquals"] == {"dynamodb:Attributes": [ADS.partition_key, ADS.sort_key]}
+    assert insert["Action"] == "dynamodb:PartiQLInsert"
     assert update["Action"] == "dynamodb:UpdateItem"
     assert update["Condition"] == {"StringEqualsIfExists": {"dynamodb:ReturnValues": "UPDATED_NEW"}}
 

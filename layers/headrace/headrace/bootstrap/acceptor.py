@@ -19,7 +19,8 @@ from headrace.bootstrap.shared import (
     separate_cache,
 )
 from headrace.core.caller import HashAddress, without_hash
-from headrace.delivery.acceptor import Acceptor, Gate
+from headrace.core.stream import Gate
+from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.backlog import BacklogLimit, SharedWaits
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule

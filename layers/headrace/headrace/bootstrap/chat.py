@@ -143,6 +143,6 @@ def room_services() -> RoomServices:
         channels,
         cursors,
         checks,
-        Uploading(RoomGate(rooms(), memberships()), attachments(), days),
+        Uploading(RoomGate(rooms(), memberships()).check, attachments(), days),
         days or MOST_DAYS,
     )

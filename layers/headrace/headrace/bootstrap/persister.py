@@ -17,6 +17,7 @@ from headrace.bootstrap.shared import (
     separate_cache,
 )
 from headrace.core.errors import BrokerUnavailable
+from headrace.core.stream import Known
 from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter, StreamHooks
@@ -39,14 +40,14 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.storage.ports import GuardedStore, Store, Table
+from headrace.storage.ports import GuardedStore
 from headrace.streams.ads.dynamodb import DynamoStubs
 from headrace.streams.ads.stream import ADS
-from headrace.streams.ads.take_back import SettleHook, TakeBackHook
+from headrace.streams.ads.take_back import KnownClicks
 from headrace.streams.chat.attachments.hooks import KeepHook
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.changes.gate import ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, MessagesOnly
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages, MessagesOnly
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook
 from headrace.streams.chat.messages.redis import RedisRoomLog
@@ -79,30 +80,26 @@ def persister() -> Persister:
     log, by_first_message = RedisRoomLog(cache()), room_settings.rooms_by_first_message
     changes = DynamoChanges(dynamodb(), tables[CHAT.name].table)
     messages = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)
-    check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), changes, attachments, rooms, clock())
+    check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), rooms, clock())
+    known_clicks = KnownClicks(DynamoStubs(dynamodb(), tables[ADS.name].table))
+    known: dict[str, Known] = {"chat": KnownMessages(changes, attachments, clock()), "ads": known_clicks}
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
     # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
     after = (
         StreamHooks(
             {
-                "chat": lambda: ChangeHook(changes, attachments, live_hook(log, guarded), rooms, clock()),
+                "chat": lambda: ChangeHook(changes, attachments, live_hook(log, changes), rooms, clock()),
                 "ski": ride_hook,
-                "ads": lambda: TakeBackHook(DynamoStubs(dynamodb(), tables[ADS.name].table), clock()),
             }
         ),
         StreamHooks({"chat": lambda: KeepHook(attachments)}),
         MessagesOnly(LateEvents(cache(), clock(), SETTLE_SECONDS)),
-        StreamHooks(
-            {
-                "chat": lambda: MessagesOnly(ActivityHook(activity, rooms, changes.set_expiry, clock())),
-                "ads": lambda: SettleHook(clock()),
-            }
-        ),
+        StreamHooks({"chat": lambda: MessagesOnly(ActivityHook(activity, rooms, changes.set_expiry, clock()))}),
     )
     erasing = ErasureSettings.read()
     erasures = DynamoErasures(dynamodb(), erasing.erasures_table)
     screen = ErasureScreen(erasures, person_hashes(), clock(), erasing.erasure_age_seconds)
-    writer = RowWriter(guarded, tables, after, {"chat": check}, screen)
+    writer = RowWriter(guarded, tables, after, {"chat": check}, screen, known)
     return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
 
 
@@ -125,12 +122,11 @@ def _waiting(queue: str) -> int:
     raise BrokerUnavailable(f"the depth of {queue} is not known: {'; '.join(map(str, depths.values()))}")
 
 
-def live_hook(log: RoomLog, store: Store) -> LiveHook:
+def live_hook(log: RoomLog, changes: DynamoChanges) -> LiveHook:
     """Appends to the logs of rooms, and publishes live copies."""
     impatient = client("dynamodb", timeout=LOOK_SECONDS, attempts=1)
     hints = SubscriberHints(cache(), DynamoConnections(impatient, ConnectionSettings.read().connections_table))
-    messages = Table(table_settings(CHAT).table, (CHAT.partition_key, CHAT.sort_key))
-    return LiveHook(log, hints, live_publisher, clock(), functools.partial(store.put_many, messages))
+    return LiveHook(log, hints, live_publisher, clock(), changes.set_stored)
 
 
 @functools.cache

@@ -84,4 +84,4 @@ def attachment_tidier() -> AttachmentTidier:
 
     settings = RoomSettings.read()
     rooms = CachedRooms(DynamoRooms(dynamodb(), settings.rooms_table))
-    return AttachmentTidier(attachments(), rooms, clock())
+    return AttachmentTidier(attachments(), rooms.retentions, clock())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.core import keys
-from headrace.core.caller import SenderContext
+from headrace.core.caller import Caller, SenderContext
 from headrace.core.errors import (
     ConfigurationError,
     FollowUpUnavailable,
@@ -121,8 +121,7 @@ class Stream:
     ``id_field`` is the field of the id, in requests and in answers; requests may call it ``other_id_field``.
     ``table_setting`` and ``retention_setting`` name the variables with its table and its days to keep.
     A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
-    With ``insert_only`` an existing row is never replaced. ``partitions(value)`` are those of the rows whose
-    ``partition_key`` has a value.
+    ``partitions(value)`` are those of the rows whose ``partition_key`` has a value.
     ``people`` are the fields of its stamped events that name a person, each with the kind of person.
     """
 
@@ -139,7 +138,6 @@ class Stream:
     other_id_field: str = ""
     indexes: tuple[Index, ...] = ()
     analytics_dimensions: AnalyticsDimensions | None = None
-    insert_only: bool = False
     partitions: Callable[[str], list[str]] = lambda value: [value]
     people: tuple[tuple[str, str], ...] = ()
 
@@ -177,6 +175,13 @@ Tell = Callable[["Item | None", Item], "Told | None"]
 """What others are told of a row that was stored, given the row before and after; ``None``: nothing that they know."""
 
 
+class Gate(Protocol):
+    """Says which valid events of a stream may be written."""
+
+    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
+        """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
+
+
 class BeforeStore(Protocol):
     """A hook of one stream that sees its rows before they are stored: a check, an attribute that is set late."""
 
@@ -187,6 +192,13 @@ class BeforeStore(Protocol):
 
         May change rows. Must not raise, and may be called again with the same row.
         """
+
+
+class Known(Protocol):
+    """A hook of one stream for items whose keys have a row already."""
+
+    def known(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
+        """One outcome per item, in order. An item becomes its row, which later hooks see. Must not raise."""
 
 
 class AfterStore(Protocol):

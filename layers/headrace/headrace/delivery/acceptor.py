@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import cast
 
 from aws_lambda_powertools.metrics import MetricUnit
 
@@ -18,7 +18,6 @@ from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller, HashAddress, SenderContext, without_hash
 from headrace.core.envelope import EncodedEnvelope, Envelope, correlation_attribute, pack
 from headrace.core.errors import (
-    HeadraceError,
     InvalidEvent,
     Lane,
     RetryLaneUnavailable,
@@ -26,7 +25,7 @@ from headrace.core.errors import (
     echo,
     mapping_of,
 )
-from headrace.core.stream import Result, Stream, ValidatedEvent
+from headrace.core.stream import Gate, Result, Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.delivery.backlog import BacklogLimit
 from headrace.queues import names
@@ -34,13 +33,6 @@ from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
 
 Key = tuple[str, str]
-
-
-class Gate(Protocol):
-    """Says which valid events of a stream may be written."""
-
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
-        """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
 
 
 @dataclass(frozen=True)

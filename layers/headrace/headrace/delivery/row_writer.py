@@ -14,11 +14,11 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.stream import AfterStore, BeforeStore, Stream, TableSettings
+from headrace.core.stream import AfterStore, BeforeStore, Known, Stream, TableSettings
 from headrace.delivery.records import Record, Row
 from headrace.erasure.screen import ErasureScreen
 from headrace.runtime.observability import Meter, logger, report
-from headrace.storage.ports import Failure, Store, Table
+from headrace.storage.ports import EXISTS, Failure, Store, Table
 from headrace.streams.registry import STREAMS
 
 Reason = Failure | FollowUpUnavailable
@@ -42,8 +42,8 @@ _Placed = tuple[int, Row]
 class RowWriter:
     """Writes the rows of records.
 
-    ``tables``, and the hooks ``before`` a write, are by stream name; the hooks ``after`` a write run in this order.
-    ``screen`` finds the events of erased people, which are dropped.
+    ``tables``, the hooks ``before`` a write, and those of items that are ``known`` already, are by stream name. The
+    hooks ``after`` a write run in this order. ``screen`` finds the events of erased people, which are dropped.
     """
 
     store: Store
@@ -51,6 +51,7 @@ class RowWriter:
     after: Sequence[AfterStore] = ()
     before: Mapping[str, BeforeStore] = field(default_factory=dict)
     screen: ErasureScreen | None = None
+    known: Mapping[str, Known] = field(default_factory=dict)
 
     def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
         """Store every row of all records, one call per stream; returns the events to retry."""
@@ -108,7 +109,7 @@ class RowWriter:
         good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
         if good:
             key = (stream.partition_key, stream.sort_key)
-            table = Table(self.tables[stream.name].table, key, stream.insert_only)
+            table = Table(self.tables[stream.name].table, key)
             began = time.perf_counter()
             put = self._put(stream, table, [item for _, _, item in good])
             taken = round(time.perf_counter() - began, 6)
@@ -121,13 +122,13 @@ class RowWriter:
 
     def _put(self, stream: Stream, table: Table, items: Sequence[Item]) -> Sequence[Failure | None]:
         hook = self.before.get(stream.name)
-        if hook is None:
-            return self.store.put_many(table, items)
-        allowed, refused = hook.before_store(items)
-        outcomes = self.store.put_many(table, allowed) if allowed else []
-        if not refused:
-            return outcomes
-        stored = iter(outcomes)
+        allowed, refused = (items, {}) if hook is None else hook.before_store(items)
+        outcomes = self.store.put_many(table, allowed)
+        known = [item for item, outcome in zip(allowed, outcomes, strict=True) if outcome == EXISTS]
+        # Without a hook, they count as stored.
+        is_hooked = known and stream.name in self.known
+        found = iter(self.known[stream.name].known(known) if is_hooked else [None] * len(known))
+        stored = iter([next(found) if outcome == EXISTS else outcome for outcome in outcomes])
         return [refused[index] if index in refused else next(stored) for index in range(len(items))]
 
     def _run_hooks(

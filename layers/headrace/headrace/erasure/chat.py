@@ -14,13 +14,11 @@ from headrace.analytics.generations import LateEvents
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.room_shards import shard_count
 from headrace.core.times import Clock, iso
 from headrace.erasure.finders import changes_of, messages_of, notices_of, rows_of
 from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import (
@@ -61,7 +59,6 @@ class ChatEraser:
         clock: Clock,
     ) -> None:
         self._table = DynamoMessages(client, table, "messages")
-        self._unsharded = DynamoTable(client, table, "messages")
         self._changes = changes
         self._attachments = attachments
         self._reactions = ReactionCounts(changes, clock)
@@ -108,9 +105,7 @@ class ChatEraser:
             by = target.pseudonym if by == target.user_id else by
             expression += _AS_DELETED
             values |= {":at": target.erased_at, ":by": by, ":erased": ERASED}
-        # The second is for rows that were stored before ids like stadium~8 meant shards: they have the id of the room.
-        tables = (self._table, self._unsharded) if shard_count(room_id) > 1 else (self._table,)
-        return any(table.update_if("userId = :user", _key(row), expression, values) for table in tables)
+        return self._table.update_if("userId = :user", _key(row), expression, values)
 
     def changes(self, target: Target) -> Progress:
         """Delete the user's edits and reactions. What the user deleted as an owner stays deleted, by a pseudonym."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 State = Literal["running", "done"]
 RUNNING: State = "running"
@@ -96,7 +96,7 @@ class Erasures(Tombstones, Protocol):
 
 
 class TaskQueue(Protocol):
-    """Holds the next slices of erasures."""
+    """Holds the next slices of erasures, or of exports."""
 
-    def send(self, task: Task, delay: int = 0) -> None:
+    def send(self, task: Any, delay: int = 0) -> None:
         """Send a slice, which begins after ``delay`` seconds (at most 900). Raises RetryLaneUnavailable."""

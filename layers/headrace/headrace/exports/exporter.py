@@ -12,8 +12,9 @@ from headrace.core import times
 from headrace.core.items import Item
 from headrace.core.times import Clock
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
+from headrace.erasure.tasks import TaskQueue
 from headrace.exports.lines import MANIFEST, Omitted, Part, Source
-from headrace.exports.tasks import ROOM, RUNNING, ExportQueue, Exports, File, Task, folder_of
+from headrace.exports.tasks import ROOM, RUNNING, Exports, File, Task, folder_of
 from headrace.storage.ports import Objects
 
 MARGIN = 30.0
@@ -33,7 +34,7 @@ class Exporter:
     sources: Mapping[str, Sources]
     exports: Exports
     files: Objects
-    queue: ExportQueue
+    queue: TaskQueue
     hashes: PersonHashes
     clock: Clock
     file_bytes: int = FILE_BYTES

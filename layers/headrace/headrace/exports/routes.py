@@ -16,10 +16,10 @@ from headrace.core.fields import CanonicalTime, whole_number
 from headrace.core.keys import is_reserved_room
 from headrace.erasure.people import USER, PersonHashes
 from headrace.erasure.tasks import RUNNING as ERASING
-from headrace.erasure.tasks import Erasures
+from headrace.erasure.tasks import Erasures, TaskQueue
 from headrace.exports.exporter import as_of, beside_of, key_of
 from headrace.exports.room import owns
-from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, ExportQueue, Exports, Kind, Task
+from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, Exports, Kind, Task
 from headrace.runtime.observability import audit
 from headrace.storage.ports import Objects
 from headrace.streams.chat.rooms.memberships import Memberships
@@ -40,7 +40,7 @@ class ExportServices:
     exports: Exports
     erasures: Erasures
     files: Objects
-    queue: ExportQueue
+    queue: TaskQueue
     hashes: PersonHashes
     rooms: Rooms
     memberships: Memberships

@@ -87,13 +87,6 @@ class Exports(Protocol):
         """Let an export end without files, or have none any more. Returns whether there was one."""
 
 
-class ExportQueue(Protocol):
-    """Holds the next slices of exports."""
-
-    def send(self, task: Task, delay: int = 0) -> None:
-        """Send a slice. Raises RetryLaneUnavailable."""
-
-
 def folder_of(key: str) -> str:
     """How the names of the files of a user or a room begin."""
     return f"exports/{key}/"

@@ -136,7 +136,7 @@ class PersistSettings(RetryLaneSettings):
     """For persist_events; tables are named per stream by :func:`table_settings`."""
 
     persist_parallel_writes: int = Field(default=8, ge=1, le=64)
-    """``BatchWriteItem`` calls that one environment makes at the same time."""
+    """Calls that store rows, 25 in each, which one environment makes at the same time."""
     retry_first_pause_seconds: int = Field(default=15, ge=1, le=900)
     """Pause before the second try in the retry lane; each later one is four times as long."""
 

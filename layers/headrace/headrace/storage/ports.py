@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress
-from typing import Any, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
@@ -16,16 +16,17 @@ Failure = StoreUnavailable | PoisonRecord
 Key = tuple[object, ...]
 
 
+EXISTS: Final = "exists"
+"""The outcome of an item whose key has a row already."""
+Outcome = Failure | Literal["exists"] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table's name and the names of its key's attributes.
-
-    With ``insert_only`` an existing row is never replaced: another row with its key counts as stored.
-    """
+    """A table's name and the names of its key's attributes."""
 
     name: str
     key: tuple[str, ...]
-    insert_only: bool = False
 
     def key_of(self, item: Item) -> Key:
         """The key of ``item``."""
@@ -33,22 +34,24 @@ class Table:
 
 
 class Store(Protocol):
-    """Puts rows. Putting the same row again changes nothing."""
+    """Puts rows. A row that is there is never replaced."""
 
-    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
-        """One outcome per item, in order: ``None`` when its row is stored.
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
+        """One outcome per item, in order: ``None`` when its row is stored, EXISTS when another one stays.
 
-        Items with equal keys are one row: the last of them is written (with ``insert_only`` the first), and all of
-        them have its outcome. Throttled items are tried again for a bounded time. A PoisonRecord is an item that the
-        table itself refuses. Never raises for what the table or the network does.
+        Items with equal keys are one row: the first of them is written, and the others exist then. Throttled items are
+        tried again for a bounded time. A PoisonRecord is an item that the table itself refuses. Never raises for what
+        the table or the network does.
         """
 
 
 def one_of_each(table: Table, items: Sequence[Item]) -> tuple[dict[Key, Item], list[Key]]:
-    """The rows that result from ``items`` (the last of equal keys, or the first), and the key of every item."""
+    """The rows that result from ``items`` (the first of equal keys), and the key of every item."""
     keys = [table.key_of(item) for item in items]
-    pairs = zip(keys, items, strict=True)
-    return dict(reversed(list(pairs)) if table.insert_only else pairs), keys
+    rows: dict[Key, Item] = {}
+    for key, item in zip(keys, items, strict=True):
+        rows.setdefault(key, item)
+    return rows, keys
 
 
 class GuardedStore:
@@ -62,22 +65,22 @@ class GuardedStore:
     def __init__(self, store: Store, rule: BreakerRule) -> None:
         self._store = store
         self._rule = rule
-        self._breakers: dict[str, Breaker[list[Failure | None]]] = {}
+        self._breakers: dict[str, Breaker[list[Outcome]]] = {}
 
-    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
         if not items:
             return []
         outcomes = self.breaker(table.name).call(lambda: self._store.put_many(table, items))
         return outcomes or [StoreUnavailable("the table was unavailable a moment ago")] * len(items)
 
-    def breaker(self, table: str) -> Breaker[list[Failure | None]]:
+    def breaker(self, table: str) -> Breaker[list[Outcome]]:
         """The breaker of one table."""
         if table not in self._breakers:
             self._breakers[table] = Breaker(f"table {table}", self._rule, _is_unavailable)
         return self._breakers[table]
 
 
-def _is_unavailable(outcomes: Sequence[Failure | None]) -> bool:
+def _is_unavailable(outcomes: Sequence[Outcome]) -> bool:
     return all(isinstance(each, StoreUnavailable) and not isinstance(each, StoreThrottled) for each in outcomes)
 
 

@@ -16,7 +16,6 @@ from headrace.core.items import Item
 from headrace.core.times import parse_iso
 from headrace.streams.ads import routes
 from headrace.streams.ads.routes import POINTS_LIMIT
-from headrace.streams.ads.take_back import SETTLED
 from tests.worlds.ads_world import SETTLE, START, AdsWorld, click
 
 NOW = parse_iso(START)
@@ -43,8 +42,6 @@ STEPS = st.lists(
         st.tuples(st.just("send"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=6))),
         st.tuples(st.just("store"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=4))),
         st.tuples(st.just("outage"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=3))),
-        st.tuples(st.just("race"), st.tuples(SENDERS, CLICKS, CLICKS, st.sampled_from((0.0, 1.0, 8.9)))),
-        st.tuples(st.just("race_back"), st.tuples(SENDERS, CLICKS, st.sampled_from((0.0, 1.0, 8.9)))),
         st.tuples(st.just("take_back"), st.tuples(SENDERS, st.lists(CLICKS, min_size=1, max_size=2))),
         st.tuples(st.just("take_one_back"), st.integers(0, 50)),
         st.tuples(st.just("deliver"), st.integers(0, 5)),
@@ -75,8 +72,6 @@ class AdsModel:
         self.taken_back: set[tuple[str, str]] = set()
         self.gone: dict[tuple[str, str], tuple[int, Item]] = {}
         """Clicks that were taken back, and since when; 0: not yet for sure."""
-        self.overwritten: list[tuple[int, Item]] = []
-        self.raced = False
 
     def send(self, value: Any) -> None:
         sender, clicks = value
@@ -97,19 +92,6 @@ class AdsModel:
         self.send(value)
         self.world.broker.down = False
 
-    def race(self, value: Any) -> None:
-        """Two writers read at the same time and find no rows: the slower one overwrites the other's."""
-        sender, one, other, pause = value
-        self.world.store.lag = 0.0
-        looked_at = self.world.clock.now()
-        self.store((sender, [one]))
-        self.wait(pause)
-        self.world.store.looked_at = looked_at
-        self.raced = True
-        self.store((sender, [{**other, "clickId": one["clickId"]} if "clickId" in one else other]))
-        self.raced = False
-        self.world.store.looked_at = None
-
     def take_back(self, value: Any) -> None:
         sender, clicks = value
         status, body = self.world.take_back(*(click(**each) for each in clicks), subject=sender)
@@ -125,20 +107,6 @@ class AdsModel:
             named = {"clickedAt": row["timestampSk"][:27], **{name: row[name] for name in NAMED}}
             self.take_back((sender, [named]))
             self.deliver(len(self.waiting) - 1)
-
-    def race_back(self, value: Any) -> None:
-        """A click is taken back after its writer found no row, and before the writer stores it."""
-        sender, one, pause = value
-        self.world.store.lag = 0.0
-        looked_at = self.world.clock.now()
-        self.take_back((sender, [one]))
-        self.deliver(len(self.waiting) - 1)
-        self.wait(pause)
-        self.world.store.looked_at = looked_at
-        self.raced = True
-        self.store((sender, [one]))
-        self.raced = False
-        self.world.store.looked_at = None
 
     def deliver(self, at: int) -> None:
         if self.waiting:
@@ -166,14 +134,11 @@ class AdsModel:
         return done
 
     def note(self) -> None:
-        """P3: every stored row was sent; no row is deleted but by taking it back, or changed unless writers raced."""
+        """P3: every stored row was sent; no row is deleted but by taking it back, or changed."""
         rows = {(row["clickId"], row["sender"]): row for row in self.world.rows()}
         for key, row in rows.items():
             fields = (row["adId"], row["userId"], row["adType"], row["timestampSk"][:27], row["clickId"])
             assert (row["sender"], *fields) in self.sent
-            if key in self.stored and row != self.stored[key]:
-                self.since.pop(key, None)
-                self.overwritten.append((self.world.clock.now(), self.stored[key]))
             if not self.world.retry.records:
                 self.since.setdefault(key, self.world.clock.now())
         gone = self.stored.keys() - rows.keys()
@@ -181,7 +146,7 @@ class AdsModel:
         self.gone |= {key: (0, self.stored[key]) for key in gone}
         if not self.world.retry.records:
             self.gone = {key: (at or self.world.clock.now(), row) for key, (at, row) in self.gone.items()}
-        assert self.raced or all(rows[key] == self.stored[key] for key in self.stored.keys() & rows.keys())
+        assert all(rows[key] == self.stored[key] for key in self.stored.keys() & rows.keys())
         self.stored = rows
 
     def lose(self, _: object) -> None:
@@ -202,7 +167,7 @@ class AdsModel:
         settled = [(key, row) for key, row in self.stored.items() if self.since.get(key, until + 1) <= until]
         sure = [row for key, row in settled if key not in self.taken_back]
         read_after = self.world.clock.now() - int(TAIL_SECONDS * times.SECOND)
-        possible = [*self.stored.values(), *(row for at, row in self.overwritten if at >= read_after)]
+        possible = [*self.stored.values()]
         possible += [row for at, row in self.gone.values() if not at or at >= read_after - SETTLE * times.SECOND]
         for ad in ADS:
             status, body = self.world.request(routes.stats, self.window("3600", hours=20), adId=ad)
@@ -221,7 +186,7 @@ class AdsModel:
             self.deliver(0)
         for _ in range(4):
             self.retry()
-            self.wait(SETTLED / times.SECOND)
+            self.wait(20)
         assert self.retry()
         assert not self.stored.keys() & self.taken_back
         self.wait(SETTLE + 0.001)

@@ -1,4 +1,4 @@
-"""P3: a click that is taken back is in no answer, whenever it comes, is sent again, or is stored at the same moment."""
+"""P3: a click that is taken back is in no answer, whenever it comes or is sent again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from headrace.core.caller import SenderContext
 from headrace.core.stream import TableSettings
 from headrace.streams.ads import routes
 from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
-from headrace.streams.ads.take_back import SETTLED
 from tests.worlds.ads_world import CLICKS, SETTLE, START, USER, AdsWorld, click
 
 NOW = times.parse_iso(START)
@@ -71,7 +70,6 @@ def test_while_the_cache_is_away_the_retry_lane_keeps_what_must_be_marked() -> N
     assert clicks_and_users(world) == (2, 2)
     world.cache.down = True
     taken_back(world, old("bob"))
-    world.clock.advance(SETTLED / times.SECOND)
     assert not world.retry_all()
 
     world.cache.down = False
@@ -102,32 +100,10 @@ def test_one_batch_may_hold_a_click_and_what_takes_it_back(order: int) -> None:
     assert world.rows() == []
 
 
-def test_a_click_that_was_being_stored_at_the_same_moment_is_taken_back_again() -> None:
-    world = AdsWorld()
-    looked_at = world.clock.now()
-    taken_back(world, old("ann"))
-    world.clock.advance(8.9)
-    world.store.looked_at = looked_at
-    world.store_all(old("ann"))
-    world.store.looked_at = None
-    assert len(world.rows()) == 1
-
-    assert not world.retry_all()
-    assert world.rows() == []
-    world.clock.advance(SETTLED / times.SECOND)
-
-    assert world.retry_all()
-    assert world.rows() == []
-
-
-def test_what_is_settled_is_not_tried_again() -> None:
+def test_taking_a_click_back_needs_no_second_pass() -> None:
     world = stored("ann")
-    taken_back(world, old("ann"))
-    assert not world.retry_all()
-    world.clock.advance(SETTLED / times.SECOND)
 
-    assert world.retry_all()
-    taken_back(world, old("ann"))
+    taken_back(world, old("ann"), old("bob"))
 
     assert world.retry.records == []
 
@@ -195,7 +171,6 @@ def test_a_stub_has_neither_user_nor_ad_and_is_kept_as_long_as_a_click() -> None
         "clickId": "ann",
         "sender": tag,
         "takenBack": True,
-        "takenBackAt": times.iso(world.clock.now()),
         "takenFrom": keys.timestamp_sk(EARLIER, "ann", tag),
     }
 

@@ -89,8 +89,8 @@ class DynamoTable(DynamoClient):
         response = self.call(self.client.get_item, TableName=self._name, Key=self._stored(key), ConsistentRead=True)
         return self._read(response["Item"]) if "Item" in response else None
 
-    def get_many(self, keys: Sequence[Item]) -> list[Item]:
-        """The rows under ``keys``, which differ.
+    def get_many(self, keys: Sequence[Item], **parameters: Any) -> list[Item]:
+        """The rows under ``keys``, which differ; ``parameters`` may name their attributes.
 
         Raises:
             StoreUnavailable: there was no answer; StoreThrottled: not all of them can be read now.
@@ -102,7 +102,7 @@ class DynamoTable(DynamoClient):
                 if not tries:
                     raise StoreThrottled(self._throttled)
                 tries -= 1
-                batch = {"Keys": left, "ConsistentRead": True}
+                batch = {"Keys": left, "ConsistentRead": True, **parameters}
                 response = self.call(self.client.batch_get_item, RequestItems={self._name: batch})
                 rows += map(self._read, response["Responses"].get(self._name, ()))
                 left = response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])

@@ -50,15 +50,15 @@ def send_directly(client: AwsClient) -> None:
         return
     direct, events = _Direct(client, credentials), client.meta.events
     # botocore takes one handler for each id, so that all users of the client share its connections.
-    events.register("provide-client-params.dynamodb.BatchWriteItem", _keep_rows, unique_id="headrace-rows")
-    for operation in ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "BatchWriteItem"):
+    events.register("provide-client-params.dynamodb.BatchExecuteStatement", _keep_rows, unique_id="headrace-rows")
+    for operation in ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "BatchExecuteStatement"):
         events.register_last(f"before-call.dynamodb.{operation}", direct.answer, unique_id=f"headrace-{operation}")
 
 
 def _keep_rows(params: dict[str, Any], context: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Keep the rows from botocore, which would look up each of their values in its model."""
     context[_BODY] = json.dumps(params).encode()
-    return {"RequestItems": {}}
+    return {"Statements": [{"Statement": "-"}]}
 
 
 class _Direct:

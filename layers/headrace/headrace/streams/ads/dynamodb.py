@@ -7,7 +7,6 @@ from headrace.core.times import HOUR_LENGTH
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable
 from headrace.streams.ads.stream import TAKEN_BACK
-from headrace.streams.ads.take_back import SINCE, Stub
 
 PLACE = "takenFrom"
 _OF_CLICKS = "timestampSk, adId, userId, adType, adShardId, bucketId, addressHash"
@@ -25,10 +24,10 @@ class DynamoStubs:
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "clicks")
 
-    def take_back(self, stub: Item, now: str) -> Stub:
+    def take_back(self, stub: Item) -> str:
         key = {"clickId": stub["clickId"], "sender": stub["sender"]}
-        values = {":true": True, ":now": now}
-        changes = f"{TAKEN_BACK} = :true, {SINCE} = if_not_exists({SINCE}, :now)"
+        values: Item = {":true": True}
+        changes = f"{TAKEN_BACK} = :true"
         if "expiresAt" in stub:
             changes += ", expiresAt = :expires"
             values[":expires"] = stub["expiresAt"]
@@ -44,4 +43,4 @@ class DynamoStubs:
             # The role may only see what it sets.
             changes += f", {PLACE} = if_not_exists({PLACE}, :nowhere)"
             row = self._table.update(key, f"SET {changes}", {**values, ":nowhere": ""}, ReturnValues="UPDATED_NEW")
-        return Stub(row[SINCE], row[PLACE])
+        return str(row[PLACE])

@@ -243,10 +243,10 @@ def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
 def tell(before: Item | None, after: Item) -> Told | None:
     """A click that was stored, or taken back: then only its key is told."""
     key = _event_id(after["clickId"], after["sender"])
-    was_taken_back = before is not None and TAKEN_BACK in before
     if TAKEN_BACK in after:
-        return None if was_taken_back else Told(TAKEN_BACK_TYPE, key, {"clickId": after["clickId"]})
-    return Told(STORED_TYPE, key, item_of(after)) if before is None or was_taken_back else None
+        is_told = before is not None and TAKEN_BACK in before
+        return None if is_told else Told(TAKEN_BACK_TYPE, key, {"clickId": after["clickId"]})
+    return Told(STORED_TYPE, key, item_of(after)) if before is None else None
 
 
 ADS = Stream(
@@ -263,7 +263,6 @@ ADS = Stream(
     sort_key="sender",
     indexes=(AD_INDEX, USER_INDEX, TIME_INDEX),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("adType", "adId")),
-    insert_only=True,
     people=(("u", "user"),),
 )
 

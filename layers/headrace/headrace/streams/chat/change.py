@@ -3,8 +3,9 @@
     {"roomId": "kitchen", "key": "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak", "change": "edit", "message": "Hello"}
 
 The rows of a room's edits and deletions are in a separate partition, ordered by message. The reactions to a message
-have a partition of their own, ordered by user. A message can be stored before its changes or after them, and again
-later. So the changes are never lost with a row: they are folded each time.
+have a partition of their own, ordered by user. Changes are applied to the row of their message. A change that is stored
+before its message leaves a row under the message's key that says so (``AWAITED``): the message finds it, and is stored
+with its changes.
 """
 
 from __future__ import annotations
@@ -63,8 +64,9 @@ OWNER: Literal["owner"] = "owner"
 By = Literal["author", "owner"]
 _PARTITION = "#changes#"
 _REACTIONS = "#reactions#"
-MARKER = "#"
-"""The sort key of the row that says that a room has changes. It comes before all others."""
+AWAITED = "awaited"
+"""Attribute of the row under the key of a message that is not stored yet and has changes. Each change gives it another
+value. Such a row has no user, so no index has it, and readers leave it out (:func:`is_message`)."""
 _ORDER = {EDIT: "1", DELETE: "2"}
 """Part of the place of a change: a deletion follows every edit, whatever their times are."""
 ERASED = "3"
@@ -223,6 +225,11 @@ def unexpired(message: Item | None, now: int) -> Item | None:
     """The row of a message that readers may still see at ``now`` (microseconds): DynamoDB deletes it days later."""
     seconds = now // times.SECOND
     return message if message is not None and message.get("expiresAt", seconds + 1) > seconds else None
+
+
+def is_message(row: Mapping[str, Any]) -> bool:
+    """Whether a row under the key of a message is a message, and not only awaited."""
+    return "userId" in row
 
 
 def is_change(row: Mapping[str, Any]) -> bool:

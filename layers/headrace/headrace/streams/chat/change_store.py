@@ -13,16 +13,19 @@ class ChangeStore(Protocol):
     """The table of messages, as changes use it. Reads are consistent; every method may raise StoreUnavailable."""
 
     def message(self, room_id: str, key: str) -> Item | None:
-        """The row of a message."""
+        """The row of a message that is stored."""
+
+    def rows_of(self, places: Collection[tuple[str, str]], *attributes: str) -> dict[tuple[str, str], Item]:
+        """The rows of messages, stored or awaited, by room and key; with these ``attributes``, or all."""
+
+    def await_message(self, room_id: str, key: str, value: str, expires_at: int | None) -> bool:
+        """Say under the key of a message that it has changes, with a new ``value``; ``False`` if it is stored."""
+
+    def store_awaited(self, message: Item, value: str) -> bool:
+        """Store a message that was awaited; ``False`` if its row has no longer this ``value``."""
 
     def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
         """The rows of a message's changes: deletions, then edits, the latest first. It reads what is taken."""
-
-    def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
-        """Those of the rooms in which a message was changed."""
-
-    def mark_changed(self, room_id: str) -> None:
-        """Say that messages of a room were changed, before the first of them is."""
 
     def apply(self, room_id: str, key: str, change: Change, stored_at: str) -> Item | None:
         """Apply a change to a stored message that has no later one; the changed row, or ``None``.
@@ -31,7 +34,7 @@ class ChangeStore(Protocol):
         """
 
     def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
-        """Set the time at which readers of positions find a message."""
+        """Set the time at which readers of positions find a stored message, unless it has a later one."""
 
     def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
         """Let a message expire at a time (epoch seconds), unless it expires sooner."""

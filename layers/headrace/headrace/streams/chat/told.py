@@ -10,7 +10,7 @@ from headrace.core.keys import SEPARATOR, TIME_LENGTH
 from headrace.core.room_shards import room_of
 from headrace.core.stream import Told
 from headrace.core.times import HOUR_LENGTH, is_canonical
-from headrace.streams.chat.change import CHANGE_KEY, REACTIONS_AT, is_change, message_of
+from headrace.streams.chat.change import CHANGE_KEY, REACTIONS_AT, is_change, is_message, message_of
 from headrace.streams.chat.stream import item_of
 
 STORED, EDITED, DELETED = "message.stored", "message.edited", "message.deleted"
@@ -19,20 +19,17 @@ TYPES = (STORED, EDITED, DELETED, REACTIONS)
 
 
 def hour(row: Item) -> str:
-    """The hour of a message, also for the rows of its changes; empty for a row that is about a whole room."""
+    """The hour of a message, also for the rows of its changes; empty for other rows, such as those of probes."""
     key: str = message_of(row)[1] if is_change(row) else row["timestampSk"]
     return key[:HOUR_LENGTH] if is_canonical(key[:TIME_LENGTH]) else ""
 
 
 def tell(before: Item | None, after: Item) -> Told | None:
-    """A message that was stored, edited or deleted, or whose reactions were counted again.
-
-    A message that is stored again can lose its changes for a moment (ADR 34). That is not told: they follow.
-    """
-    if after["roomId"].startswith(SEPARATOR):
-        return None  # a change, a mark of a room, or a probe
+    """A message that was stored, edited or deleted, or whose reactions were counted again."""
+    if after["roomId"].startswith(SEPARATOR) or not is_message(after):
+        return None  # a change, a probe, or a message that is not stored yet
     room_id, key = room_of(after["roomId"]), after["timestampSk"]
-    found = _type(before or {}, after)
+    found = _type(before if before and is_message(before) else {}, after)
     return Told(found, f"{room_id}{SEPARATOR}{key}", item_of({**after, "roomId": room_id})) if found else None
 
 

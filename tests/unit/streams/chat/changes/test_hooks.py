@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.times import micros_of
 from headrace.streams.chat.change import changes_by
 from headrace.streams.chat.messages.positions import STORED_AT, UNLOGGED
+from headrace.streams.chat.stream import item_of
 from tests.worlds.change_world import ChangeWorld
 
 
@@ -38,22 +43,53 @@ def test_a_message_that_comes_after_its_changes_never_shows_its_first_text() -> 
     assert "secret" not in world.texts()
 
 
-def test_the_change_of_a_young_message_is_applied_until_later_writes_of_the_message_apply_it() -> None:
+@pytest.mark.parametrize("ahead", [0, 60, 285])
+def test_a_message_that_is_sent_again_keeps_its_changes_whatever_its_time_is(ahead: int) -> None:
     world = ChangeWorld()
-    message = world.message("bob", "helo")
-    edit = world.change("bob", message, "hello").event
-    world.put(message)
-    assert isinstance(world.put(edit)[0], FollowUpUnavailable)
-    assert world.row(message)["message"] == "hello"
+    world.copies.subscribe("kitchen")
+    edited, deleted = (world.message("bob", "helo", number=number, age=-ahead) for number in (1, 2))
+    world.put(edited, deleted)
+    assert world.put(world.change("bob", edited, "hello").event, world.change("bob", deleted).event) == [None, None]
+    rows = [item_of(world.row(each)) for each in (edited, deleted)]
 
-    world.put(message)  # sent again
-    assert world.row(message)["message"] == "helo"
-    world.clock.advance(21)
-    assert world.put(edit) == [None]
+    for _ in range(3):
+        assert world.put(edited, deleted) == [None, None]
+        world.clock.advance(15)
 
-    assert world.row(message)["message"] == "hello"
+    assert [item_of(world.row(each)) for each in (edited, deleted)] == rows
+    assert world.copies.pushed()[2:] == [("kitchen", ["hello", ""])] * 3
+
+
+def test_a_message_that_changes_while_it_is_being_stored_is_stored_with_all_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = ChangeWorld()
+    late = world.message("bob", "helo", age=60)
+    world.put(world.change("bob", late, "hello").event)
+    world.clock.advance(1)
+    again = iter([world.change("bob", late, "hello again").event])
+    store_awaited = world.store.store_awaited
+
+    def at_the_same_moment(*given: Any) -> bool:
+        assert world.put(*again) in ([None], [])
+        return store_awaited(*given)
+
+    monkeypatch.setattr(world.store, "store_awaited", at_the_same_moment)
+    assert world.put(late) == [None]
+
+    assert world.row(late)["message"] == "hello again"
+
+
+def test_a_message_that_no_position_found_in_time_is_found_after_it_is_delivered_again() -> None:
+    world = ChangeWorld()
+    message = world.message("bob", "hello")
     world.put(message)
-    assert world.row(message)["message"] == "hello"
+    assert STORED_AT not in world.row(message)
+
+    world.clock.advance(60)
+    world.put(message)
+
+    assert micros_of(world.row(message)[STORED_AT]) == world.clock.now()
 
 
 def test_without_the_table_a_change_waits_in_its_lane_and_a_late_message_too() -> None:
@@ -62,12 +98,12 @@ def test_without_the_table_a_change_waits_in_its_lane_and_a_late_message_too() -
     world.put(message)
     edit = world.change("bob", message, "hello").event
     steps = world.storing([edit])
-    next(steps), next(steps)
+    next(steps), next(steps), next(steps)
     world.store.down = True
     (outcome,) = next(steps)
 
     assert isinstance(outcome, FollowUpUnavailable)
-    assert world.put(late)[0] is not None
+    assert world.put(message)[0] is not None
     world.store.down = False
     assert world.put(edit, late) == [None, None]
     assert world.row(message)["message"] == "hello"
@@ -124,6 +160,6 @@ def test_changes_move_no_room_and_count_in_no_window() -> None:
 
     rows = [row for row in world.write_path.rows() if row["roomId"].startswith("#")]
 
-    assert len(rows) == 2
+    assert len(rows) == 1
     assert not any(name in row for row in rows for name in ("bucketId", STORED_AT))
-    assert rows[1]["userId"] == changes_by("bob")
+    assert rows[0]["userId"] == changes_by("bob")

@@ -1,4 +1,4 @@
-"""P12: earlier texts are for the author and the owners of the room, as long as others may read the message."""
+"""P12: earlier texts are for the author and owners of a members room, as long as others may read the message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from headrace.core.errors import Forbidden, NotFound
 from headrace.core.items import Item
-from headrace.core.times import iso
+from headrace.core.times import SECOND, iso
 from headrace.streams.chat.changes.versions import list_versions
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.stream import CHANGES, CHAT
@@ -55,3 +55,31 @@ def test_the_texts_of_an_expired_message_are_gone_before_its_row_is() -> None:
     world.clock.advance(RETAINED)
     with pytest.raises(NotFound):
         list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))
+
+
+def test_the_creator_of_an_open_room_reads_no_earlier_texts_of_others() -> None:
+    world = ChatWorld()
+    world.ok("alice", "PUT", "hall", {"kind": "open"})
+    assert world.send("bob", "hall", "m-1") == 202
+    world.settle()
+    ((_, key),) = world.write_path.store.tables["ChatMessages"]
+    path = MessagePath(roomId="hall", key=str(key))
+
+    with pytest.raises(Forbidden):
+        list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))
+    assert len(list_versions(world.chat, request_of(caller("bob"), world.clock.now(), path))["items"]) == 1
+
+
+def test_versions_are_oldest_first_also_after_an_edit_by_a_clock_behind() -> None:
+    world = ChatWorld()
+    assert world.send("alice", "lobby", "m-1", timestamp=iso(world.clock.now() + 60 * SECOND)) == 202
+    world.settle()
+    ((_, key),) = world.write_path.store.tables["ChatMessages"]
+    event = {"roomId": "lobby", "key": str(key), "change": "edit", "message": "hi", "timestamp": iso(world.clock.now())}
+    assert world.write_path.store.put_many(MESSAGES, [_row(event)]) == [None]
+
+    path = MessagePath(roomId="lobby", key=str(key))
+    found = list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))["items"]
+
+    assert [version["message"] for version in found] == ["hello", "hi"]
+    assert found[0]["timestamp"] == found[1]["timestamp"] == iso(world.clock.now() + 60 * SECOND)

@@ -90,18 +90,17 @@ def test_a_room_without_new_messages_in_the_batch_gets_the_notice_too() -> None:
     assert [(each.room_id, each.missed) for each in live.copies()] == [("kitchen", True)]
 
 
-def test_messages_that_no_log_has_are_stored_again_with_a_mark_that_later_checks_find() -> None:
+def test_messages_that_no_log_has_get_a_mark_that_later_checks_find() -> None:
     live = Live()
     live.cache.down = True
+    rows = [row(), row(id="m-2")]
 
-    live.store(row(), row(id="m-2"))
-    live.store(*live.again)
+    live.store(*rows)
+    live.store(*rows)
 
-    assert [(each["messageId"], each["storedAt"]) for each in live.again] == [
-        (name, iso(live.clock.now() + UNLOGGED)) for name in ("m-1", "m-2")
-    ]
+    assert live.marks == [("kitchen", each["timestampSk"], iso(live.clock.now() + UNLOGGED)) for each in rows]
     live.failure = StoreUnavailable("down")
-    assert live.hook.after_store(CHAT, [row(), live.again[0]]) == [live.failure, None]
+    assert live.hook.after_store(CHAT, [row(id="m-3"), rows[0]]) == [live.failure, None]
 
 
 def test_a_copy_has_the_position_of_its_time_of_storing() -> None:
@@ -165,7 +164,7 @@ def test_copies_of_messages_that_the_log_does_not_have_follow_nothing() -> None:
 
 def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
     live = Live()
-    live.hook = LiveHook(live.log, live.audience, lambda: None, live.clock, live.store_again)  # type: ignore[arg-type]
+    live.hook = LiveHook(live.log, live.audience, lambda: None, live.clock, live.set_stored)  # type: ignore[arg-type]
     live.subscribe("kitchen")
 
     live.store(row())

@@ -13,7 +13,7 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.core import keys
 from headrace.core.room_shards import partition_of, stored
 from headrace.core.times import SECOND
-from headrace.storage.ports import Columns, Query, RangeQuery, Rows, Table
+from headrace.storage.ports import EXISTS, Columns, Query, RangeQuery, Rows, Table
 from headrace.streams.chat.messages.history import History, RoomPageRequest
 from headrace.streams.chat.messages.positions import OVERLAP, STORED_AT, position
 from headrace.streams.chat.messages.shards import MessageColumns, MessageReader, MessageStore, share
@@ -169,7 +169,7 @@ def test_a_store_spreads_messages_and_leaves_what_it_was_given() -> None:
     store, items = MemoryStore(), [row(number, f"m{number}", room=ROOM) for number in range(40)]
     changes = {"roomId": f"#changes#{ROOM}", "timestampSk": "#"}
 
-    assert MessageStore(store).put_many(MESSAGES, [*items, changes, items[0]]) == [None] * 42
+    assert MessageStore(store).put_many(MESSAGES, [*items, changes, items[0]]) == [*[None] * 41, EXISTS]
 
     assert {each["roomId"] for each in items} == {ROOM}
     assert {key for key, _ in store.tables["messages"]} == {*keys.shards_of(ROOM, 4), changes["roomId"]}

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, StoreUnavailable
-from headrace.core.stream import ValidatedEvent
+from headrace.core.stream import Gate, ValidatedEvent
 from headrace.runtime.observability import report
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 
 AT_MOST = 100
 """Attachments that the messages of one request may name: each costs up to three calls, ten at once."""
-
-
-class Gate(Protocol):
-    """Says which messages and changes may be written."""
-
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
-        """Why each event is refused, or ``None``, in order."""
 
 
 class AttachmentGate:

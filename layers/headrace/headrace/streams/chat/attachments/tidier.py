@@ -35,18 +35,12 @@ class Retention(Protocol):
         """The canonical time before which no message is shown; "" without a bound."""
 
 
-class Rooms(Protocol):
-    """Reads the retentions of rooms. May raise StoreUnavailable."""
-
-    def retentions(self, room_ids: Collection[str]) -> Mapping[str, Retention]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class AttachmentTidier:
-    """Reads the names of the whole bucket."""
+    """Reads the names of the whole bucket, and the ``retentions`` of rooms."""
 
     attachments: Attachments
-    rooms: Rooms
+    retentions: Callable[[Collection[str]], Mapping[str, Retention]]
     clock: Clock
 
     def run(self, remaining: Callable[[], float]) -> int:
@@ -60,7 +54,7 @@ class AttachmentTidier:
         for part in parts(self._names(now), PART):
             if remaining() < MARGIN:
                 raise TimeoutError("the bucket has too many files to read in one invocation")
-            retentions = self.rooms.retentions({room_of(name) for name, _ in part})
+            retentions = self.retentions({room_of(name) for name, _ in part})
             kept_from = {room_id: each.kept_from(now) for room_id, each in retentions.items()}
             expired = [
                 name

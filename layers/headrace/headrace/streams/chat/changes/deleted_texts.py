@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
+from headrace.core.items import Item
 from headrace.core.keys import normalize_id, timestamp_sk
 from headrace.core.stream import Hidden
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
 from headrace.streams.chat.attachments.files import ATTACHMENTS
-from headrace.streams.chat.change import CHANGE, DELETE, Change, exact_key, fold
+from headrace.streams.chat.change import CHANGE, DELETE, exact_key, fold, is_message
 from headrace.streams.chat.change_store import ChangeStore
 
 AT_ONCE = 10
 SECONDS = 5.0
 """How long deletions are looked up."""
 TEXT = "message"
+DELETION = ("userId", "deletedAt", "deletedBy")
+"""Attributes of a message that say whether it is stored, and who deleted it when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +47,27 @@ class DeletedTexts:
         """What is shown in place of deleted messages and their edits; if the look-up fails, of all messages."""
         texts = list(_texts(events))
         try:
-            changed = self._changes.changed_rooms({text.room_id for text in texts}) if texts else set()
-            due = [text for text in texts if text.room_id in changed]
+            rows = self._changes.rows_of({(text.room_id, text.key) for text in texts}, *DELETION)
+            due = [(text, rows[text.room_id, text.key]) for text in texts if (text.room_id, text.key) in rows]
             deadline = self._monotonic() + SECONDS
-            found = self._parallel.map(lambda text: self._deletion(text, deadline), due)
+            found = self._parallel.map(lambda pair: self._deletion(*pair, deadline), due)
         except StoreUnavailable as error:
             report("deletions", f"events are shown without their texts: {error.message}")
             return {text.index: Hidden(_blank(events[text.index]), is_known=False) for text in texts}
         return {
-            text.index: Hidden({**_blank(events[text.index]), "deletedAt": change.at, "deletedBy": change.by})
-            for text, change in zip(due, found, strict=True)
-            if change is not None
+            text.index: Hidden({**_blank(events[text.index]), "deletedAt": deletion[0], "deletedBy": deletion[1]})
+            for (text, _), deletion in zip(due, found, strict=True)
+            if deletion is not None
         }
 
-    def _deletion(self, text: _Text, deadline: float) -> Change | None:
+    def _deletion(self, text: _Text, row: Item, deadline: float) -> tuple[str, str] | None:
+        """When and by whom the message of a text was deleted, of which there is a ``row``."""
+        if is_message(row):
+            return (row["deletedAt"], row["deletedBy"]) if "deletedAt" in row else None
         if self._monotonic() > deadline:
             raise StoreUnavailable("there are too many to look up")
         change = fold(str(text.author), self._changes.changes_of(text.room_id, text.key))
-        return change if change is not None and change.kind == DELETE else None
+        return (change.at, change.by) if change is not None and change.kind == DELETE else None
 
 
 def _blank(event: Mapping[str, Any]) -> dict[str, Any]:

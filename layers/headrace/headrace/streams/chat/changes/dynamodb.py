@@ -9,15 +9,16 @@ from headrace.core.items import Item
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, to_wire
 from headrace.streams.chat.change import (
+    AWAITED,
     CHANGE_KEY,
     DELETE,
     FIRST_TEXT,
     GONE_WHEN_DELETED,
-    MARKER,
     REACTIONS_AT,
     SHOWN_REACTIONS,
     Change,
     edits_of,
+    is_message,
     partition,
     reactions_partition,
 )
@@ -26,7 +27,8 @@ from headrace.streams.chat.messages.positions import STORED_AT
 
 AT_ONCE = 10
 """Changes that one query reads: of most messages all, and of one with thousands not much more than is needed."""
-_CONDITION = f"attribute_exists(roomId) AND (attribute_not_exists({CHANGE_KEY}) OR {CHANGE_KEY} < :key)"
+_STORED = "attribute_exists(userId)"
+_CONDITION = f"{_STORED} AND (attribute_not_exists({CHANGE_KEY}) OR {CHANGE_KEY} < :key)"
 _EDIT = (
     f"SET {FIRST_TEXT} = if_not_exists({FIRST_TEXT}, message), message = :text, editedAt = :at, "
     f"{CHANGE_KEY} = :key, {STORED_AT} = :stored"
@@ -44,7 +46,31 @@ class DynamoChanges:
         self._table = DynamoMessages(client, table, "messages")
 
     def message(self, room_id: str, key: str) -> Item | None:
-        return self._table.get(_key(room_id, key))
+        row = self._table.get(_key(room_id, key))
+        return row if row is not None and is_message(row) else None
+
+    def rows_of(self, places: Collection[tuple[str, str]], *attributes: str) -> dict[tuple[str, str], Item]:
+        only = {"ProjectionExpression": ",".join(("roomId", "timestampSk", *attributes))} if attributes else {}
+        found = self._table.get_many([_key(*place) for place in places], **only)
+        return {(row["roomId"], row["timestampSk"]): row for row in found}
+
+    def await_message(self, room_id: str, key: str, value: str, expires_at: int | None) -> bool:
+        expression, values = f"SET {AWAITED} = :value", Item({":value": value})
+        if expires_at is not None:
+            expression += ", expiresAt = :at"
+            values[":at"] = expires_at
+        return self._table.update_if("attribute_not_exists(userId)", _key(room_id, key), expression, values)
+
+    def store_awaited(self, message: Item, value: str) -> bool:
+        condition = {
+            "ConditionExpression": f"{AWAITED} = :value",
+            "ExpressionAttributeValues": to_wire({":value": value}),
+        }
+        try:
+            self._table.put(message, **condition)
+        except ConditionFailed:
+            return False
+        return True
 
     def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
         return self._query(room_id, f"{key}#", ScanIndexForward=False, Limit=AT_ONCE)
@@ -62,13 +88,6 @@ class DynamoChanges:
             **parameters,
         )
 
-    def changed_rooms(self, room_ids: Collection[str]) -> set[str]:
-        rows = self._table.get_many([_key(partition(room_id), MARKER) for room_id in room_ids])
-        return {row["roomId"].removeprefix(partition("")) for row in rows}
-
-    def mark_changed(self, room_id: str) -> None:
-        self._table.put(_key(partition(room_id), MARKER))
-
     def apply(self, room_id: str, key: str, change: Change, stored_at: str) -> Item | None:
         values = {":text": change.text, ":at": change.at, ":key": change.key, ":stored": stored_at}
         expression = _EDIT
@@ -82,11 +101,12 @@ class DynamoChanges:
             return None
 
     def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
-        expression = f"SET {STORED_AT} = :stored"
-        self._table.update_if("attribute_exists(roomId)", _key(room_id, key), expression, {":stored": stored_at})
+        condition = f"{_STORED} AND (attribute_not_exists({STORED_AT}) OR {STORED_AT} < :stored)"
+        values = {":stored": stored_at}
+        self._table.update_if(condition, _key(room_id, key), f"SET {STORED_AT} = :stored", values)
 
     def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
-        condition = "attribute_exists(roomId) AND (attribute_not_exists(expiresAt) OR expiresAt > :at)"
+        condition = f"{_STORED} AND (attribute_not_exists(expiresAt) OR expiresAt > :at)"
         self._table.update_if(condition, _key(room_id, key), "SET expiresAt = :at", {":at": expires_at})
 
     def forget(self, room_id: str, key: str) -> None:
@@ -102,7 +122,7 @@ class DynamoChanges:
         counted = f"attribute_not_exists({REACTIONS_AT})"
         if before is not None:
             counted, values[":before"] = f"{REACTIONS_AT} = :before", before
-        condition = f"attribute_exists(roomId) AND attribute_not_exists(deletedAt) AND {counted}"
+        condition = f"{_STORED} AND attribute_not_exists(deletedAt) AND {counted}"
         sets = [f"{STORED_AT} = :stored", *(f"{name} = :{name}" for name in shown)]
         gone = [name for name in SHOWN_REACTIONS if name not in shown]
         expression = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(gone)}" if gone else "")

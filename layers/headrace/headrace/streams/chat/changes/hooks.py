@@ -1,9 +1,7 @@
 """Hooks of changes: checked before they are stored, applied to their messages afterwards.
 
 A change is stored as a separate row, and then applied to the row of its message, so that reading costs nothing more.
-A message that is stored again would lose its changes. So a message that is stored more than ``LATE`` after its own time
-gets them again: before it is stored, so that no reader sees the earlier text, and after it, because a change may have
-been stored between the two. Until then, a change is applied again by the retry lane, until it is ``SETTLED``.
+The row of a message is inserted once: a message that is sent or delivered again finds its row, and leaves it as it is.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from headrace.core import keys, times
-from headrace.core.collections import BoundedDict
 from headrace.core.errors import (
     Conflict,
     FollowUpUnavailable,
@@ -24,17 +21,18 @@ from headrace.core.items import Item
 from headrace.core.stream import AfterStore, BeforeStore, Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
+from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Failure
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.change import (
     AUTHOR,
+    AWAITED,
     CHANGE,
     DELETE,
     REACT,
     TRUSTED,
     VALUE,
-    Kind,
     fold,
     is_change,
     message_of,
@@ -43,13 +41,14 @@ from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.changes.gate import ChangeRights
 from headrace.streams.chat.changes.reactions import ReactionCounts
 from headrace.streams.chat.messages.hooks import LiveHook
-from headrace.streams.chat.messages.positions import LATE, STORED_AT, UNLOGGED
+from headrace.streams.chat.messages.positions import STORED_AT, new_tag
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import UNCHECKED
 
-SETTLED = LATE + 10 * times.SECOND
-"""From so long after its own time, every write of a message applies its changes: ``LATE``, and 10 s for the write."""
-REMEMBERED = 10_000
+TRIES = 5
+"""So often a message that was awaited is stored again while others change it too."""
+AT_ONCE = 8
+_NEVER = 2**53
 
 Reason = Failure | FollowUpUnavailable
 
@@ -75,29 +74,23 @@ class ChangeCheck:
         self,
         messages: BeforeStore,
         rights: ChangeRights,
-        store: ChangeStore,
-        attachments: Callable[[], Attachments],
         rooms: CachedRooms,
         clock: Clock,
     ) -> None:
-        self._attachments = attachments
         self._messages = messages
         self._rights = rights
-        self._store = store
         self._rooms = rooms
         self._clock = clock
-        self._reactions = ReactionCounts(store, clock)
 
     def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
         messages = [item for item in items if CHANGE not in item]
         allowed, refused = self._messages.before_store(messages)
-        if len(messages) == len(items) and not any(STORED_AT in item for item in allowed):
+        if len(messages) == len(items):
             return allowed, refused
         places = [index for index, item in enumerate(items) if CHANGE not in item]
         found: dict[int, Failure] = {places[index]: reason for index, reason in refused.items()}
         found |= self._unchecked(items)
         self._limit([item for item in items if item.get(CHANGE, DELETE) != DELETE])
-        found |= self._with_changes({index: items[index] for index in places if index not in found})
         return [item for index, item in enumerate(items) if index not in found], found
 
     def _unchecked(self, items: Sequence[Item]) -> dict[int, Failure]:
@@ -126,24 +119,66 @@ class ChangeCheck:
         for item, (room_id, key) in zip(changes, places, strict=True):
             found[room_id].limit(item, keys.time_of(key), self._clock.now())
 
-    def _with_changes(self, messages: Mapping[int, Item]) -> dict[int, Failure]:
-        """Give late messages their changes. Those whose changes cannot be read are not stored yet."""
-        late = {index: item for index, item in messages.items() if STORED_AT in item}
-        refused: dict[int, Failure] = {}
+
+class KnownMessages:
+    """Chat's hook for messages whose keys have a row already: they become what is stored."""
+
+    def __init__(self, store: ChangeStore, attachments: Callable[[], Attachments], clock: Clock) -> None:
+        self._store = store
+        self._attachments = attachments
+        self._reactions = ReactionCounts(store, clock)
+        self._parallel = Parallel(AT_ONCE, "known messages")
+
+    def known(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
         try:
-            changed = self._store.changed_rooms({item["roomId"] for item in late.values()}) if late else set()
-            for item in late.values():
-                if item["roomId"] in changed:
-                    rows = self._store.changes_of(item["roomId"], item["timestampSk"])
-                    if (change := fold(item["userId"], rows)) is not None:
-                        if change.kind == DELETE and ATTACHMENTS in item:
-                            self._attachments().delete(item)
-                        change.apply_to(item)
-                    if change is None or change.kind != DELETE:
-                        self._reactions.give(item)
+            rows = self._store.rows_of({message_of(item) for item in items if not is_change(item)})
         except StoreUnavailable as error:
-            refused = dict.fromkeys(late, error)
-        return refused
+            return [None if is_change(item) else error for item in items]
+        return self._parallel.map(lambda item: self._become(item, rows.get(message_of(item))), items)
+
+    def _become(self, item: Item, row: Item | None) -> StoreUnavailable | None:
+        if is_change(item):
+            return None
+        try:
+            stored = self._row_of(item, row)
+        except StoreUnavailable as error:
+            return error
+        item.clear()
+        item.update(stored)
+        return None
+
+    def _row_of(self, item: Item, row: Item | None) -> Item:
+        """The row of a message, stored here if it was awaited; found by positions again, and kept as its room says."""
+        room_id, key = place = message_of(item)
+        for _ in range(TRIES):
+            if row is None:
+                break  # it has expired at this moment
+            if AWAITED not in row:
+                if (stored_at := item.get(STORED_AT, "")) > row.get(STORED_AT, ""):
+                    self._store.set_stored(room_id, key, stored_at)
+                    row[STORED_AT] = stored_at
+                if (at := item.get("expiresAt", _NEVER)) < row.get("expiresAt", _NEVER):
+                    self._store.set_expiry(room_id, key, at)
+                    row["expiresAt"] = at
+                return row
+            message = self._with_changes(item)
+            if self._store.store_awaited(message, row[AWAITED]):
+                return message
+            row = self._store.rows_of([place]).get(place)
+        raise StoreThrottled("the row of a message is changed by others at the same moment")
+
+    def _with_changes(self, item: Item) -> Item:
+        """A message that is about to be stored, with its changes. Of a deleted one, nothing else is kept."""
+        message = dict(item)
+        room_id, key = message_of(item)
+        if (change := fold(item["userId"], self._store.changes_of(room_id, key))) is not None:
+            if change.kind == DELETE:
+                self._attachments().delete(item)
+                self._store.forget(room_id, key)
+            change.apply_to(message)
+        if "deletedAt" not in message:
+            self._reactions.give(message)
+        return message
 
 
 class ChangeHook:
@@ -166,57 +201,38 @@ class ChangeHook:
         self._rooms = rooms
         self._clock = clock
         self._reactions = ReactionCounts(store, clock)
-        self._marked: BoundedDict[str, None] = BoundedDict(REMEMBERED)
-        """Rooms that are known to be marked as changed."""
 
     def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
-        outcomes = list(MessagesOnly(self._live).after_store(stream, items))
-        due = [at for at, item in enumerate(items) if (STORED_AT in item or CHANGE in item) and outcomes[at] is None]
-        late = {items[at]["roomId"] for at in due if not is_change(items[at])}
-        try:
-            changed = self._store.changed_rooms(late) if late else set()
-        except StoreUnavailable as error:
-            failed = _not_applied(error)
-            for at in due:
-                outcomes[at] = failed
-            return outcomes
+        outcomes = dict(enumerate(MessagesOnly(self._live).after_store(stream, items)))
         rows: list[Item] = []
-        messages: dict[tuple[str, str], list[int]] = {}
-        for at in due:
-            if is_change(items[at]) or items[at]["roomId"] in changed:
-                messages.setdefault(message_of(items[at]), []).append(at)
-        for (room_id, key), places in messages.items():
-            kinds = {items[at].get(CHANGE) for at in places}
-            applied = self._apply(room_id, key, kinds, rows)
-            for at in places:
-                outcomes[at] = applied or (self._unsettled(key) if is_change(items[at]) else None)
+        places: dict[tuple[str, str], list[int]] = {}
+        for at, item in enumerate(items):
+            if is_change(item):
+                places.setdefault(message_of(item), []).append(at)
+        for (room_id, key), changes in places.items():
+            outcomes |= dict.fromkeys(changes, self._apply(room_id, key, [items[at] for at in changes], rows))
         if rows and not self._live.push(rows, hides_earlier=True):
-            self._find_again(rows)
-        return outcomes
+            self._live.mark(rows)  # a failure is reported: the next try would find nothing to apply, and mark nothing
+        return list(outcomes.values())
 
-    def _find_again(self, rows: Sequence[Item]) -> None:
-        """Let the next check of each client find messages whose changes are in no log (``UNLOGGED``)."""
+    def _apply(self, room_id: str, key: str, changes: Sequence[Item], rows: list[Item]) -> Reason | None:
+        """Apply what a message shows after all its changes, of which ``changes`` are new."""
+        kinds = {change[CHANGE] for change in changes}
         try:
-            for row in rows:
-                self._store.set_stored(row["roomId"], row["timestampSk"], times.iso(self._clock.now() + UNLOGGED))
-        except StoreUnavailable as error:
-            report("live copies", f"changes are stored, but clients may see them late: {error.message}")
-
-    def _apply(self, room_id: str, key: str, kinds: set[Kind | None], rows: list[Item]) -> Reason | None:
-        """Apply what a message shows after all its changes; ``kinds`` are those that came, ``None``: the message."""
-        try:
-            if kinds != {None} and room_id not in self._marked:
-                self._store.mark_changed(room_id)
-                self._marked[room_id] = None
             message = self._store.message(room_id, key)
             if message is None:
-                if REACT in kinds:
-                    self._reactions.forget_replaced(room_id, key)
-                return None
+                expires_at = max((change["expiresAt"] for change in changes if "expiresAt" in change), default=None)
+                if self._store.await_message(room_id, key, new_tag(), expires_at):
+                    if REACT in kinds:
+                        self._reactions.forget_replaced(room_id, key)
+                    return None
+                message = self._store.message(room_id, key)  # stored meanwhile
+            if message is None:
+                return FollowUpUnavailable("the message has expired at this moment")
             shown = rows if self._is_kept(message) else []
             if kinds != {REACT}:
                 message = self._apply_texts(message, shown)
-            if not kinds.isdisjoint({None, REACT}) and (row := self._reactions.apply(message)) is not None:
+            if REACT in kinds and (row := self._reactions.apply(message)) is not None:
                 shown.append(row)
         except StoreUnavailable as error:
             return _not_applied(error)
@@ -239,12 +255,6 @@ class ChangeHook:
         if change.kind == DELETE:
             self._store.forget(room_id, key)
         return row or message
-
-    def _unsettled(self, key: str) -> Reason | None:
-        """Why a change of a young message is applied once more: the message could still be stored without it."""
-        if self._clock.now() < times.micros_of(keys.time_of(key)) + SETTLED:
-            return FollowUpUnavailable("the change is applied again once its message is old enough")
-        return None
 
     def _is_kept(self, row: Item) -> bool:
         """Whether readers may still see a message. Its change may have waited in a lane for days."""

@@ -1,4 +1,4 @@
-"""The route of a message's earlier texts, for its author and the owners of its room."""
+"""The route of a message's earlier texts, for its author and the owners of its ``members`` room."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from headrace.api.router import Request
+from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo
 from headrace.core.fields import CanonicalTime
 from headrace.core.items import Item
-from headrace.streams.chat.change import FIRST_TEXT, counts, unexpired
+from headrace.streams.chat.change import CHANGE, DELETE, FIRST_TEXT, counts, unexpired
 from headrace.streams.chat.changes.gate import no_message
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.rooms.rooms import existing
+from headrace.streams.chat.rooms.rooms import MEMBERS, existing
 
 EDITS = 100
 
@@ -49,16 +50,23 @@ def readable_message(chat: ChatReading, request: Request[MessagePath, Any, None]
 
 
 def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) -> dict[str, Any]:
-    """List the texts of a message, oldest first. Its author may, and owners of the room."""
-    room_id, key, caller = request.path.room_id, request.path.key, request.caller
-    access, message = chat.history.access, readable_message(chat, request)
+    """List the texts of a message, oldest first. Its author may, and owners of a ``members`` room."""
+    room_id, key = request.path.room_id, request.path.key
+    message = readable_message(chat, request)
     author = message["userId"]
-    if author != caller.subject and not access.owns(caller, existing(chat.rooms.get(room_id), room_id)):
+    if author != request.caller.subject and not _is_owner(chat, request.caller, room_id):
         detail = FieldError("key", "is the message of another user", echo(key), "your own message, or a room you own")
         raise Forbidden("only its author and owners read earlier texts", details=[detail])
-    if "deletedAt" in message:
+    rows = list(islice((row for row in chat.changes.changes_of(room_id, key) if counts(author, row)), EDITS))
+    if "deletedAt" in message or any(row[CHANGE] == DELETE for row in rows):
         return {"items": []}
-    rows = (row for row in chat.changes.changes_of(room_id, key) if counts(author, row))
-    edits = [{"message": row["message"], "timestamp": row["timestamp"]} for row in islice(rows, EDITS)]
-    first = {"message": message.get(FIRST_TEXT, message["message"]), "timestamp": message["timestamp"]}
+    sent_at = message["timestamp"]  # an edit's clock can be behind
+    edits = [{"message": row["message"], "timestamp": max(row["timestamp"], sent_at)} for row in rows]
+    first = {"message": message.get(FIRST_TEXT, message["message"]), "timestamp": sent_at}
     return {"items": [first, *reversed(edits)]}
+
+
+def _is_owner(chat: ChatReading, caller: Caller, room_id: str) -> bool:
+    """Whether the caller owns the room now. Nobody owns an open room."""
+    room = existing(chat.rooms.get(room_id), room_id)
+    return room.kind == MEMBERS and chat.history.access.owns(caller, room)

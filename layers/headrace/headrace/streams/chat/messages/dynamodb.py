@@ -10,10 +10,14 @@ from headrace.core.room_shards import partitions_of, shown, stored
 from headrace.storage.dynamodb.client import DynamoTable, Pages
 from headrace.storage.merged_reader import merged
 from headrace.storage.ports import RangeQuery, Rows
+from headrace.streams.chat.change import is_message
 
 
 class DynamoMessages(DynamoTable):
-    """Calls to the table of messages. Keys and rows have the id of their room, wherever they are stored."""
+    """Calls to the table of messages. Keys and rows have the id of their room, wherever they are stored.
+
+    Queries leave out messages that are not stored yet.
+    """
 
     def _stored(self, row: Item) -> dict[str, Any]:
         return super()._stored(stored(row))
@@ -24,8 +28,10 @@ class DynamoMessages(DynamoTable):
     def query_pages(self, attribute: str, value: str, start: Item | None = None, **parameters: Any) -> Pages:
         partitions = partitions_of(value) if attribute == "roomId" else [value]
         if len(partitions) == 1:
-            return super().query_pages(attribute, value, start, **parameters)
-        return self._merged_pages(value, partitions, start, parameters)
+            pages = super().query_pages(attribute, value, start, **parameters)
+        else:
+            pages = self._merged_pages(value, partitions, start, parameters)
+        return (([*filter(is_message, rows)], place) for rows, place in pages)
 
     def _merged_pages(
         self, room_id: str, partitions: list[str], start: Item | None, parameters: Mapping[str, Any]

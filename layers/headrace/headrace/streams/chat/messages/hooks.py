@@ -28,7 +28,7 @@ from headrace.runtime.breaker import Cooldown
 from headrace.runtime.observability import logger, report, report_unexpected
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import Failure
-from headrace.streams.chat.messages.positions import mark_unlogged, new_tag, position
+from headrace.streams.chat.messages.positions import STORED_AT, mark_unlogged, new_tag, position
 from headrace.streams.chat.messages.room_log import Appended, Batch, LoggedFrame, RoomLog, append
 from headrace.streams.chat.rooms.retention import Retention
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomTable, first_room
@@ -46,7 +46,7 @@ SECOND = len("2025-11-21T10:00:58")
 class LiveHook:
     """Appends messages to the logs of their rooms, and publishes live copies. A failure of both fails no event.
 
-    Messages that cannot be appended get the mark of messages in no log, and are stored again by ``store``.
+    Messages that cannot be appended get the mark of messages in no log, by ``set_stored(room_id, key, at)``.
     ``publisher`` is called for the first copies, so that its library is imported only then.
     """
 
@@ -56,24 +56,35 @@ class LiveHook:
         hints: SubscriberHints,
         publisher: Callable[[], LivePublisher],
         clock: Clock,
-        store: Callable[[Sequence[Item]], Sequence[Failure | None]],
+        set_stored: Callable[[str, str, str], None],
     ) -> None:
         self._log = log
         self._hints = hints
         self._publisher = publisher
         self._clock = clock
-        self._store = store
+        self._set_stored = set_stored
+        self._parallel = Parallel(UPDATES_AT_ONCE, "marks")
         self._missed: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms whose last live copies were not published. Their next ones say so, or an empty frame."""
         self._quiet: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms that had no subscribers at their last messages. Their next ones are appended without their items."""
 
     def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        if self.push(items):
-            return [None] * len(items)
+        return [None] * len(items) if self.push(items) else self.mark(items)
+
+    def mark(self, items: Sequence[Item]) -> Sequence[Failure | None]:
+        """Let the next check of each client find messages that are in no log; the failure of each."""
         marked = mark_unlogged(items, self._clock.now())
-        outcomes = dict(zip(map(id, marked), self._store(marked), strict=True))
+        outcomes = dict(zip(map(id, marked), self._parallel.map(self._mark, marked), strict=True))
         return [outcomes.get(id(item)) for item in items]
+
+    def _mark(self, item: Item) -> StoreUnavailable | None:
+        try:
+            self._set_stored(item["roomId"], item["timestampSk"], item[STORED_AT])
+        except StoreUnavailable as error:
+            report("live copies", f"messages are stored, but clients may see them late: {error.message}")
+            return error
+        return None
 
     def push(self, items: Sequence[Item], *, hides_earlier: bool = False) -> bool:
         """Append messages and publish live copies of them; returns whether they are in the logs. Never raises.

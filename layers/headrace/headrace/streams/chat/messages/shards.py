@@ -9,7 +9,8 @@ from math import ceil, sqrt
 from headrace.core.items import Item
 from headrace.core.room_shards import partitions_of, room_of, shard_count, shown, stored
 from headrace.storage.merged_reader import MergedReader
-from headrace.storage.ports import ColumnReader, Columns, Failure, Query, RangeQuery, RangeReader, Rows, Store, Table
+from headrace.storage.ports import ColumnReader, Columns, Outcome, Query, RangeQuery, RangeReader, Rows, Store, Table
+from headrace.streams.chat.change import is_message
 
 
 def share(limit: int, shards: int) -> int:
@@ -26,7 +27,7 @@ class MessageStore:
 
     store: Store
 
-    def put_many(self, table: Table, items: Sequence[Item]) -> list[Failure | None]:
+    def put_many(self, table: Table, items: Sequence[Item]) -> list[Outcome]:
         if "roomId" in table.key:
             items = [stored(item) for item in items]
         return self.store.put_many(table, items)
@@ -35,7 +36,8 @@ class MessageStore:
 class MessageReader:
     """A :class:`~headrace.storage.ports.RangeReader` of the table of messages and its indexes.
 
-    All shards of a room are read at once, and their rows put in one order. So ``more`` has only the sort key.
+    All shards of a room are read at once, and their rows put in one order. So ``more`` has only the sort key. Messages
+    that are not stored yet are left out; a query that names attributes has to name their users.
     """
 
     def __init__(self, reader: RangeReader) -> None:
@@ -47,22 +49,20 @@ class MessageReader:
         return rows
 
     def read_many(self, queries: Sequence[RangeQuery]) -> Iterable[Rows]:
-        if any(query.index for query in queries):
+        if any(query.index for query in queries) or all(shard_count(query.partition) == 1 for query in queries):
             return map(_shown, self._reader.read_many([_from_place(query) for query in queries]))
-        if all(shard_count(query.partition) == 1 for query in queries):
-            return self._reader.read_many(queries)
         return map(_shown, self._merged.read_many(queries))
 
 
 def _from_place(query: RangeQuery) -> RangeQuery:
-    """A query of an index that starts at the key of a row as it is stored."""
+    """A query that starts at the key of a row as it is stored."""
     return query if query.start is None else replace(query, start=stored(dict(query.start)))
 
 
 def _shown(rows: Rows) -> Rows:
-    for row in rows.items:
-        shown(row)
-    return rows if rows.more is None else Rows(rows.items, shown(dict(rows.more)))
+    """The rows of messages that are stored, with the ids of their rooms."""
+    more = None if rows.more is None else shown(dict(rows.more))
+    return Rows([shown(row) for row in rows.items if is_message(row)], more)
 
 
 @dataclass(frozen=True, slots=True)

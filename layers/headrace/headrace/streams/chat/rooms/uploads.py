@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -19,28 +20,17 @@ from headrace.streams.chat.attachments.files import BYTES, TYPES_FORM, FileType,
 from headrace.streams.chat.attachments.store import LINK_SECONDS, Attachments
 from headrace.streams.chat.rooms.requests import RoomPath
 
-
-class Gate(Protocol):
-    """Says who may write in a room."""
-
-    def check(self, caller: Caller, room_id: str, now: int) -> None:
-        """Raises Forbidden or NotFound if the caller may not write now, StoreUnavailable if that is unknown."""
+if TYPE_CHECKING:
+    from headrace.streams.chat.rooms.routes import RoomServices
 
 
 @dataclass(frozen=True, slots=True)
 class Uploading:
-    """What the route of uploads uses: who may write in a room, the bucket, and the stage's retention."""
+    """What the route of uploads uses. ``check`` raises an error if a caller may not write in a room now."""
 
-    gate: Gate
+    check: Callable[[Caller, str, int], None]
     attachments: Attachments
     stage_days: int
-
-
-class Services(Protocol):
-    """What the routes of rooms use, as far as uploads need it."""
-
-    @property
-    def uploading(self) -> Uploading: ...
 
 
 class UploadRequest(Params):
@@ -67,14 +57,14 @@ class Upload(TypedDict):
     until: CanonicalTime
 
 
-def start_upload(services: Services, request: Request[RoomPath, None, UploadRequest]) -> Upload:
+def start_upload(services: RoomServices, request: Request[RoomPath, None, UploadRequest]) -> Upload:
     """Get the address to upload a file at, for a message in this room.
 
     The file must be uploaded in the next ten minutes. It is removed a day later if no message names it.
     """
     uploading = services.uploading
     room_id, caller, body = request.path.room_id, request.caller, request.body
-    uploading.gate.check(caller, room_id, request.now)
+    uploading.check(caller, room_id, request.now)
     upload_id, url, headers = uploading.attachments.upload(
         caller.subject, room_id, body.type, body.bytes, uploading.stage_days
     )
