@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headrace.core import keys, times
+from headrace.core import times
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreUnavailable
 from headrace.delivery import persister, retry_schedule
 from headrace.delivery.acceptor import Acceptor
@@ -98,12 +98,6 @@ def a_dead_letter_is_deleted_before_it_is_sent(patch: pytest.MonkeyPatch) -> Non
         return move(self, letters, *arguments)
 
     patch.setattr(DeadLetters, "_move", delete_first)
-
-
-@found_as(r"moved")
-def a_random_shard_per_write(patch: pytest.MonkeyPatch) -> None:
-    """Fault 6: a replay moves the item."""
-    patch.setattr(keys, "bucket_id", lambda _id, shards: random.choice(keys.shard_names(shards)))
 
 
 @found_as(r"lost")

@@ -1,13 +1,14 @@
 """Messages and their changes are stored in any order, again and again, at once, and with crashes: one result.
 
 Every accepted change counts as its time says, also a reaction. The text of a deleted message is nowhere, and neither
-are the reactions to it. Some messages are replies.
+are the reactions to it. Some messages are replies, and some are of clocks that are ahead. On the way, no reader sees an
+earlier version of a message than it has seen before.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -16,8 +17,10 @@ from hypothesis import strategies as st
 
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND
+from tests.model.readers import Readers, version
 from tests.model.running import settings_of
 from tests.worlds.change_world import ChangeWorld
+from tests.worlds.senders import TABLE
 
 EXAMPLES = 400
 USERS = ("alice", "bob", "carol")
@@ -26,7 +29,7 @@ WRITE_SECONDS = 9
 
 TEXTS = ("say", "edit", "edit", "delete", "react", "react", "react", "take_back")
 VALUES = ("up", "down", "\u2764\ufe0f")
-STEPS = ("deliver", "deliver", "begin", "repeat", "go_on", "go_on", "go_on", "crash", "wait", "table")
+STEPS = ("deliver", "deliver", "begin", "repeat", "repeat", "go_on", "go_on", "go_on", "crash", "wait", "table")
 
 
 def action(of: Random) -> tuple[Any, ...]:
@@ -34,7 +37,7 @@ def action(of: Random) -> tuple[Any, ...]:
     name = of.choice(TEXTS + STEPS)
     match name:
         case "say":
-            return name, of.choice(USERS[:2]), of.choice([0.0, 5.0, 60.0]), of.random() < 0.3
+            return name, of.choice(USERS[:2]), of.choice([0.0, 5.0, 60.0, -60.0, -285.0]), of.random() < 0.3
         case "edit" | "delete" | "take_back":
             return name, of.choice(USERS), of.randint(0, 4)
         case "react":
@@ -58,6 +61,8 @@ class Stage(ChangeWorld):
         self.events: list[dict[str, Any]] = []
         self.waiting: list[dict[str, Any]] = []
         self.running: list[tuple[int, list[dict[str, Any]], Iterator[Any]]] = []
+        self.readers, self.heard = Readers(self), 0
+        self.copies.subscribe("kitchen")
 
     def say(self, user: str, age: float, is_reply: bool) -> None:
         number = len(self.messages)
@@ -96,7 +101,18 @@ class Stage(ChangeWorld):
         """A function takes the oldest events from a lane."""
         events = [self.waiting.pop(0) for _ in range(count) if self.waiting]
         if events:
-            self.running.append((self.clock.now(), events, self.storing(events)))
+            self.running.append((self.clock.now(), events, self.followed(events)))
+
+    def followed(self, events: Sequence[dict[str, Any]]) -> Iterator[Any]:
+        """Store events. What is published shows no earlier version than the table had when the function began."""
+        rows = self.write_path.store.tables[TABLE.table]
+        before = {row["timestampSk"]: version(row) for row in rows.values() if row["roomId"] == "kitchen"}
+        for outcomes in self.storing(events):
+            for copy in self.copies.copies()[self.heard :]:
+                for item in copy.items.values():
+                    assert version(item) >= before.get(item["key"], (0, ""))
+            self.heard = len(self.copies.publisher.sent)
+            yield outcomes
 
     def repeat(self, number: int) -> None:
         """A client sends an event again, or a broker delivers it again."""
@@ -106,7 +122,7 @@ class Stage(ChangeWorld):
     def deliver(self, count: int) -> None:
         """A function takes events from a lane, and stores them at once."""
         self.begin(count)
-        for _ in range(4):
+        for _ in range(5):
             self.go_on(-1)
 
     def go_on(self, number: int) -> None:
@@ -145,6 +161,8 @@ class Stage(ChangeWorld):
             for event in waiting:
                 if self.put(event)[0] is not None:
                     self.waiting.append(event)
+                self.readers.hear()
+            self.readers.look()
         assert not [event for event in self.waiting if "uncheckedAt" not in event]
 
 
@@ -158,6 +176,9 @@ def test_any_order_of_messages_and_changes_gives_one_result(seed: int) -> None:
     for name, *parts in steps:
         stage.clock.advance(0.0001)
         getattr(stage, name)(*parts)
+        stage.readers.hear()
+        if not stage.store.down:
+            stage.readers.look()
     stage.drain()
 
     for message in stage.messages:

@@ -1,0 +1,116 @@
+"""Every reader of a chat room in memory, and what each has shown of a message: its version never falls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.api.paging.cursors import CursorSigner
+from headrace.api.paging.request import PageRequest
+from headrace.api.params import UserPath
+from headrace.core.json import encode_object
+from headrace.streams.chat.changes.reactors import ReactionsQuery, list_reactions
+from headrace.streams.chat.changes.versions import list_versions
+from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
+from headrace.streams.chat.messages.history import ChatReading, History
+from headrace.streams.chat.messages.paths import MessagePath
+from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
+from headrace.streams.chat.messages.shards import MessageReader
+from headrace.streams.chat.messages.walks import Walks
+from headrace.streams.chat.told import tell
+from tests.fakes.storage import MemoryCache, MemoryReader
+from tests.worlds.change_world import ChangeWorld
+from tests.worlds.requests import request_of
+from tests.worlds.room_world import caller
+from tests.worlds.senders import TABLE
+
+ROOM = "kitchen"
+PAGE = PageRequest(limit=100)
+Version = tuple[int, str]
+
+
+def version(item: Mapping[str, Any]) -> Version:
+    """The version of a text: the first one, then edits by their times, then the deletion."""
+    if "deletedAt" in item:
+        return 2, item["deletedAt"]
+    return (1, item["editedAt"]) if "editedAt" in item else (0, "")
+
+
+def counted(item: Mapping[str, Any]) -> Version:
+    """The version of the reactions that an item shows."""
+    return (1, "") if "deletedAt" in item else (0, item.get("reactionsAt", ""))
+
+
+class Readers:
+    """The readers of ``world``; alice reads."""
+
+    def __init__(self, world: ChangeWorld) -> None:
+        self._world = world
+        reader, cursors = MessageReader(MemoryReader(world.write_path.store.rows)), CursorSigner(b"k" * 32)
+        history = History(reader, cursors, TABLE.table, world.clock, world.access, log=world.copies.log)
+        walks = Walks(MemoryCache(world.clock))
+        services = world.memberships, world.rooms, reader, cursors, TABLE.table, walks, world.store
+        self._chat = ChatReading(history, *services)
+        self._rows: dict[Any, Any] = {}
+        self._seen: dict[tuple[str, str], Version] = {}
+
+    def look(self) -> None:
+        """Read with every reader."""
+        history = self._chat.history
+        items = json.loads(encode_object(history.room(caller("alice"), ROOM, PAGE).to_body()))["items"]
+        since = json.loads(encode_object(history.room(caller("alice"), ROOM, PAGE, 0).to_body()))["items"]
+        assert since == items
+        self._show("history", items)
+        for user in ("alice", "bob"):
+            own = json.loads(encode_object(history.user(caller("alice"), user, PAGE).to_body()))["items"]
+            self._show("user history", own)
+            assert own == [item for item in items if item["userId"] == user]
+        for item in items:
+            path = MessagePath(roomId=ROOM, key=item["key"])
+            if "replyTo" in item:
+                parent = MessagePath(roomId=ROOM, key=item["replyTo"])
+                self._show(
+                    "replies", json.loads(encode_object(self._ask(list_replies, parent, RepliesQuery())))["items"]
+                )
+            if item["userId"] == "alice":
+                texts = self._ask(list_versions, path)["items"]
+                self._raise("versions", item["key"], (0, f"{len(texts):05d}") if texts else (2, ""))
+                assert texts == [] or "deletedAt" not in item
+            reactors = self._ask(list_reactions, path, ReactionsQuery())["items"]
+            if "deletedAt" in item:
+                assert reactors == []
+        self._show_conversations(items)
+
+    def _show_conversations(self, items: list[dict[str, Any]]) -> None:
+        (found,) = (
+            each
+            for each in self._ask(list_conversations, UserPath(userId="alice"), ConversationsQuery())["items"]
+            if each["roomId"] == ROOM
+        )
+        self._show("last message", [found["lastMessage"]] if found["lastMessage"] else [])
+        joined_at = self._world.memberships.get_many([("alice", ROOM)])["alice", ROOM].intervals[0].joined_at
+        others = [item for item in items if item["userId"] != "alice" and item["timestamp"] >= joined_at]
+        assert found["unread"] == len([item for item in others if "deletedAt" not in item])
+
+    def hear(self) -> None:
+        """What is told of the rows that have changed since the last call."""
+        rows = self._world.write_path.store.tables[TABLE.table]
+        for place, row in rows.items():
+            before = self._rows.get(place)
+            if before != row and (told := tell(before, row)) is not None:
+                self._show("told", [told.data])
+        self._rows = {place: dict(row) for place, row in rows.items()}
+
+    def _ask(self, route: Callable[..., dict[str, Any]], path: Any, query: Any = None) -> dict[str, Any]:
+        return route(self._chat, request_of(caller("alice"), self._world.clock.now(), path, query))
+
+    def _show(self, reader: str, items: list[dict[str, Any]]) -> None:
+        for item in items:
+            self._raise(reader, item["key"], version(item))
+            self._raise(f"reactions of {reader}", item["key"], counted(item))
+
+    def _raise(self, reader: str, key: str, found: Version) -> None:
+        before = self._seen.get((reader, key), found)
+        assert found >= before, f"{reader} showed version {before} of {key}, and then {found}"
+        self._seen[reader, key] = found
