@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 from headrace_client.cli.doctor_stage import CannotTell
 
 Resources = dict[str, dict[str, str]]
-"""By type: the logical and the physical ids of the stack's resources, of nested stacks too."""
+"""By type: logical and physical ids of the stack's resources; of nested stacks as ``BrokerMappings/PersistChat0``."""
 NO_REGION = "no Region: set AWS_DEFAULT_REGION, or run aws configure"
 NESTED = "AWS::CloudFormation::Stack"
 
@@ -63,16 +63,16 @@ class Stack:
         return None if found["StackStatus"] == "DELETE_COMPLETE" else found
 
     def ids(self, kind: str) -> dict[str, str]:
-        """The physical ids of the stack's resources of type ``kind``, by logical id."""
+        """The physical ids of the resources of type ``kind``, by logical id."""
         if not self._resources:
-            self._read(self.name)
+            self._read(self.name, "")
         return self._resources.get(kind, {})
 
-    def _read(self, name: str) -> None:
+    def _read(self, name: str, of: str) -> None:
         for each in call("cloudformation", "list_stack_resources", StackName=name)["StackResourceSummaries"]:
             physical = each.get("PhysicalResourceId", "")
             if not physical or each.get("ResourceStatus") == "DELETE_COMPLETE":
                 continue
-            self._resources.setdefault(each["ResourceType"], {})[each["LogicalResourceId"]] = physical
+            self._resources.setdefault(each["ResourceType"], {})[of + each["LogicalResourceId"]] = physical
             if each["ResourceType"] == NESTED:
-                self._read(physical)
+                self._read(physical, f"{each['LogicalResourceId']}/")
