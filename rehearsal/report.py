@@ -69,6 +69,4 @@ def checked(type_: str) -> str:
         return "run: its function declared exchanges and queues on the broker"
     if type_ == ALARM:
         return "created by the emulator; of metric math, ids and the number of metrics are checked"
-    if type_ in GAPS:
-        return GAPS[type_].instead
-    return _USED.get(type_, "created by the emulator; not used")
+    return GAPS[type_].instead if type_ in GAPS else _USED.get(type_, "created by the emulator; not used")

@@ -14,10 +14,9 @@ _TABLE = re.compile(r'INSERT INTO \\"([^"\\]+)\\"')
 
 
 def check_as_aws_does() -> None:
-    """Check endpoints too, batch calls of SQS and of inserts by the single right, and attributes of BatchGetItem; all
-    as with TLS, which the emulator lacks.
+    """Check endpoints too, batch calls of SQS and of inserts by the single right, and attributes of BatchGetItem.
 
-    Only who may list a bucket learns that a file is missing.
+    Only who may list a bucket learns that a file is missing. All is as with TLS, which the emulator lacks.
     """
     actions: Any = import_module("ministack.core.iam_actions")
     evaluator: Any = import_module("ministack.core.iam_evaluator")

@@ -25,14 +25,12 @@ from rehearsal.gaps import ALARM, BROKER, CACHE, GAPS, ROUTE_RESPONSE
 
 __all__ = ["app"]
 
-Made = tuple[str, dict[str, Any]]
-"""The physical id and the attributes of a resource."""
+Made = tuple[str, dict[str, Any]]  # the physical id and the attributes of a resource
 Properties = dict[str, Any]
 
 _provisioners: Any = import_module("ministack.services.cloudformation.provisioners")
 _handlers: dict[str, dict[str, Any]] = _provisioners._RESOURCE_HANDLERS
 _MAX_METRICS = 10
-_MACHINES_SECONDS = 120
 
 
 def _ask_machines(question: str, **body: Any) -> Any:
@@ -44,7 +42,7 @@ def _ask_machines(question: str, **body: Any) -> Any:
     url = f"{os.environ['REHEARSAL_MACHINES']}/{question}"
     request = Request(url, json.dumps(body).encode(), {"content-type": "application/json"})  # noqa: S310
     try:
-        with urlopen(request, timeout=_MACHINES_SECONDS) as answer:  # noqa: S310
+        with urlopen(request, timeout=120) as answer:  # noqa: S310
             return json.load(answer)
     except HTTPError as error:
         raise ValueError(error.read().decode(errors="replace")) from None
@@ -103,11 +101,12 @@ def _tell_of_mappings() -> None:
     handler = _handlers["AWS::Lambda::EventSourceMapping"]
     create = handler["create"]
 
-    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Any:
         if "Queues" in properties:
-            _ask_machines("map", id=logical_id, broker=f"{stack_name}-broker", properties=properties)
-        made: Made = create(logical_id, properties, stack_name)
-        return made
+            _ask_machines(
+                "map", id=logical_id, broker=properties["EventSourceArn"].split(":")[6], properties=properties
+            )
+        return create(logical_id, properties, stack_name)
 
     handler["create"] = make
 
@@ -129,19 +128,15 @@ def _accept_metric_math() -> None:
     alarm = _handlers[ALARM]
     create, update, delete = alarm["create"], alarm["update"], alarm["delete"]
 
-    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Any:
         if not properties.get("Metrics"):
-            made: Made = create(logical_id, properties, stack_name)
-            return made
+            return create(logical_id, properties, stack_name)
         _check_metrics(properties["Metrics"])
         return f"{stack_name}-{logical_id}-{secrets.token_hex(4)}", {}
 
-    def change(
-        physical_id: str, old: Properties, new: Properties, stack_name: str, logical_id: str | None = None
-    ) -> Made:
+    def change(physical_id: str, old: Properties, new: Properties, *rest: Any) -> Any:
         if not new.get("Metrics"):
-            made: Made = update(physical_id, old, new, stack_name, logical_id)
-            return made
+            return update(physical_id, old, new, *rest)
         _check_metrics(new["Metrics"])
         return physical_id, {}
 
@@ -160,7 +155,7 @@ def _return_what_aws_returns() -> None:
     def name_of(arn: str) -> str:
         return arn.rpartition(":secret:")[2][:-7] if arn.startswith("arn:") else arn
 
-    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Any:
         generated = properties.get("GenerateSecretString", {})
         if str(generated.get("ExcludePunctuation", "")).lower() == "true":
             generated = {**generated, "ExcludeCharacters": string.punctuation}
@@ -168,10 +163,8 @@ def _return_what_aws_returns() -> None:
         _, attributes = create(logical_id, properties, stack_name)
         return attributes["Id"], attributes
 
-    def change(
-        physical_id: str, old: Properties, new: Properties, stack_name: str, logical_id: str | None = None
-    ) -> Made:
-        _, attributes = update(name_of(physical_id), old, new, stack_name, logical_id)
+    def change(physical_id: str, old: Properties, new: Properties, *rest: Any) -> Any:
+        _, attributes = update(name_of(physical_id), old, new, *rest)
         return physical_id, attributes
 
     def remove(physical_id: str, properties: Properties) -> None:
@@ -185,13 +178,11 @@ def _convert(type_: str, converted: Callable[[Properties], Properties]) -> None:
     handler = _handlers[type_]
     create, update = handler["create"], handler["update"]
 
-    def make(logical_id: str, properties: Properties, stack_name: str) -> Made:
-        made: Made = create(logical_id, converted(properties), stack_name)
-        return made
+    def make(logical_id: str, properties: Properties, stack_name: str) -> Any:
+        return create(logical_id, converted(properties), stack_name)
 
-    def change(physical_id: str, old: Properties, new: Properties, *rest: Any) -> Made:
-        made: Made = update(physical_id, converted(old), converted(new), *rest)
-        return made
+    def change(physical_id: str, old: Properties, new: Properties, *rest: Any) -> Any:
+        return update(physical_id, converted(old), converted(new), *rest)
 
     handler.update(create=make, update=change)
 
@@ -214,6 +205,23 @@ def _transform_with_parameters() -> None:
     for name in ("changesets", "handlers"):
         module: Any = import_module(f"ministack.services.cloudformation.{name}")
         module._apply_transforms = apply_with_values
+
+
+def _expand_nested_loops() -> None:
+    """MiniStack transforms no nested template. AWS expands its loops, with the parameters that the parent gives."""
+    engine: Any = import_module("ministack.services.cloudformation.engine")
+    loops: Any = import_module("ministack.services.cloudformation.language_extensions")
+    resolve = engine._resolve_parameters
+
+    def resolved(template: dict[str, Any], *given: Any) -> Any:
+        values = resolve(template, *given)
+        if loops.TRANSFORM in engine.declared_transforms(template):
+            found = loops.apply(template, {name: one["Value"] for name, one in values.items()})
+            template.clear()
+            template.update(engine._without_transform(found, loops.TRANSFORM))
+        return values
+
+    engine._resolve_parameters = resolved
 
 
 def _numbers(properties: Properties) -> Properties:
@@ -262,6 +270,7 @@ _convert("AWS::Lambda::EventSourceMapping", _numbers)
 _convert("AWS::SQS::Queue", _numbers)
 _tell_of_mappings()
 _transform_with_parameters()
+_expand_nested_loops()
 _keep_old_files()
 rights.check_as_aws_does()
 apis.serve_as_aws_does()

@@ -15,23 +15,23 @@ def write_template(
 ) -> Path:
     """Write the template of ``checkout`` and its samconfig.toml into ``folder``; return the template's path.
 
-    ``edits`` are texts of the template and what replaces them; ``parameters`` are added to those of the local stage.
+    ``edits`` are texts of it or its mappings, and what replaces them; ``parameters`` extend those of the local stage.
 
     Raises:
-        ValueError: a text to replace is not in the template; the message names it.
+        ValueError: no template has a text to replace; the message names it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    text = (checkout / "template.yaml").read_text(encoding="utf-8")
-    for old, new in edits:
-        if old not in text:
-            raise ValueError(f"template.yaml does not contain {old.strip()!r}, which a copy of it replaces")
-        text = text.replace(old, new)
-    path = folder / "template.yaml"
-    path.write_text(text, encoding="utf-8")
     # A copy, because the stage reloads edited code at once: edits must not reach a running stage.
     for name in ("functions", "layers", "templates"):
         shutil.rmtree(folder / name, ignore_errors=True)
         shutil.copytree(checkout / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    path = Path(shutil.copy(checkout / "template.yaml", folder))
+    texts = {each: each.read_text(encoding="utf-8") for each in (path, folder / "templates" / "mappings.yaml")}
+    for old, new in edits:
+        if not any(old in text for text in texts.values()):
+            raise ValueError(f"no template contains {old.strip()!r}, which a copy of it replaces")
+        texts = {each: text.replace(old, new) for each, text in texts.items()}
+    for each, text in texts.items():
+        each.write_text(text, encoding="utf-8")
     (folder / "samconfig.toml").write_text(_samconfig(parameters, checkout), encoding="utf-8")
     return path
 

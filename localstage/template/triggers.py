@@ -41,7 +41,7 @@ def read_mappings(
 
 
 def _nested(stack: Stack, id: str, root: Path) -> Stack:
-    from localstage.template.document import parse  # only here: a stage with one broker needs no YAML
+    from localstage.template.document import parse  # only here: a template without nested mappings needs no YAML
 
     properties = stack.properties(id)
     path = root / properties["TemplateURL"]

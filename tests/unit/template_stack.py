@@ -40,7 +40,7 @@ class Permission(NamedTuple):
 
 
 class TemplateStack:
-    """Resources by logical id, after AWS's own translation; alarms also from nested stacks."""
+    """Resources by logical id, after AWS's own translation; alarms and mappings also from nested stacks."""
 
     def __init__(self, state_dir: Path, **overrides: str) -> None:
         document = translate(TEMPLATE, overrides, "us-east-1", state_dir).document
@@ -54,6 +54,10 @@ class TemplateStack:
             for name, one in written["Resources"].items()
             if one["Type"] == "AWS::Serverless::Function"
         }
+        given = self.resources["BrokerMappings"]["Properties"]["Parameters"]
+        path = ROOT / self.resources["BrokerMappings"]["Properties"]["TemplateURL"]
+        mappings = parse(path.read_text(), path, overrides)["Resources"]
+        self.resources |= {name: _substitute(one, given) for name, one in mappings.items()}
         path = ROOT / self.resources["Monitoring"]["Properties"]["TemplateURL"]
         self.monitoring: dict[str, Any] = parse(path.read_text(), path)
         path = ROOT / self.resources["BrokerAlarms"]["Properties"]["TemplateURL"]
