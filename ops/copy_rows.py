@@ -33,10 +33,8 @@ def copy_rows(source: str, target: str, erased: Erased) -> tuple[int, int, int]:
             rows = erased.without(page["Items"])
             left_out += len(page["Items"]) - len(rows)
             for row in rows:
-                if put_if_absent(client, target, row, key):
-                    copied += 1
-                else:
-                    had += 1
+                is_new = put_if_absent(client, target, row, key)
+                copied, had = copied + is_new, had + (not is_new)
     except (ClientError, BotoCoreError, StoreUnavailable) as error:
         raise CopyError(f"{copied} rows were copied, then: {error}; run it again") from None
     return copied, had, left_out
@@ -54,13 +52,9 @@ def _common_key(client: Any, source: str, target: str) -> str:
 
 def put_if_absent(client: Any, target: str, row: dict[str, Any], key: str) -> bool:
     """Write a row, unless the table ``target``, with the partition key ``key``, has it; whether it was written."""
+    condition, names = "attribute_not_exists(#key)", {"#key": key}
     try:
-        client.put_item(
-            TableName=target,
-            Item=row,
-            ConditionExpression="attribute_not_exists(#key)",
-            ExpressionAttributeNames={"#key": key},
-        )
+        client.put_item(TableName=target, Item=row, ConditionExpression=condition, ExpressionAttributeNames=names)
     except client.exceptions.ConditionalCheckFailedException:
         return False
     return True

@@ -20,7 +20,6 @@ STACK_MINUTES = 90
 BUCKET = "AWS::S3::Bucket"
 KEPT = ("ArchiveBucket",)
 """Buckets that the template retains: they outlive their stack, with their files."""
-BROKER_LOGS = "/aws/amazonmq/"
 
 Say = Callable[[str], None]
 
@@ -64,7 +63,7 @@ def destroy(name: str, say: Say) -> None:
         _empty(bucket)  # CloudFormation deletes no bucket with files
     say("deleting the stack; a broker takes about 10 minutes")
     _delete(str(found["StackId"]))
-    for group in call("logs", "describe_log_groups", logGroupNamePrefix=BROKER_LOGS)["logGroups"]:
+    for group in call("logs", "describe_log_groups", logGroupNamePrefix="/aws/amazonmq/")["logGroups"]:
         if any(broker in group["logGroupName"] for broker in brokers):
             call("logs", "delete_log_group", logGroupName=group["logGroupName"])
     say(f"{name} is deleted; docs/how-to/delete-a-stack.md says what remains")

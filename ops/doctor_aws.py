@@ -72,9 +72,8 @@ def releases(stack: Stack) -> str:
             call("lambda", "get_function_configuration", FunctionName=each) for each in (alias, function)
         )
         names.add(str(serving.get("Description")))
-        if any(
-            serving.get(part) != latest.get(part) for part in ("Description", "CodeSha256", "Environment", "Layers")
-        ):
+        parts = ("Description", "CodeSha256", "Environment", "Layers")
+        if any(serving.get(part) != latest.get(part) for part in parts):
             wrong.append(f"{logical}: serves {serving.get('Description')}, deployed is {latest.get('Description')}")
     if wrong:
         raise Failed("; ".join(wrong))
@@ -87,8 +86,8 @@ def alarms(stack: Stack) -> str:
     ringing = []
     for start in range(0, len(names), 100):
         part = names[start : start + 100]
-        answer = call("cloudwatch", "describe_alarms", AlarmNames=part)
-        on = [each for each in answer["MetricAlarms"] if each["StateValue"] == "ALARM"]
+        found = call("cloudwatch", "describe_alarms", AlarmNames=part)["MetricAlarms"]
+        on = [each for each in found if each["StateValue"] == "ALARM"]
         ringing += [f"{each['AlarmName']}: {each.get('StateReason', '')}"[:200] for each in on]
     if ringing:
         raise Failed("; ".join(ringing))

@@ -23,8 +23,7 @@ OWNERS = {"userId": USER, "skierID": SKIER}
 """The attributes that say whose a row is."""
 NAMED = ("memberId", "createdBy", "addedBy", "invitedBy", "deletedBy", "changedBy")
 """Attributes of rows that are of others too, with a user's id. A pseudonym takes its place."""
-SECONDS = 10.0
-"""For an answer of AWS, far from there."""
+SECONDS = 10.0  # for an answer of AWS, far from there
 SEATS = "seats"
 BESIDE = "roomId"
 """The attribute of those who invited a user. Who was blocked stays so."""

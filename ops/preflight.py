@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +15,14 @@ from headrace.core.stream import TIME_SHARDS
 from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from localstage.template import parameters
 from localstage.template.document import parse
+from ops import replacements
 from ops.aws import NO_REGION, Stack, call
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "template.yaml"
 CONFIG = ROOT / "samconfig.toml"
 
+MOST_RESOURCES = 500  # of a stack, as CloudFormation counts them after the transforms
 UNRESERVED = 100
 """Concurrent executions that Lambda leaves for functions without a reservation."""
 CONCURRENCY, USUAL_CONCURRENCY = "L-B99A9384", 1000
@@ -155,7 +158,13 @@ def numbers(wanted: Plan) -> str:
     least, most = int(values["MinimumTableUnits"]), int(values["MaximumTableUnits"])
     if least > most:
         raise Failed(f'with MinimumTableUnits = "{least}", MaximumTableUnits must be as large; it is {most}')
-    return "the numbers of the parameters fit together"
+    counts = Counter(
+        f"{name.rpartition('/')[0] or 'template'}.yaml" for name in replacements.resources(*wanted.given.items())
+    )
+    (largest, count), *_ = counts.most_common()
+    if count > MOST_RESOURCES:
+        raise Failed(f"{largest} has {count} resources, at most {MOST_RESOURCES} fit: lower the queues of a stream")
+    return f"the numbers of the parameters fit together; {largest} has {count} of {MOST_RESOURCES} resources"
 
 
 def concurrency(wanted: Plan) -> str:

@@ -6,9 +6,9 @@ is then gone, unless its policy retains it. The change set of ``sam deploy`` say
 
 from __future__ import annotations
 
-import io
-import subprocess
-import tarfile
+import functools
+import json
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 REGION = "us-east-1"
 OF_EACH_RELEASE = ("AWS::Lambda::Version", "AWS::Lambda::LayerVersion", "AWS::ApiGatewayV2::Deployment")
 """Every release makes new ones of these on purpose."""
+FIXED = ("createOnlyProperties", "conditionalCreateOnlyProperties", "primaryIdentifier")  # in the schema of a type
+RANGE = ("CidrBlock",)
+RELEASED = Path(__file__).with_name("released.json")
+"""The resources of the last release, as :func:`release` writes them."""
 
 Resources = Mapping[str, Mapping[str, Any]]
 
@@ -31,8 +35,6 @@ def replacements(old: Resources, new: Resources) -> Iterator[str]:
     """A line for each resource of ``old`` that an update to ``new`` replaces or removes."""
     for name in sorted(old):
         before, after = old[name], new.get(name)
-        if before["Type"] in OF_EACH_RELEASE:
-            continue
         if after is None:
             kept = before.get("DeletionPolicy", "Delete") != "Delete"
             yield f"{name} ({before['Type']}) is removed{', but kept in the account' if kept else ''}"
@@ -43,57 +45,57 @@ def replacements(old: Resources, new: Resources) -> Iterator[str]:
 
 
 def _replaced(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, before["Type"]).schema
     old, new = before.get("Properties", {}), after.get("Properties", {})
-
-    def changed(kind: str) -> list[str]:
-        paths = (pointer.split("/")[2] for pointer in schema.get(kind, ()))
-        return sorted({path for path in paths if old.get(path) != new.get(path)})
-
-    always, perhaps = changed("createOnlyProperties"), changed("conditionalCreateOnlyProperties")
+    changed = (sorted({one for one in _paths(before, kind) if old.get(one) != new.get(one)}) for kind in FIXED[:2])
+    always, perhaps = changed
     if not always and not perhaps:
         return ""
     line = f"{name} ({before['Type']}) {'is' if always else 'may be'} replaced: {', '.join(always + perhaps)} changed"
-    fixed = [
-        path
-        for path in (*(pointer.split("/")[2] for pointer in schema["primaryIdentifier"]), "CidrBlock")
-        if path in new and new[path] == old.get(path)
-    ]
+    fixed = [path for path in (*_paths(before, FIXED[2]), *RANGE) if path in new and new[path] == old.get(path)]
     # CloudFormation makes the new resource before it deletes the old one.
     return f"{line}; this fails, since {fixed[0]} stays and the old one still has it" if fixed else line
 
 
+def _paths(resource: Mapping[str, Any], *kinds: str) -> Iterator[str]:
+    """The properties that the schema of a resource lists under these names."""
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, resource["Type"]).schema
+    return (pointer.split("/")[2] for kind in kinds for pointer in schema.get(kind, ()))
+
+
 def report() -> str:
-    """What the working tree replaces of the newest tag, for a person.
+    """What the working tree replaces of the last release, for a person.
 
     Properties are compared as they are written: an expression that changes may still have the same value.
     """
-    tag = _git("describe", "--tags", "--abbrev=0").decode().strip()
-    if not tag:
-        return "headrace: no release is tagged, so there is nothing to compare this one with"
-    with TemporaryDirectory() as folder:
-        old, state = Path(folder) / "old", Path(folder) / "state"
-        with tarfile.open(fileobj=io.BytesIO(_git("archive", tag, "template.yaml", "templates"))) as archive:
-            archive.extractall(old, filter="data")
-        state.mkdir()
-        lines = list(replacements(_resources(old, state), _resources(ROOT, state)))
-    title = f"headrace: replaced or removed since {tag}, by the text of the templates: {len(lines)}"
+    lines = list(replacements(json.loads(RELEASED.read_text(encoding="utf-8")), resources()))
+    title = f"headrace: replaced or removed since the last release, by the text of the templates: {len(lines)}"
     return "\n  ".join([title, *lines])
 
 
-def _resources(folder: Path, state: Path) -> Resources:
-    """Every resource of the stack; those of a nested one under ``Stack/Name``."""
-    found = dict(translate(folder / "template.yaml", {}, REGION, state).document["Resources"])
-    for path in sorted((folder / "templates").glob("*.yaml")):
-        nested = parse(path.read_text(encoding="utf-8"), path)["Resources"]
+@functools.cache
+def resources(*given: tuple[str, str]) -> Resources:
+    """What the stack declares with these parameters; the resources of a nested template under ``template/Name``."""
+    with TemporaryDirectory() as folder:
+        found = dict(translate(ROOT / "template.yaml", dict(given), REGION, Path(folder)).document["Resources"])
+    for path in sorted((ROOT / "templates").glob("*.yaml")):
+        nested = parse(path.read_text(encoding="utf-8"), path, dict(given))["Resources"]
         found |= {f"{path.stem}/{name}": resource for name, resource in nested.items()}
     return found
 
 
-def _git(*arguments: str) -> bytes:
-    """The output of a git command; empty if it fails, as without a repository."""
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False).stdout
+def release() -> None:
+    """Keep what later releases are compared with."""
+    kept = {name: _kept(one) for name, one in sorted(resources().items()) if one["Type"] not in OF_EACH_RELEASE}
+    lines = (f"{json.dumps(name)}: {json.dumps(one, sort_keys=True)}" for name, one in kept.items())
+    RELEASED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _kept(resource: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a resource that is compared."""
+    wanted, properties = {*_paths(resource, *FIXED), *RANGE}, resource.get("Properties", {})
+    policies = {name: resource[name] for name in ("Type", "DeletionPolicy") if name in resource}
+    return {**policies, "Properties": {name: one for name, one in properties.items() if name in wanted}}
 
 
 if __name__ == "__main__":
-    print(report())
+    release() if sys.argv[1:] == ["release"] else print(report())

@@ -15,8 +15,7 @@ from localstage.client.running_stage import running_stage, stage_file
 from localstage.client.tokens import Token, fetch_token
 from ops.messages import errors_as_messages
 
-OPERATOR = "operator"
-VISITOR, FRIEND = "doctor", "doctor-friend"
+OPERATOR, VISITOR, FRIEND = "operator", "doctor", "doctor-friend"
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,7 @@ def find(http_url: str | None) -> tuple[str, str | Token]:
         StageNotFound: no URL and no local stage runs, or a URL and no token.
     """
     if http_url:
-        token = os.environ.get("HEADRACE_TOKEN", "")
-        if not token:
+        if not (token := os.environ.get("HEADRACE_TOKEN", "")):
             raise StageNotFound("set the variable HEADRACE_TOKEN to a token with the scope ops")
         return http_url, token
     stage = running_stage()

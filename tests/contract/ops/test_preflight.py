@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from ops import preflight
 from ops.preflight import CHECKS, Plan, examine, plan
 
 ZONES = ["us-east-1a", "us-east-1b", "us-east-1c"]
@@ -71,6 +73,25 @@ def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Cal
 
     reason = f'{queues} persist queues and RetryMaxConcurrency need PersistConcurrency = "{needed}" at least'
     assert found == {"numbers": reason}
+
+
+def test_the_largest_allowed_numbers_of_queues_fit_into_stacks(ready: Callable[..., None]) -> None:
+    ready()
+    most = {"ChatQueues": "64", "SkiQueues": "64", "AdsQueues": "64", "BrokerCount": "2", "PersistConcurrency": "900"}
+    most["ReserveConcurrency"] = "false"
+
+    assert details(with_(plan("dev"), **most)) == {}
+
+
+def test_a_stack_with_more_resources_than_cloudformation_takes_is_refused(
+    ready: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready()
+    monkeypatch.setattr(preflight, "MOST_RESOURCES", 100)
+
+    found = details(plan("dev"))["numbers"]
+
+    assert re.fullmatch(r"template.yaml has \d+ resources, at most 100 fit: lower the queues of a stream", found)
 
 
 def test_the_interface_endpoints_of_the_template_are_asked_for(ready: Callable[..., None]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
 
-from ops.replacements import replacements
+from ops.replacements import OF_EACH_RELEASE, RELEASED, replacements, resources
 from tests.unit.template_stack import TemplateStack
 
 TABLE = {"Type": "AWS::DynamoDB::Table", "Properties": {"KeySchema": ["a"], "BillingMode": "PAY_PER_REQUEST"}}
@@ -45,3 +46,29 @@ def test_other_changes_and_new_resources_are_not_named(template_stack: TemplateS
     new["ChatMessagesTable"]["Properties"]["BillingMode"] = "PROVISIONED"
 
     assert list(replacements(template_stack.resources, new)) == []
+
+
+def test_an_update_from_the_last_release_replaces_and_removes_nothing() -> None:
+    """If it must: name it in the changelog, then renew the list with ``python -m ops.replacements release``."""
+    assert list(replacements(json.loads(RELEASED.read_text()), resources())) == []
+
+
+def test_no_logical_id_depends_on_a_parameter() -> None:
+    """CloudFormation would delete the resource and make another one when the parameter changes."""
+    others = {"StageName": "prod", "BrokerCount": "2", "Console": "on", "Archive": "on", "Zones": "a,b,c"}
+
+    names = [
+        {name for name, one in resources(*values.items()).items() if one["Type"] not in OF_EACH_RELEASE}
+        for values in ({}, others)
+    ]
+
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("name", ["ErasureSecret", "WebhookSecret"])
+def test_no_update_makes_a_new_key(template_stack: TemplateStack, name: str) -> None:
+    """Erased people would be unknown from then on, and receivers would refuse webhooks."""
+    secret = template_stack.resources[name]
+
+    assert secret["UpdateReplacePolicy"] == "Retain"
+    assert secret["Properties"]["GenerateSecretString"] == {"PasswordLength": 64, "ExcludePunctuation": True}
