@@ -10,9 +10,15 @@ from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
 from headrace.core.json import encode_object
+from headrace.exports.room import RoomSources
+from headrace.exports.tasks import ROOM as OF_A_ROOM
+from headrace.exports.tasks import Task
+from headrace.exports.user import UserSources
+from headrace.storage.dynamodb.client import from_wire, to_wire
 from headrace.streams.chat.changes.reactors import ReactionsQuery, list_reactions
 from headrace.streams.chat.changes.versions import list_versions
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
+from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
@@ -54,9 +60,10 @@ class Readers:
         self._chat = ChatReading(history, *services)
         self._rows: dict[Any, Any] = {}
         self._seen: dict[tuple[str, str], Version] = {}
+        self._looks = 0
 
     def look(self) -> None:
-        """Read with every reader."""
+        """Read with every reader; exports, which cost most of the time, now and then."""
         history = self._chat.history
         items = json.loads(encode_object(history.room(caller("alice"), ROOM, PAGE).to_body()))["items"]
         since = json.loads(encode_object(history.room(caller("alice"), ROOM, PAGE, 0).to_body()))["items"]
@@ -81,6 +88,26 @@ class Readers:
             if "deletedAt" in item:
                 assert reactors == []
         self._show_conversations(items)
+        self._looks += 1
+        if self._looks % 8 == 0:
+            self._export(items)
+
+    def _export(self, items: list[dict[str, Any]]) -> None:
+        """The messages of an export of the room by its owner, and of one of each user."""
+        world, client = self._world, _Client(self._world)
+        rooms = DynamoMessages(client, TABLE.table, "messages")
+        room = RoomSources(world.rooms, world.memberships, rooms, world.attachments(), world.clock)
+        found = room.of(Task(OF_A_ROOM, ROOM, "alice", ""))
+        assert found is not None
+        lines = [line for source in found[0] for page, _ in source(None) for kind, line in page if kind == "messages"]
+        self._show("export of the room", lines)
+        assert sorted(line["key"] for line in lines) == sorted(item["key"] for item in items)
+        user = UserSources(client, TABLE.table, "", "", "", "", "", world.attachments())
+        for user_id in ("alice", "bob"):
+            (messages, *_), _ = user.of(Task("user", user_id, None, ""))
+            rows = [line | {"key": line["timestampSk"]} for page, _ in messages(None) for _, line in page]
+            self._show("export of the user", rows)
+            assert {row["key"] for row in rows} == {item["key"] for item in items if item["userId"] == user_id}
 
     def _show_conversations(self, items: list[dict[str, Any]]) -> None:
         (found,) = (
@@ -94,7 +121,7 @@ class Readers:
         assert found["unread"] == len([item for item in others if "deletedAt" not in item])
 
     def hear(self) -> None:
-        """What is told of the rows that have changed since the last call."""
+        """Show the events for others that come from the rows that changed since the last call."""
         rows = self._world.write_path.store.tables[TABLE.table]
         for place, row in rows.items():
             before = self._rows.get(place)
@@ -114,3 +141,16 @@ class Readers:
         before = self._seen.get((reader, key), found)
         assert found >= before, f"{reader} showed version {before} of {key}, and then {found}"
         self._seen[reader, key] = found
+
+
+class _Client:
+    """DynamoDB's client for queries of a whole partition, of the table in memory."""
+
+    def __init__(self, world: ChangeWorld) -> None:
+        self._rows = world.write_path.store.tables[TABLE.table]
+
+    def query(self, **asked: Any) -> dict[str, Any]:
+        attribute = asked["KeyConditionExpression"].split()[0]
+        value = from_wire(asked["ExpressionAttributeValues"])[":v"]
+        rows = [to_wire(row) for row in self._rows.values() if row.get(attribute) == value]
+        return {"Items": rows, "ResponseMetadata": {"RequestId": ""}}

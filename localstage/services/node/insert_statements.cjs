@@ -1,5 +1,5 @@
 // Loaded before dynalite, which knows no PartiQL: answers calls of BatchExecuteStatement whose statements insert rows into
-// one table. Each row has an outcome of its own: one that is there already is never replaced.
+// one table. Each statement has a separate outcome. A row that exists is never replaced.
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html
 const http = require('node:http')
 const db = require('dynalite/db')

@@ -20,7 +20,7 @@ def transforms_of(document: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
-def test_language_extensions_stand_in_no_template_that_sam_translates(path: Path) -> None:
+def test_no_template_that_sam_translates_uses_language_extensions(path: Path) -> None:
     """They resolve parameters before SAM makes logical ids of them, and ids would depend on values.
 
     https://github.com/aws-cloudformation/cfn-language-discussion/issues/109

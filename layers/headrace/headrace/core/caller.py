@@ -202,9 +202,9 @@ def choose_time(
     if timestamp is not None:
         _check_bounds(sender, time_field, timestamp)
         return timestamp
-    inside = times.uuid7_micros(event_id) if event_id is not None else None
     if event_id is None:
         return sender.server_time()
+    inside = times.uuid7_micros(event_id)
     if inside is None:
         allowed = f"the time of the event; or a UUIDv7 as {id_field}, or no {id_field}"
         raise InvalidEvent(details=[FieldError(time_field, f"is missing beside {id_field}", None, allowed)])

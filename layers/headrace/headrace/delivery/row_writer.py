@@ -125,9 +125,9 @@ class RowWriter:
         allowed, refused = (items, {}) if hook is None else hook.before_store(items)
         outcomes = self.store.put_many(table, allowed)
         known = [item for item, outcome in zip(allowed, outcomes, strict=True) if outcome == EXISTS]
+        owner = self.known.get(stream.name)
         # Without a hook, they count as stored.
-        is_hooked = known and stream.name in self.known
-        found = iter(self.known[stream.name].known(known) if is_hooked else [None] * len(known))
+        found = iter(owner.known(known) if owner is not None and known else [None] * len(known))
         stored = iter([next(found) if outcome == EXISTS else outcome for outcome in outcomes])
         return [refused[index] if index in refused else next(stored) for index in range(len(items))]
 

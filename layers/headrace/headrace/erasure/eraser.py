@@ -41,7 +41,7 @@ class Eraser:
         self,
         rounds: Sequence[Round],
         erasures: Erasures,
-        queue: TaskQueue,
+        queue: TaskQueue[Task],
         hashes: PersonHashes,
         clock: Clock,
         monotonic: Callable[[], float] = time.monotonic,

@@ -30,7 +30,7 @@ class ErasureServices:
     """What the routes use."""
 
     erasures: Erasures
-    queue: TaskQueue
+    queue: TaskQueue[Task]
     hashes: PersonHashes
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 State = Literal["running", "done"]
 RUNNING: State = "running"
@@ -95,8 +95,11 @@ class Erasures(Tombstones, Protocol):
         """End the erasure that began at ``erased_at``. An earlier one changes nothing."""
 
 
-class TaskQueue(Protocol):
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class TaskQueue(Protocol[T_contra]):
     """Holds the next slices of erasures, or of exports."""
 
-    def send(self, task: Any, delay: int = 0) -> None:
+    def send(self, task: T_contra, delay: int = 0) -> None:
         """Send a slice, which begins after ``delay`` seconds (at most 900). Raises RetryLaneUnavailable."""

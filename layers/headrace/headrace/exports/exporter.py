@@ -34,7 +34,7 @@ class Exporter:
     sources: Mapping[str, Sources]
     exports: Exports
     files: Objects
-    queue: TaskQueue
+    queue: TaskQueue[Task]
     hashes: PersonHashes
     clock: Clock
     file_bytes: int = FILE_BYTES

@@ -40,7 +40,7 @@ class ExportServices:
     exports: Exports
     erasures: Erasures
     files: Objects
-    queue: TaskQueue
+    queue: TaskQueue[Task]
     hashes: PersonHashes
     rooms: Rooms
     memberships: Memberships

@@ -94,7 +94,7 @@ class _Inserts:
                     return outcomes | self._isolate(rows, error.code)
                 left = rows
                 if error.code not in THROTTLING_CODES:
-                    failure = _unavailable(error.code)
+                    failure = StoreUnavailable(f"the table is unavailable: {error.code}")
                     if error.code not in _TRANSIENT:
                         self._unavailable.set()
                         return outcomes | dict.fromkeys(rows, failure)
@@ -131,8 +131,4 @@ class _Inserts:
 def _refused(code: str) -> PoisonRecord | StoreUnavailable:
     if code in _INVALID or code in _INVALID_CALL:
         return PoisonRecord("refused_by_store", f"the table refuses the item: {code}")
-    return _unavailable(code)
-
-
-def _unavailable(code: str) -> StoreUnavailable:
     return StoreUnavailable(f"the table is unavailable: {code}")

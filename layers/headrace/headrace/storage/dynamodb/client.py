@@ -18,7 +18,7 @@ GET_LIMIT = 100
 GET_TRIES = 2
 """Calls that so many keys get: DynamoDB may leave some of the first one unprocessed."""
 WRITE_LIMIT = 25
-"""Rows that one BatchWriteItem takes."""
+"""Rows that one BatchWriteItem, or one BatchExecuteStatement, takes."""
 THROTTLING_CODES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 
 

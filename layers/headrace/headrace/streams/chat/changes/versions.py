@@ -67,6 +67,6 @@ def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) 
 
 
 def _is_owner(chat: ChatReading, caller: Caller, room_id: str) -> bool:
-    """Whether the caller owns the room now. Nobody owns an open room."""
+    """Whether the caller owns the room now. An open room has no owners."""
     room = existing(chat.rooms.get(room_id), room_id)
     return room.kind == MEMBERS and chat.history.access.owns(caller, room)
