@@ -155,7 +155,8 @@ class StreamMapping:
     """An event source mapping on the stream of the table with logical id ``table_id``, from its oldest record on.
 
     Changes of one partition key stay in order; ``lanes`` batches run at once. Records older than ``maximum_age``
-    (``None``: than the stream keeps) are given up: the queue ``failure_queue_id`` is told where they are.
+    (``None``: than the stream keeps) are given up: the queue ``failure_queue_id`` is told where they are. A batch with
+    which the function fails is tried again in halves if it ``bisects``. Without ``event_names`` all changes are read.
     """
 
     id: str
@@ -166,6 +167,8 @@ class StreamMapping:
     partial_response: bool
     maximum_age: int | None = None
     failure_queue_id: str | None = None
+    bisects: bool = False
+    event_names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,7 @@ class Group:
     """
 
     def __init__(
-        self,
-        function: Function,
-        settings: PoolSettings,
-        log: FunctionLog,
-        failures: Reporter,
-        *,
-        limit: int,
+        self, function: Function, settings: PoolSettings, log: FunctionLog, failures: Reporter, *, limit: int
     ) -> None:
         self.function = function
         self.limit = max(limit, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from localstage.core.errors import TemplateError
@@ -73,9 +74,7 @@ def _mapping(stack: Stack, id: str, mapping: Properties) -> Mapping | None:
         _check_visibility(stack, queue_id, function_id)
         batch_size = int(mapping.get("BatchSize", 10))
         if _WINDOW in mapping or batch_size > 10:
-            raise TemplateError(
-                f"{id}: the local stage has no {_WINDOW} of queues, and no BatchSize over 10 without it"
-            )
+            raise TemplateError(f"{id}: the local stage has no {_WINDOW} of queues, nor a BatchSize over 10")
         concurrency = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")
         return SqsMapping(
             id=id,
@@ -95,14 +94,12 @@ def _stream_mapping(stack: Stack, id: str, mapping: Properties, table_id: str) -
     if "StreamSpecification" not in stack.properties(table_id):
         raise TemplateError(f"{id}: {table_id} has no StreamSpecification")
     # What the stage does for every stream: a change of it would be another behaviour. It waits for no window.
-    wanted = {
-        "StartingPosition": "TRIM_HORIZON",
-        "BisectBatchOnFunctionError": False,
-        "MaximumRetryAttempts": -1,
-    }
-    for name, value in wanted.items():
+    for name, value in {"StartingPosition": "TRIM_HORIZON", "MaximumRetryAttempts": -1}.items():
         if name in mapping and as_text(mapping[name]) != as_text(value):
             raise TemplateError(f"{id}.{name}: the local stage knows only {as_text(value)} for a stream")
+    patterns = [json.loads(one["Pattern"]) for one in mapping.get("FilterCriteria", {}).get("Filters", ())]
+    if any(pattern.keys() != {"eventName"} for pattern in patterns):
+        raise TemplateError(f"{id}.FilterCriteria: the local stage knows only patterns of eventName")
     failure_queue_id = None
     if destination := mapping.get("DestinationConfig"):
         failure_queue_id = stack.id_of("AWS::SQS::Queue", destination["OnFailure"]["Destination"])
@@ -118,6 +115,8 @@ def _stream_mapping(stack: Stack, id: str, mapping: Properties, table_id: str) -
         partial_response="ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", ()),
         maximum_age=None if age == -1 else age,
         failure_queue_id=failure_queue_id,
+        bisects=as_text(mapping.get("BisectBatchOnFunctionError", False)) == "true",
+        event_names=frozenset(name for pattern in patterns for name in pattern["eventName"]),
     )
 
 
@@ -125,9 +124,8 @@ def _check_visibility(stack: Stack, queue_id: str, function_id: str) -> None:
     visibility = int(stack.properties(queue_id).get("VisibilityTimeout", 30))
     timeout = int(stack.properties(function_id).get("Timeout", 3))
     if visibility < timeout:
-        raise TemplateError(
-            f"{queue_id}.VisibilityTimeout: {visibility} s is shorter than {function_id}.Timeout ({timeout} s)"
-        )
+        shorter = f"{visibility} s is shorter than {function_id}.Timeout ({timeout} s)"
+        raise TemplateError(f"{queue_id}.VisibilityTimeout: {shorter}")
 
 
 def read_schedules(stack: Stack) -> dict[str, Schedule]:

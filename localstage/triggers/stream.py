@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 import zlib
 from collections import deque
@@ -141,6 +142,9 @@ class StreamTrigger:
             for record in records:
                 after = number_of(record)
                 self._checkpoint.expect(after)
+                if self._mapping.event_names and record["eventName"] not in self._mapping.event_names:
+                    self._checkpoint.finish(after)
+                    continue
                 lane = zlib.crc32(partition_of(record).encode()) % len(self._lanes)
                 self._lanes[lane].append(record)
             self._changed.set()
@@ -152,13 +156,13 @@ class StreamTrigger:
 
     async def _work(self, lane: deque[Record]) -> None:
         """Handle the batches of one lane, one after the other."""
-        backoff = Backoff(0.2, 5.0)
+        backoff, size = Backoff(0.2, 5.0), self._mapping.batch_size
         while not self._stopping.is_set():
             if not lane:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
-            batch = self._first(lane)
+            batch = self._first(lane, size)
             done = await self._handle(batch)
             for record in batch[:done]:
                 lane.popleft()
@@ -168,44 +172,45 @@ class StreamTrigger:
             self._status.batches += 1
             if done == len(batch):
                 backoff.reset()
+                size = self._mapping.batch_size
                 continue
+            if self._mapping.bisects and not done:
+                size = max(1, len(batch) // 2)
             self._status.failures += 1
             await self._give_up_old(lane)
             await pause(self._stopping, backoff.next())
 
-    def _first(self, lane: Sequence[Record]) -> list[Record]:
+    def _first(self, lane: Sequence[Record], most: int) -> list[Record]:
         batch: list[Record] = []
         size = 0
         for record in lane:
             size += int(record["dynamodb"]["SizeBytes"])
-            if batch and (len(batch) == self._mapping.batch_size or size > EVENT_BYTES):
+            if batch and (len(batch) == most or size > EVENT_BYTES):
                 break
             batch.append(record)
         return batch
 
     async def _handle(self, batch: Sequence[Record]) -> int:
         """Invoke the function; how many records, from the first on, need not be tried again."""
-        mapping, numbers = self._mapping, [number_of(record) for record in batch]
+        mapping, numbers, failed = self._mapping, [number_of(record) for record in batch], set[str]()
         try:
             result = await self._functions.invoke(mapping.function_id, build_event(batch, self._stream.arn))
             reason = result.error
+            if reason is None and mapping.partial_response:
+                failed = failed_ids(result.payload, set(numbers))
         except StageError as error:
             reason = str(error)
-        if reason is None:
-            failed = failed_ids(result.payload, set(numbers)) if mapping.partial_response else set[str]()
-            done = next((at for at, number in enumerate(numbers) if number in failed), len(batch))
-            reason = "partial response" if failed else None
-        else:
-            done = 0
-        if reason is not None:
+        first = next((at for at, number in enumerate(numbers) if number in failed), len(batch))
+        done = 0 if reason else first
+        if done < len(batch):
             left = f"{len(batch) - done} records of {mapping.table_id} are tried again"
-            self._reporter.warn("failed", f"{mapping.id}: {mapping.function_id} failed ({reason}); {left}")
+            why = reason or "partial response"
+            self._reporter.warn("failed", f"{mapping.id}: {mapping.function_id} failed ({why}); {left}")
         return done
 
     async def _give_up_old(self, lane: deque[Record]) -> None:
-        age = self._mapping.maximum_age
-        old = [record for record in lane if age is not None and time_of(record) < time.time() - age]
-        if not old:
+        oldest = time.time() - (self._mapping.maximum_age or math.inf)
+        if not (old := [record for record in lane if time_of(record) < oldest]):
             return
         failure = build_failure(old, self._stream.arn, self._stream.shard, self._mapping.function_id)
         try:

@@ -131,6 +131,34 @@ async def test_a_batch_goes_on_with_the_first_record_that_the_function_names(dyn
     assert [keys_of(call) for call in functions.calls] == [[0, 1, 2], [1, 2]]
 
 
+async def test_a_batch_with_which_the_function_fails_is_tried_again_in_halves(dynamodb, functions, make):
+    """So that a record that it cannot read keeps no other record from it, but those after it."""
+    put(dynamodb, "kitchen", *range(4))
+
+    async def answer(call: Call) -> Invocation:
+        return FAILED if 1 in keys_of(call) else OK
+
+    functions.answer = answer
+    await make(batch_size=4, lanes=1, partial_response=False, bisects=True).start()
+    await functions.until(lambda: [1] in map(keys_of, functions.calls))
+
+    assert [keys_of(call) for call in functions.calls] == [[0, 1, 2, 3], [0, 1], [0], [1, 2, 3], [1]]
+
+
+async def test_changes_that_the_mapping_filters_out_are_passed_over(dynamodb, functions, make):
+    put(dynamodb, "kitchen", 1)
+    dynamodb.delete_item(TableName="Told", Key={"room": {"S": "kitchen"}, "key": {"S": "01"}})
+    put(dynamodb, "kitchen", 2)
+
+    first = make(event_names=frozenset({"INSERT"}))
+    await first.start()
+    await functions.until(lambda: len(all_keys(functions)) == 2)
+    await first.stop()
+
+    assert {record["eventName"] for call in functions.calls for record in call.records} == {"INSERT"}
+    assert all_keys(functions) == [1, 2]
+
+
 async def test_a_mapping_that_starts_again_goes_on_where_it_was(dynamodb, functions, make):
     put(dynamodb, "kitchen", 1, 2)
     first = make()

@@ -77,9 +77,13 @@ def test_the_stream_of_a_table_is_read_with_its_settings(project):
     failures = "DestinationConfig: {OnFailure: {Type: SQS, Destination: !GetAtt Dead.Arn}}"
     more = f", BatchSize: 50, ParallelizationFactor: 4, MaximumRecordAgeInSeconds: 600, {failures}"
     more += ", MaximumBatchingWindowInSeconds: 5"  # not waited for
+    more += ", BisectBatchOnFunctionError: true"
+    more += """, FilterCriteria: {Filters: [{Pattern: '{"eventName": ["INSERT", "MODIFY"]}'}]}"""
     model = project.load(RESOURCES + TABLE + STREAM, function=table_event(more))
 
-    assert model.stream_mappings["EchoIt"] == StreamMapping("EchoIt", "Echo", "Things", 50, 4, False, 600, "Dead")
+    assert model.stream_mappings["EchoIt"] == StreamMapping(
+        "EchoIt", "Echo", "Things", 50, 4, False, 600, "Dead", True, frozenset({"INSERT", "MODIFY"})
+    )
     assert model.tables["Things"].definition["StreamSpecification"] == {
         "StreamEnabled": True,
         "StreamViewType": "NEW_AND_OLD_IMAGES",
@@ -91,7 +95,11 @@ def test_the_stream_of_a_table_is_read_with_its_settings(project):
     [
         ("", "", "Things has no StreamSpecification"),
         (STREAM, ", MaximumRetryAttempts: 3", "MaximumRetryAttempts: the local stage knows only -1"),
-        (STREAM, ", BisectBatchOnFunctionError: true", "BisectBatchOnFunctionError: the local stage knows only false"),
+        (
+            STREAM,
+            """, FilterCriteria: {Filters: [{Pattern: '{"dynamodb": {}}'}]}""",
+            "EchoIt.FilterCriteria: the local stage knows only patterns of eventName",
+        ),
         (
             STREAM,
             ", DestinationConfig: {OnFailure: {Type: SQS, Destination: 'arn:aws:sqs:us-east-1:1:other'}}",
