@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
 from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
@@ -81,17 +82,32 @@ def releases(stack: Stack) -> str:
 
 
 def alarms(stack: Stack) -> str:
-    """No alarm of the stack is in the state ALARM."""
-    names = list(_needed(stack.ids("AWS::CloudWatch::Alarm"), "alarms").values())
-    ringing = []
+    """No alarm is in the state ALARM, but that of the maintenance window. The detail has those that have no data."""
+    by_id = _needed(stack.ids("AWS::CloudWatch::Alarm"), "alarms")
+    names = [name for logical, name in by_id.items() if not logical.endswith("MaintenanceAlarm")]
+    ringing, waiting = [], []
     for start in range(0, len(names), 100):
-        part = names[start : start + 100]
-        found = call("cloudwatch", "describe_alarms", AlarmNames=part)["MetricAlarms"]
-        on = [each for each in found if each["StateValue"] == "ALARM"]
-        ringing += [f"{each['AlarmName']}: {each.get('StateReason', '')}"[:200] for each in on]
+        for each in call("cloudwatch", "describe_alarms", AlarmNames=names[start : start + 100])["MetricAlarms"]:
+            if each["StateValue"] == "ALARM":
+                ringing.append(f"{each['AlarmName']}: {each.get('StateReason', '')}"[:200])
+            elif each["StateValue"] == "INSUFFICIENT_DATA":
+                waiting.append(each["AlarmName"])
     if ringing:
         raise Failed("; ".join(ringing))
-    return f"{len(names)} alarms are quiet"
+    return f"{len(names)} alarms are quiet" + (f"; without data: {', '.join(waiting)}" if waiting else "")
+
+
+def brokers(stack: Stack) -> str:
+    """Every broker runs with its configuration, which has the limit of connections."""
+    wrong, found = [], _needed(stack.ids("AWS::AmazonMQ::Broker"), "brokers")
+    for logical, id_ in found.items():
+        broker = call("mq", "describe_broker", BrokerId=id_)
+        configuration = broker.get("Configurations", {})
+        if broker["BrokerState"] != "RUNNING" or not configuration.get("Current") or configuration.get("Pending"):
+            wrong.append(f"{logical} is {broker['BrokerState']}, its configuration {json.dumps(configuration)}")
+    if wrong:
+        raise Failed("; ".join(wrong))
+    return f"{len(found)} run with their configuration"
 
 
 def queues(stack: Stack) -> str:
@@ -121,6 +137,7 @@ CHECKS: dict[str, Callable[[Stack], str]] = {
     "mappings": mappings,
     "deployments": deployments,
     "releases": releases,
+    "brokers": brokers,
     "alarms": alarms,
     "queues": queues,
 }

@@ -17,24 +17,20 @@ from rehearsal.errors import RehearsalError
 def main(record: bool) -> None:
     """Deploy template.yaml to an emulated AWS account with IAM enforced, and check every function's answers."""
     try:
-        asyncio.run(_record() if record else steps.rehearse_all(_say))
+        asyncio.run(_record() if record else steps.rehearse_all(click.echo))
     except (RehearsalError, StageError) as error:
         sys.exit(f"rehearse: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
     if not record:
-        _say("rehearse: everything ended as expected")
+        click.echo("rehearse: everything ended as expected")
 
 
 async def _record() -> None:
-    async with steps.rehearsal(_say) as stage:
+    async with steps.rehearsal(click.echo) as stage:
         await stage.build()
         await stage.deploy("dev")
         await stage.send_events("dev", record=True)
-
-
-def _say(text: str) -> None:
-    click.echo(text)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def _gap(instead: str, required: str, optional: str = "", **attributes: str) -> 
 BROKER = "AWS::AmazonMQ::Broker"
 CACHE = "AWS::ElastiCache::ServerlessCache"
 ROUTE_RESPONSE = "AWS::ApiGatewayV2::RouteResponse"
-ALARM = "AWS::CloudWatch::Alarm"
+ALARM, COMPOSITE_ALARM = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"
 _RULE = "Description SourceSecurityGroupId DestinationSecurityGroupId CidrIp FromPort ToPort"
 _ACCEPTED = "accepted: only its properties are checked"
 
@@ -55,6 +55,12 @@ GAPS: Mapping[str, Gap] = {
     ROUTE_RESPONSE: _gap("accepted, if its route exists", "ApiId RouteId RouteResponseKey"),
     "AWS::EC2::SecurityGroupEgress": _gap(_ACCEPTED, "GroupId IpProtocol", _RULE),
     "AWS::EC2::SecurityGroupIngress": _gap(_ACCEPTED, "GroupId IpProtocol", _RULE),
+    COMPOSITE_ALARM: _gap(
+        "created by the emulator, which follows its rule; a suppressor is not followed",
+        "AlarmRule",
+        "AlarmDescription AlarmActions OKActions "
+        "ActionsSuppressor ActionsSuppressorWaitPeriod ActionsSuppressorExtensionPeriod",
+    ),
     "AWS::CodeDeploy::Application": _gap(_ACCEPTED, "ComputePlatform", "ApplicationName Tags"),
     "AWS::CodeDeploy::DeploymentGroup": _gap(
         "accepted: only its properties are checked; the emulator moves an alias at once",

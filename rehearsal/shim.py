@@ -21,7 +21,7 @@ from urllib.request import Request, urlopen
 
 from rehearsal import apis, rights
 from rehearsal.apis import app
-from rehearsal.gaps import ALARM, BROKER, CACHE, GAPS, ROUTE_RESPONSE
+from rehearsal.gaps import ALARM, BROKER, CACHE, COMPOSITE_ALARM, GAPS, ROUTE_RESPONSE
 
 __all__ = ["app"]
 
@@ -123,28 +123,30 @@ def _check_metrics(metrics: list[dict[str, Any]]) -> None:
         raise ValueError(f"{ALARM}: Period must not be null")
 
 
-def _accept_metric_math() -> None:
-    """MiniStack refuses alarms on expressions. Those are accepted if ids, ReturnData and the number of metrics fit."""
-    alarm = _handlers[ALARM]
-    create, update, delete = alarm["create"], alarm["update"], alarm["delete"]
+def _without_math(alarm: Properties) -> Properties:
+    """MiniStack refuses alarms on expressions. If its parts fit, such an alarm has a metric without values instead."""
+    if not alarm.get("Metrics"):
+        return alarm
+    _check_metrics(alarm["Metrics"])
+    return {**alarm, "Metrics": [], "Namespace": "expression", "MetricName": "none", "Period": 60, "Statistic": "Sum"}
+
+
+def _compose_alarms() -> None:
+    """MiniStack's CloudWatch has composite alarms, its CloudFormation has none."""
+    cloudwatch: Any = import_module("ministack.services.cloudwatch")
+    create = _handlers[COMPOSITE_ALARM]["create"]
 
     def make(logical_id: str, properties: Properties, stack_name: str) -> Any:
-        if not properties.get("Metrics"):
-            return create(logical_id, properties, stack_name)
-        _check_metrics(properties["Metrics"])
-        return f"{stack_name}-{logical_id}-{secrets.token_hex(4)}", {}
+        name, _ = create(logical_id, properties, stack_name)
+        status, _, body = cloudwatch._put_composite_alarm({}, {**properties, "AlarmName": name}, True)
+        if status != 200:
+            raise ValueError(f"{COMPOSITE_ALARM}: {body!r}")
+        return name, {}
 
-    def change(physical_id: str, old: Properties, new: Properties, *rest: Any) -> Any:
-        if not new.get("Metrics"):
-            return update(physical_id, old, new, *rest)
-        _check_metrics(new["Metrics"])
-        return physical_id, {}
+    def remove(physical_id: str, _properties: Properties) -> None:
+        cloudwatch._delete_alarms({}, {"AlarmNames": [physical_id]}, True)
 
-    def remove(physical_id: str, properties: Properties) -> None:
-        if not properties.get("Metrics"):
-            delete(physical_id, properties)
-
-    alarm.update(create=make, update=change, delete=remove)
+    _handlers[COMPOSITE_ALARM].update(create=make, delete=remove)
 
 
 def _return_what_aws_returns() -> None:
@@ -262,8 +264,9 @@ def _run_functions_alone() -> None:
 
 
 _fill_gaps()
-_accept_metric_math()
+_compose_alarms()
 _return_what_aws_returns()
+_convert(ALARM, _without_math)
 _convert("AWS::Lambda::Function", apis.variables)
 _convert("AWS::Lambda::Function", rights.remember_network)
 _convert("AWS::Lambda::EventSourceMapping", _numbers)

@@ -6,8 +6,10 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
+import boto3
 import pytest
 import urllib3
 
@@ -60,6 +62,25 @@ def sign_in(page: str, username: str, password: str) -> str:
     return dict(parse_qsl(back.query))["code"]
 
 
+def ring(rehearsal: steps.Rehearsal) -> None:
+    """PipelineAlarm follows one of its alarms. The emulator does not judge metrics, so the state is set."""
+    variables = rehearsal.sam.variables
+    session = boto3.session.Session(
+        variables["AWS_ACCESS_KEY_ID"], variables["AWS_SECRET_ACCESS_KEY"], region_name=variables["AWS_DEFAULT_REGION"]
+    )
+    cloudwatch: Any = session.client("cloudwatch", endpoint_url=variables["AWS_ENDPOINT_URL"])
+    names = [one["AlarmName"] for one in cloudwatch.describe_alarms()["MetricAlarms"]]
+    (probes,) = [name for name in names if "-ProbesAlarm-" in name]
+    states = []
+    for state in ("OK", "ALARM", "OK"):
+        cloudwatch.set_alarm_state(AlarmName=probes, StateValue=state, StateReason="rehearsed")
+        (pipeline,) = cloudwatch.describe_alarms(AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
+        states.append(pipeline["StateValue"])
+
+    assert states == ["OK", "ALARM", "OK"]
+    assert {name.split("-")[-2] for name in names} >= {"ProbesAlarm", "MaintenanceAlarm", "TopologyErrorsAlarm"}
+
+
 async def test_dev_deploys_as_the_page_says_answers_every_event_and_is_deleted(
     rehearsal: steps.Rehearsal, tmp_path: Path
 ) -> None:
@@ -75,5 +96,6 @@ async def test_dev_deploys_as_the_page_says_answers_every_event_and_is_deleted(
     async with rehearsal.reading("dev"):
         await follow(using, "using")
     await rehearsal.send_events("dev")
+    await asyncio.to_thread(ring, rehearsal)
 
     await rehearsal.delete("dev")

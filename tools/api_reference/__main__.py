@@ -31,12 +31,6 @@ def _json(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def main() -> None:
-    """Write the files."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+if __name__ == "__main__":
     for path, text in generated().items():
         path.write_text(text)
-
-
-if __name__ == "__main__":
-    main()

@@ -157,9 +157,10 @@ def error_schemas() -> dict[str, Schema]:
         "required": ["message"],
     }
     codes = [mapping(kind).code for kind in error_kinds()]
-    named = {
+    return {
         "ErrorCode": {"type": "string", "enum": codes, "description": "Why, for programs."},
         "Error": error_schema(),
         "FieldError": detail,
+        "Refused": refused,
+        "GatewayRefusal": gateway,
     }
-    return {**named, "Refused": refused, "GatewayRefusal": gateway}

@@ -45,8 +45,6 @@ CACHE_UNITS = 4
 CHECK_WRITES, CHECK_READS = 1, 2.5
 OPEN_WRITES, CLOSE_WRITES, CONNECTED_SECONDS = 3, 3, 7200
 """API Gateway ends a connection after two hours."""
-CLICK_READS = 1.09
-"""Read units that look a click up before it is stored, as DynamoDB Local charged them."""
 SCALED_USE = 0.7
 """The use of provisioned units that templates/scaling.yaml keeps."""
 SCALING_ALARMS = 8
@@ -208,12 +206,9 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     yield Position("Lambda, persisting", load=persisting(load, queues, price, load.window))
     name = f"DynamoDB, {sum(row.units)} write units an event"
     usual_units = events * sum(row.units) * price("dynamodb_write")
-    yield Position(name, load=_units(load, stage, price, "write", row.units), usual=usual_units, is_dynamodb=True)
+    yield Position(name, load=_units(load, stage, price, row.units), usual=usual_units, is_dynamodb=True)
     activity = min(frames, load.rooms * queues * SECONDS) if load.stream == "chat" else 0
     yield Position("DynamoDB, last activity of rooms", load=activity * price("dynamodb_write"), is_dynamodb=True)
-    lookups = [CLICK_READS] if load.stream == "ads" else []
-    read = _units(load, stage, price, "read", lookups)
-    yield Position("DynamoDB, looking clicks up", load=read, is_dynamodb=True)
     # As many events as arrive in this time are stored from then on, when the first ones expire.
     stored = load.rate * days * 86_400 * row.stored(price)
     name = f"DynamoDB, storage after {days} days"
@@ -229,15 +224,15 @@ def _writing(load: Load, stage: Stage, price: Prices) -> Iterator[Position]:
     yield Position("data out, acks", load=acks, usual=acks)
 
 
-def _units(load: Load, stage: Stage, price: Prices, kind: str, units: Sequence[float]) -> float:
-    """What the units of each event cost, in a table and in each of its indexes.
+def _units(load: Load, stage: Stage, price: Prices, units: Sequence[float]) -> float:
+    """What the write units of each event cost, in a table and in each of its indexes.
 
     Of provisioned ones, the minimum is paid at rest.
     """
     if not stage.minimum_units:
-        return load.events * sum(units) * price(f"dynamodb_{kind}")
+        return load.events * sum(units) * price("dynamodb_write")
     above = sum(max(0.0, load.rate * each / SCALED_USE - stage.minimum_units) for each in units)
-    return above * HOURS * price(f"dynamodb_provisioned_{kind}")
+    return above * HOURS * price("dynamodb_provisioned_write")
 
 
 def _listening(load: Load, price: Prices) -> Iterator[Position]:

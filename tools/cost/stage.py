@@ -105,11 +105,13 @@ def _paid(endpoint: dict[str, Any]) -> bool:
 def _alarms(template: str) -> list[dict[str, Any]]:
     path = ROOT / "templates" / template
     resources = parse(path.read_text(encoding="utf-8"), path)["Resources"].values()
-    return [one["Properties"] for one in resources if one["Type"] == "AWS::CloudWatch::Alarm"]
+    return [one["Properties"] for one in resources if "Alarm" in one["Type"] and "Condition" not in one]
 
 
 def _metrics(alarm: dict[str, Any], nodes: int) -> int:
-    """The metrics of an alarm: a query reads that of each node of the broker, another expression reads none."""
+    """The metrics of an alarm: a query reads that of each node of the broker. An alarm of others costs as five."""
+    if "AlarmRule" in alarm:
+        return 5
     parts = [each["Fn::If"][1 if nodes > 1 else 2] if "Fn::If" in each else each for each in alarm.get("Metrics", ())]
     queries = sum("SELECT" in str(each.get("Expression")) for each in parts)
     return max(1, sum("MetricStat" in each for each in parts) + queries * nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tools.stack_reference.markdown import bullets, code, page, paragraph, sentence, template
@@ -54,17 +55,23 @@ def _condition(alarm: dict[str, Any]) -> str:
     return f"{comparison}, {'in' if times == 1 else f'{times} times in a row, each in'} {period} s"
 
 
+def _facts(alarm: dict[str, Any]) -> list[tuple[str, str]]:
+    if rule := alarm.get("AlarmRule"):
+        children = ", ".join(map(code, re.findall(r"\$\{(\w+)\}", str(rule))))
+        silent = (
+            f"for {alarm['ActionsSuppressorWaitPeriod']} s, and while {code(alarm['ActionsSuppressor']['Ref'])} is on"
+        )
+        return [("On when", f"one of {children} is on"), ("Notifies nobody", silent)]
+    missing = "also sets the alarm" if alarm["TreatMissingData"] == "breaching" else ""
+    return [("Metric", _metrics(alarm)), ("On when", _condition(alarm)), ("Missing data", missing)]
+
+
 def render() -> str:
     """The page."""
     blocks = [paragraph(INTRO)]
     nested = (template(f"templates/{name}.yaml")["Resources"] for name in ("monitoring", "broker-alarms"))
     resources = {**next(nested), **next(nested), **template()["Resources"]}
-    alarms = {name: one["Properties"] for name, one in resources.items() if one["Type"] == "AWS::CloudWatch::Alarm"}
-    for name, alarm in alarms.items():
-        facts = [
-            ("Metric", _metrics(alarm)),
-            ("On when", _condition(alarm)),
-            ("Missing data", "also sets the alarm" if alarm["TreatMissingData"] == "breaching" else ""),
-        ]
-        blocks.append(f"## {code(name)}\n\n{paragraph(sentence(alarm['AlarmDescription']))}\n\n{bullets(facts)}")
+    for name, alarm in ((name, one["Properties"]) for name, one in resources.items() if "Alarm" in one["Type"]):
+        text = paragraph(sentence(alarm["AlarmDescription"]))
+        blocks.append(f"## {code(name)}\n\n{text}\n\n{bullets(_facts(alarm))}")
     return page("Alarms", "the templates", *blocks)

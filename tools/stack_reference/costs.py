@@ -49,9 +49,8 @@ in frames of 25, in `dev`:
 month.](../pictures/cost.svg)
 """
 UNITS = """
-An event of up to 1 KB takes a unit for its row, and one for each index that its row is in. A message or ride that is
-sent again takes one. Each click is looked up before, for about one read unit, and is not written again. A connection
-takes {open} units to open and {close} to close.
+An event of up to 1 KB takes a unit for its row, and one for each index that its row is in. A ride or click that is
+sent again takes one. A connection takes {open} units to open and {close} to close.
 """
 WINDOW = """
 Mappings of rides and clicks let a batch fill for 0.5 s. At {rate:.0f} single rides a second in one queue,

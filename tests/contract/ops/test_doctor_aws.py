@@ -23,6 +23,18 @@ STACK = {
 }
 
 
+ALARM: Any = {
+    "AlarmName": "dead-letters",
+    "Namespace": "Headrace",
+    "MetricName": "Dead",
+    "Statistic": "Sum",
+    "Period": 60,
+    "EvaluationPeriods": 1,
+    "Threshold": 0,
+    "ComparisonOperator": "GreaterThanThreshold",
+}
+
+
 def found(name: str) -> dict[str, Finding]:
     return {finding.check: finding for finding in examine_stack(name)}
 
@@ -54,18 +66,14 @@ def test_a_dead_letter_fails(stack: dict[str, str]) -> None:
 def test_an_alarm_that_is_on_fails_with_its_reason(stack: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """moto makes no alarms for stacks, so the alarm is made beside it."""
     cloudwatch = boto3.client("cloudwatch")
-    cloudwatch.put_metric_alarm(
-        AlarmName="dead-letters",
-        Namespace="Headrace",
-        MetricName="Dead",
-        Statistic="Sum",
-        Period=60,
-        EvaluationPeriods=1,
-        Threshold=0,
-        ComparisonOperator="GreaterThanThreshold",
-    )
-    monkeypatch.setattr(Stack, "ids", lambda *_: {"DeadLettersAlarm": "dead-letters"})
-    assert run("alarms", lambda: alarms(Stack(stack["name"]))).verdict == "pass"
+    cloudwatch.put_metric_alarm(**ALARM)
+    cloudwatch.put_metric_alarm(**{**ALARM, "AlarmName": "maintenance"})
+    cloudwatch.set_alarm_state(AlarmName="maintenance", StateValue="ALARM", StateReason="it is Sunday")
+    cloudwatch.set_alarm_state(AlarmName="dead-letters", StateValue="INSUFFICIENT_DATA", StateReason="new")
+    ids = {"Monitoring/DeadLettersAlarm": "dead-letters", "Monitoring/MaintenanceAlarm": "maintenance"}
+    monkeypatch.setattr(Stack, "ids", lambda *_: ids)
+    quiet = run("alarms", lambda: alarms(Stack(stack["name"])))
+    assert (quiet.verdict, quiet.detail) == ("pass", "1 alarms are quiet; without data: dead-letters")
 
     cloudwatch.set_alarm_state(AlarmName="dead-letters", StateValue="ALARM", StateReason="3 letters")
 
@@ -114,6 +122,23 @@ def test_a_mapping_is_well_while_it_is_enabled_and_polls(
     findings = found("headrace-dev")
 
     assert (findings["mappings"].verdict, findings["deployments"].verdict) == (verdict, "pass")
+
+
+@pytest.mark.parametrize(
+    ("state", "pending", "verdict"),
+    [("RUNNING", None, "pass"), ("REBOOT_IN_PROGRESS", None, "fail"), ("RUNNING", {"Id": "c-2"}, "fail")],
+)
+def test_a_broker_is_well_while_it_runs_with_its_configuration(
+    state: str, pending: dict[str, str] | None, verdict: str, plays: Callable[..., None]
+) -> None:
+    """A configuration that is pending comes with the next restart. Until then the limit of connections is another."""
+    broker = {"ResourceType": "AWS::AmazonMQ::Broker", "LogicalResourceId": "Broker", "PhysicalResourceId": "b-1"}
+    plays(
+        ListStackResources={"StackResourceSummaries": [broker]},
+        DescribeBroker={"BrokerState": state, "Configurations": {"Current": {"Id": "c-1"}, "Pending": pending}},
+    )
+
+    assert found("headrace-dev")["brokers"].verdict == verdict
 
 
 def configuration(release: str) -> dict[str, Any]:

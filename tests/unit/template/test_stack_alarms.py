@@ -132,6 +132,8 @@ def test_an_alarm_has_a_period_and_no_more_metrics_than_cloudwatch_takes(
         metrics = branches(alarm.get("Metrics", []), branch)
         stats = [one["MetricStat"] for one in metrics if "MetricStat" in one]
         (returned,) = [one for one in metrics if one.get("ReturnData")] or [alarm]
+        if "AlarmRule" in returned:
+            continue
         period = returned.get("Period")
         period = period["Fn::If"][branch] if isinstance(period, dict) else period
         if len(stats) > 10 or not (stats or isinstance(period, int)):
@@ -152,7 +154,9 @@ OF_AWS = {
     ("AWS/ApiGateway", "ExecutionError"): {"ApiId", "Stage"},
     ("AWS/ApiGateway", "IntegrationError"): {"ApiId", "Stage"},
     ("AWS/Lambda", "Errors"): {"FunctionName"},
+    ("AWS/Lambda", "Invocations"): {"FunctionName"},
     ("AWS/Lambda", "IteratorAge"): {"FunctionName"},
+    ("AWS/Lambda", "PolledEventCount"): {"EventSourceMappingUUID"},
     ("AWS/Lambda", "RecursiveInvocationsDropped"): {"FunctionName"},
     ("AWS/Lambda", "Throttles"): {"FunctionName"},
     ("AWS/SQS", "ApproximateAgeOfOldestMessage"): {"QueueName"},
@@ -174,10 +178,85 @@ def test_something_writes_every_metric_of_an_alarm_with_these_dimensions(
                 assert (name, written.get((one["Namespace"], one["MetricName"]))) == (name, given)
 
 
-def test_every_alarm_notifies_the_topic_when_it_starts_and_ends(template_stack: TemplateStack) -> None:
-    topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+def of_rule(pipeline: dict[str, Any]) -> set[str]:
+    """The alarms for which PipelineAlarm notifies."""
+    return set(re.findall(r'ALARM\("\$\{(\w+)\}"\)', str(pipeline["AlarmRule"])))
 
-    assert all(one["AlarmActions"] == one["OKActions"] == topic for one in template_stack.alarms.values())
+
+def test_every_alarm_notifies_the_topic_when_it_starts_and_ends_or_another_one_does_for_it(
+    template_stack: TemplateStack,
+) -> None:
+    topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+    silent = {name for name, one in template_stack.alarms.items() if "AlarmActions" not in one}
+    pipeline = template_stack.alarms["PipelineAlarm"]
+    others = [one for name, one in template_stack.alarms.items() if name not in silent]
+
+    assert all(one["AlarmActions"] == one["OKActions"] == topic for one in others)
+    assert silent == of_rule(pipeline) | {pipeline["ActionsSuppressor"]["Ref"]}
+
+
+def test_what_has_no_metric_yet_notifies_nobody_during_a_first_deployment(template_stack: TemplateStack) -> None:
+    """Such an alarm is on as soon as it is made. It is made when probes are stored, and has five minutes to end."""
+    pipeline, monitoring = template_stack.alarms["PipelineAlarm"], template_stack.resources["Monitoring"]
+    missing = {name for name, one in template_stack.alarms.items() if one.get("TreatMissingData") == "breaching"}
+
+    assert missing <= of_rule(pipeline)
+    assert monitoring["DependsOn"] == "BrokerMappings"
+    assert pipeline["ActionsSuppressorWaitPeriod"] >= 2 * template_stack.alarms["ProbesAlarm"]["Period"]
+
+
+@pytest.mark.parametrize("brokers", ["1", "2"])
+def test_the_maintenance_of_a_broker_notifies_nobody(template_stack: TemplateStack, brokers: str) -> None:
+    """A window lasts two hours."""
+    windows = [one["MaintenanceWindowStartTime"] for one in template_stack.of_type("AWS::AmazonMQ::Broker").values()]
+    starts = [int(one["TimeOfDay"].removesuffix(":00")) for one in windows[: int(brokers)]]
+    window = template_stack.alarms["MaintenanceAlarm"]["Metrics"][0]["Expression"]["Fn::Sub"]
+    ends = template_stack.resources["Monitoring"]["Properties"]["Parameters"]["MaintenanceEnds"]
+
+    assert {(one["DayOfWeek"], one["TimeZone"]) for one in windows} == {("SUNDAY", "UTC")}
+    assert window == f"IF(DAY(runs) == 7 && HOUR(runs) >= {min(starts)} && HOUR(runs) < ${{MaintenanceEnds}}, 1, 0)"
+    assert ends == {"Fn::If": ["HasSecondBroker", *(ends["Fn::If"][1:])]}
+    assert ends["Fn::If"][1 if brokers == "2" else 2] == max(starts) + 2
+
+
+@pytest.mark.parametrize(
+    ("alarm", "mapping", "condition"),
+    [
+        ("TellStoppedAlarm", "TellOthersChatMessages", "Tells"),
+        ("ArchiveStoppedAlarm", "ArchiveChatMessagesTable", "Archives"),
+    ],
+)
+def test_a_stream_that_is_not_read_sets_an_alarm(
+    template_stack: TemplateStack, alarm: str, mapping: str, condition: str
+) -> None:
+    """A mapping that is disabled has no age of records. The row of a probe is stored each minute."""
+    found = template_stack.alarms[alarm]
+
+    assert found["Dimensions"] == [
+        {"Name": "EventSourceMappingUUID", "Value": {"Fn::If": [condition, {"Ref": mapping}, ""]}}
+    ]
+    assert found["Period"] * found["EvaluationPeriods"] == 15 * 60
+    assert (found["ComparisonOperator"], found["Threshold"], found["TreatMissingData"]) == (
+        "LessThanThreshold",
+        1,
+        "breaching",
+    )
+
+
+def test_mappings_of_streams_count_what_they_read_and_leave_out_one_bad_record_at_most(
+    template_stack: TemplateStack,
+) -> None:
+    mappings = {
+        name: one
+        for name, one in template_stack.of_type("AWS::Lambda::EventSourceMapping").items()
+        if "StreamArn" in str(one["EventSourceArn"])
+    }
+    written = {"Filters": [{"Pattern": '{"eventName": ["INSERT", "MODIFY"]}'}]}
+
+    assert len(mappings) == 9
+    for name, one in mappings.items():
+        assert (one["MetricsConfig"], one["BisectBatchOnFunctionError"]) == ({"Metrics": ["EventCount"]}, True)
+        assert one.get("FilterCriteria") == (written if name.startswith("TellOthers") else None)
 
 
 def test_the_runbook_has_a_section_for_every_alarm_and_for_no_other(template_stack: TemplateStack) -> None:
