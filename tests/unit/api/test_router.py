@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import TypeAdapter
@@ -66,6 +66,22 @@ def test_a_function_gets_its_services_its_caller_and_its_parameters() -> None:
         200,
         {"services": "services", "caller": "alice", "number": 1},
     )
+
+
+def test_a_route_gets_its_own_names_of_parameters_whatever_the_template_calls_them() -> None:
+    class SkierPath(Params):
+        skier: Literal["7"]
+
+    def function(_services: object, request: Request[SkierPath, None, None]) -> dict[str, Any]:
+        return {"skier": request.path.skier, "route": request.event["routeKey"]}
+
+    router = http_handler(Api({"GET /skiers/{skier}/vertical": Route(function, path=SkierPath)}, lambda: None, CLOCK))
+    event = http_event("GET /skiers/{resortID}/vertical") | {"rawPath": None}
+
+    answers = [router(event | {"pathParameters": {"resortID": given}}) for given in ("7", "seven")]
+
+    assert json.loads(answers[0]["body"]) == {"skier": "7", "route": "GET /skiers/{skier}/vertical"}
+    assert (answers[1]["statusCode"], json.loads(answers[1]["body"])["error"]["details"][0]["field"]) == (400, "skier")
 
 
 def test_a_path_that_was_decoded_into_another_route_is_a_404() -> None:

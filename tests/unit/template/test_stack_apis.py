@@ -45,6 +45,20 @@ def test_no_function_behind_an_api_runs_longer_than_the_api_waits(template_stack
         assert timeout <= integration.get("TimeoutInMillis", 29_000) <= 29_000
 
 
+def test_a_parameter_has_one_name_at_its_place_in_all_paths(template_stack: TemplateStack) -> None:
+    """REST APIs refuse another one ("only one is allowed"), and AWS does not say whether HTTP APIs do."""
+    names: dict[tuple[str, ...], set[str]] = {}
+    for path in template_stack.resources["HttpApi"]["Properties"]["Body"]["paths"]:
+        parts = path.split("/")
+        for at, part in enumerate(parts):
+            if part.startswith("{"):
+                before = tuple("{}" if each.startswith("{") else each for each in parts[:at])
+                names.setdefault(before, set()).add(part)
+
+    assert len(names) > 5
+    assert [each for each in names.values() if len(each) > 1] == []
+
+
 def test_every_http_route_except_health_needs_a_token_with_a_scope(template_stack: TemplateStack) -> None:
     guards = guards_of(template_stack)
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import unquote
 
@@ -27,6 +28,7 @@ from headrace.core.fields import TIME_SCHEMA, Id, accepts, field_errors
 from headrace.core.keys import ID_FORM
 
 T = TypeVar("T", bound="Params")
+_NAME = re.compile(r"(?<={)\w+(?=})")
 
 
 class Params(BaseModel):
@@ -107,6 +109,21 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
         message = model.refusal.format(field=wrong[0].field, message=wrong[0].message)
         raise InvalidRequest(message, details=wrong)
     return found
+
+
+def path_names(routes: Collection[str]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """What gives the events of an HTTP API the names that ``routes`` have for the parameters of their paths."""
+    keys = {_NAME.sub("", key): key for key in routes}
+
+    def with_names(event: Mapping[str, Any]) -> Mapping[str, Any]:
+        sent = str(event.get("routeKey", ""))
+        if sent in routes or (key := keys.get(_NAME.sub("", sent))) is None:
+            return event
+        names = dict(zip(_NAME.findall(sent), _NAME.findall(key), strict=True))
+        given = {names[name]: value for name, value in event["pathParameters"].items()}
+        return {**event, "routeKey": key, "pathParameters": given}
+
+    return with_names
 
 
 def path_parameters(key: str, event: Mapping[str, Any]) -> Mapping[str, str] | None:

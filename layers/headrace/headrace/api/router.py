@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.api import responses
-from headrace.api.params import NoBody, Params, frame_fields, http_body, parse_object, path_parameters, read
+from headrace.api.params import NoBody, Params, frame_fields, http_body, parse_object, path_names, path_parameters, read
 from headrace.api.rates.rate_limiter import READS, Kind, RateLimiter, RouteLimit
 from headrace.api.responses import REQUEST_ID, Call
 from headrace.api.statistics import RequestTimes
@@ -179,11 +179,16 @@ def _counted_caller(api: Api, route: Route, call: Call, find: Callable[[Mapping[
 
 
 def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _nothing) -> Handler:
-    """The handler of an HTTP API's requests (payload 2.0). It adds the duration of each to ``request_times``."""
+    """The handler of an HTTP API's requests (payload 2.0). It adds the duration of each to ``request_times``.
+
+    The template may name the parameters of a path otherwise than the routes: API Gateway may want one name at a place.
+    """
     unknown = Route(_no_route)
+    with_names = path_names(api.routes)
 
     def handle(event: Mapping[str, Any], context: Any = None) -> dict[str, Any]:
         began = time.perf_counter()
+        event = with_names(event)
         call = Call(str(event.get("routeKey", "")), event, context)
         route = api.routes.get(call.key, unknown)
 

@@ -17,14 +17,7 @@ from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller, HashAddress, SenderContext, without_hash
 from headrace.core.envelope import EncodedEnvelope, Envelope, correlation_attribute, pack
-from headrace.core.errors import (
-    InvalidEvent,
-    Lane,
-    RetryLaneUnavailable,
-    Unavailable,
-    echo,
-    mapping_of,
-)
+from headrace.core.errors import InvalidEvent, Lane, RetryLaneUnavailable, Unavailable, echo, mapping_of
 from headrace.core.stream import Gate, Result, Stream, ValidatedEvent
 from headrace.core.times import Clock
 from headrace.delivery.backlog import BacklogLimit

@@ -27,14 +27,7 @@ from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.live.check_frames import CheckFrame, ResumeFrame, RoomCheck, RoomError
 from headrace.streams.chat.live.subscriptions import Subscriptions, follow, readable
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.positions import (
-    LATE_INDEX,
-    OVERLAP,
-    STORED_AT,
-    Position,
-    first_time,
-    position,
-)
+from headrace.streams.chat.messages.positions import LATE_INDEX, OVERLAP, STORED_AT, Position, first_time, position
 from headrace.streams.chat.messages.room_log import Since
 from headrace.streams.chat.rooms.rooms import ReadScope
 

@@ -19,15 +19,7 @@ from headrace.streams.chat.messages.positions import STORED_AT, mark_late, mark_
 from headrace.streams.chat.messages.room_log import RoomLog
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.retention import AS_STAGE
-from headrace.streams.chat.rooms.rooms import (
-    GROUP,
-    MEMBERS,
-    OPEN,
-    CachedRooms,
-    Room,
-    no_room,
-    not_in_room,
-)
+from headrace.streams.chat.rooms.rooms import GROUP, MEMBERS, OPEN, CachedRooms, Room, no_room, not_in_room
 from headrace.streams.chat.stream import UNCHECKED, set_time
 
 CHECK_SECONDS = 0.5

@@ -15,13 +15,7 @@ from headrace.core.times import iso, micros_of
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable, to_wire
 from headrace.streams.chat.rooms.dynamodb.rooms import FITS
-from headrace.streams.chat.rooms.invitations import (
-    OPEN_LIMIT,
-    UNOPENED_LIMIT,
-    Invitation,
-    invitation_body,
-    too_many,
-)
+from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, invitation_body, too_many
 from headrace.streams.chat.rooms.memberships import (
     INVITED,
     INVITERS,
