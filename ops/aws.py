@@ -12,13 +12,15 @@ from headrace_client.cli.doctor_stage import CannotTell
 Resources = dict[str, dict[str, str]]
 """By type: logical and physical ids of the stack's resources; of nested stacks as ``BrokerMappings/PersistChat0``."""
 NO_REGION = "no Region: set AWS_DEFAULT_REGION, or run aws configure"
+GLOBAL = ("freetier",)
+"""Services that answer in one Region only."""
 NESTED = "AWS::CloudFormation::Stack"
 
 
 def client(service: str) -> Any:
     """A client of a service of AWS."""
     make: Any = boto3.client
-    return make(service)
+    return make(service, region_name="us-east-1") if service in GLOBAL else make(service)
 
 
 def call(service: str, operation: str, **arguments: Any) -> Any:

@@ -12,10 +12,6 @@ from localstage.core.errors import StageError
 from ops.erased import Erased
 
 
-class CopyError(StageError):
-    """AWS refused a call, or the tables do not fit together."""
-
-
 def copy_rows(source: str, target: str, erased: Erased) -> tuple[int, int, int]:
     """Copy the rows of the table ``source`` that the table ``target`` does not have; both are names.
 
@@ -23,7 +19,7 @@ def copy_rows(source: str, target: str, erased: Erased) -> tuple[int, int, int]:
     be repeated, and may run beside writers.
 
     Raises:
-        CopyError: ``source`` is not yet restored, the tables have different keys, or AWS refused a call.
+        StageError: ``source`` is not yet restored, the tables have different keys, or AWS refused a call.
     """
     client: Any = boto3.client("dynamodb")
     copied = had = left_out = 0
@@ -36,7 +32,7 @@ def copy_rows(source: str, target: str, erased: Erased) -> tuple[int, int, int]:
                 is_new = put_if_absent(client, target, row, key)
                 copied, had = copied + is_new, had + (not is_new)
     except (ClientError, BotoCoreError, StoreUnavailable) as error:
-        raise CopyError(f"{copied} rows were copied, then: {error}; run it again") from None
+        raise StageError(f"{copied} rows were copied, then: {error}; run it again") from None
     return copied, had, left_out
 
 
@@ -44,9 +40,9 @@ def _common_key(client: Any, source: str, target: str) -> str:
     """The partition key of both tables."""
     described, keys = (client.describe_table(TableName=name)["Table"] for name in (source, target))
     if described["TableStatus"] != "ACTIVE":
-        raise CopyError(f"FROM: {source} is {described['TableStatus']}; wait until it is ACTIVE")
+        raise StageError(f"FROM: {source} is {described['TableStatus']}; wait until it is ACTIVE")
     if described["KeySchema"] != keys["KeySchema"]:
-        raise CopyError(f"FROM: {source} has other keys than {target}")
+        raise StageError(f"FROM: {source} has other keys than {target}")
     return str(keys["KeySchema"][0]["AttributeName"])
 
 

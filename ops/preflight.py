@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,8 @@ VPCS, USUAL_VPCS = "L-F678F1CE", 5
 """Codes of quotas, and what an account usually has."""
 NOT_IN_DOMAINS = ("aws", "amazon", "cognito")
 """Words that the domain of a user pool may not have."""
+BROKER_NAME, CACHE_NAME = 50, 40
+"""Characters of the names of a broker and of a serverless cache at most."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +86,12 @@ def plan(config_env: str) -> Plan:
 
 
 def examine(wanted: Plan) -> Iterator[Finding]:
-    """Run the checks, one after the other; only the first two for a stack that exists."""
+    """Run the checks, one after the other; only the first three for a stack that exists."""
     yield (first := run("identity", lambda: identity(wanted)))
     if first.verdict == "fail":
         return
     yield (exists := run("stack", lambda: stack(wanted)))
+    yield run("notices", lambda: notices(wanted))
     if exists.detail == NEW:
         for title, check in CHECKS.items():
             yield run(title, lambda check=check: check(wanted))  # type: ignore[misc]
@@ -120,7 +124,7 @@ def stack(wanted: Plan) -> str:
         raise Failed(f"{name} is {status}; end it with aws cloudformation continue-update-rollback")
     if status.endswith("_IN_PROGRESS"):
         raise Failed(f"{name} is {status}: wait for its end")
-    has = {one["ParameterKey"]: one.get("ParameterValue", "") for one in found.get("Parameters", ())}
+    has = _parameters(found)
     both = {key: (has[key], value) for key, value in wanted.given.items() if has.get(key, value) != value}
     if "Zones" in both:
         has_zones = both["Zones"][0] or "the first ones of the account"
@@ -129,9 +133,18 @@ def stack(wanted: Plan) -> str:
     if new < old:
         raise Failed(f"WarmWriteUnits cannot be lowered: {name} has {old}")
     _check_time_shards(name, has, wanted.given)
-    numbers(replace(wanted, values={**wanted.values, **has, **wanted.given}))
+    numbers(_updated(wanted))
     alone = "; raise WarmWriteUnits in a separate deployment (docs/how-to/upgrade.md)" if new > old else ""
     return f"{name} is {status}{alone}"
+
+
+def _parameters(described: Mapping[str, Any] | None) -> dict[str, str]:
+    return {one["ParameterKey"]: one.get("ParameterValue", "") for one in (described or {}).get("Parameters", ())}
+
+
+def _updated(wanted: Plan) -> Plan:
+    """The stage with the values that its stack has where samconfig.toml gives none."""
+    return replace(wanted, values={**wanted.values, **_parameters(wanted.stack.described()), **wanted.given})
 
 
 def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, str]) -> None:
@@ -145,6 +158,32 @@ def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, st
             f"with a lower TimeShardsRead than {reads}, answers lack the rows in the other shards. "
             "If the last of these has expired, deploy with PREFLIGHT=no"
         )
+
+
+def notices(wanted: Plan) -> str:
+    """Somebody is notified of the alarms of ``prod``, and what the stage notifies is in its Region."""
+    values = _updated(wanted).values
+    for name in ("AlarmTopicArn", "TellTarget"):
+        if (arn := values[name]) and arn.split(":")[3] != wanted.region:
+            raise Failed(f"{name} must be in {wanted.region}, as the stage, got {arn}")
+    if not (topic := values["AlarmTopicArn"]):
+        if values["StageName"] != "prod":
+            return "alarms show in the console only: AlarmTopicArn is empty"
+        make = "aws sns create-topic --name headrace-alarms, then aws sns subscribe"
+        raise Failed(
+            f"nobody is notified of the alarms of prod. Make a topic ({make}), and set AlarmTopicArn to its ARN"
+        )
+    try:
+        confirmed = call("sns", "get_topic_attributes", TopicArn=topic)["Attributes"]["SubscriptionsConfirmed"]
+    except CannotTell as error:
+        if "NotFound" in str(error):
+            raise Failed(f"AlarmTopicArn: there is no topic {topic}") from None
+        raise
+    if confirmed == "0":
+        raise Failed(
+            f"{topic} has no confirmed subscription: aws sns subscribe, then confirm it by the link in the mail"
+        )
+    return f"{confirmed} confirmed subscriptions of {topic}"
 
 
 def numbers(wanted: Plan) -> str:
@@ -267,12 +306,29 @@ def api_gateway(wanted: Plan) -> str:
     return f"the role for logs {role or 'will be made'}"
 
 
-def domain(wanted: Plan) -> str:
-    """The domains of the user pools are allowed; a piece of the stack's id in them makes them unique."""
-    name = wanted.values["StageName"]
-    if not wanted.values["JwtIssuer"] and (word := next((one for one in NOT_IN_DOMAINS if one in name), None)):
-        raise Failed(f"StageName: the domain of a user pool may not have the word {word}, got {name!r}")
-    return wanted.values["JwtIssuer"] or f"headrace-{name}-…"
+def names(wanted: Plan) -> str:
+    """The name of the stack fits broker and cache, and that of the stage the domains of the user pools."""
+    stack, stage, mode = wanted.stack.name, wanted.values["StageName"], wanted.values["BrokerDeploymentMode"]
+    most = min(CACHE_NAME, BROKER_NAME - len(f"-{mode}-2"))
+    if len(stack) > most or not re.fullmatch("[a-z][a-z0-9-]*", stack):
+        allowed = f"at most {most} lower-case letters, digits and hyphens"
+        raise Failed(f"stack_name: broker and cache are named after the stack, and take {allowed}, got {stack!r}")
+    if not wanted.values["JwtIssuer"] and (word := next((one for one in NOT_IN_DOMAINS if one in stage), None)):
+        raise Failed(f"StageName: the domain of a user pool may not have the word {word}, got {stage!r}")
+    return f"{stack}, and the domain {wanted.values['JwtIssuer'] or f'headrace-{stage}-…'}"
+
+
+def account_plan(_wanted: Plan) -> str:
+    """The account is not one of the Free Plan, which lacks services."""
+    try:
+        found = str(call("freetier", "get_account_plan_state")["accountPlanType"])
+    except CannotTell as error:
+        if "ResourceNotFound" in str(error):  # of before July 2025
+            return "none"
+        raise
+    if found == "FREE":
+        raise CannotTell("FREE: it lacks some services. If one is refused, upgrade the account: Billing, Account plan")
+    return found
 
 
 CHECKS: dict[str, Callable[[Plan], str]] = {
@@ -281,6 +337,7 @@ CHECKS: dict[str, Callable[[Plan], str]] = {
     "zones": zones,
     "VPCs": vpcs,
     "API Gateway": api_gateway,
-    "sign-in": domain,
+    "names": names,
+    "account plan": account_plan,
 }
 """The checks of a stack that does not exist yet; each has the docstring of what must hold."""

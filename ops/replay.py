@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -87,30 +88,22 @@ def replay(
     return counts
 
 
+@dataclass(frozen=True)
 class Replay:
     """Writes the rows of an archive into ``tables``, which are by their names there, each with its partition key."""
 
-    def __init__(
-        self,
-        objects: Objects,
-        dynamodb: Any,
-        tables: Mapping[str, tuple[str, str]],
-        erased: Erased,
-        clock: Clock,
-        time_shards: int,
-    ) -> None:
-        self._objects = objects
-        self._dynamodb = dynamodb
-        self._tables = tables
-        self._erased = erased
-        self._clock = clock
-        self._time_shards = time_shards
-        self._pool = ThreadPoolExecutor(AT_ONCE, "replay")
+    objects: Objects
+    dynamodb: Any
+    tables: Mapping[str, tuple[str, str]]
+    erased: Erased
+    clock: Clock
+    time_shards: int
+    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(AT_ONCE, "replay"))
 
     def folders(self, streams: Sequence[str], since: str, until: str) -> list[str]:
         """The folders of ``streams``: those of days from ``since`` to ``until``, and those without a day."""
         # An object that is tidied between the two listings is in the second one.
-        names = (name for stream in streams for start in (NEW, "") for name in self._objects.names(f"{start}{stream}/"))
+        names = (name for stream in streams for start in (NEW, "") for name in self.objects.names(f"{start}{stream}/"))
         found = sorted(set(map(folder_of, names)))
         return [each for each in found if each.count("/") < _DATED or since <= each.split("/")[1] <= until]
 
@@ -118,11 +111,11 @@ class Replay:
         """Bring the rows of one folder back."""
         counts: Counter[str] = Counter()
         for lines in self._lines(folder):
-            now = self._clock.now() // SECOND
+            now = self.clock.now() // SECOND
             alive = [line for line in lines if int(line["NewImage"].get("expiresAt", {}).get("N", now + 1)) > now]
-            rows = self._erased.without([self._in_shards(line["NewImage"]) for line in alive])
-            table, key = self._tables[lines[0]["Table"]] if lines else ("", "")
-            done = sum(self._pool.map(lambda row, to=table, of=key: put_if_absent(self._dynamodb, to, row, of), rows))
+            rows = self.erased.without([self._in_shards(line["NewImage"]) for line in alive])
+            table, key = self.tables[lines[0]["Table"]] if lines else ("", "")
+            done = sum(self.pool.map(lambda row, to=table, of=key: put_if_absent(self.dynamodb, to, row, of), rows))
             counts[READ] += len(lines)
             counts[EXPIRED] += len(lines) - len(alive)
             counts[ERASED] += len(alive) - len(rows)
@@ -136,7 +129,7 @@ class Replay:
         Each number of shards divides the larger ones, so it is the shard that the stage itself would choose.
         """
         texts = {name: row[name]["S"] for name in ("bucketId", "resortDayId") if name in row}
-        moved = {name: f"{text[:-3]}{int(text[-3:]) % self._time_shards:03d}" for name, text in texts.items()}
+        moved = {name: f"{text[:-3]}{int(text[-3:]) % self.time_shards:03d}" for name, text in texts.items()}
         return {**row, **{name: {"S": text} for name, text in moved.items()}}
 
     def _lines(self, folder: str) -> Iterator[list[Line]]:
@@ -146,12 +139,12 @@ class Replay:
         """
         for left in reversed(range(TRIES)):
             newest = Newest()
-            names = [*self._objects.names(NEW + folder), *self._objects.names(folder)]
+            names = [*self.objects.names(NEW + folder), *self.objects.names(folder)]
             try:
                 for name in names:
-                    newest.add(unpack(self._objects.read(name)))
+                    newest.add(unpack(self.objects.read(name)))
                 for name in names:
-                    yield newest.rows(unpack(self._objects.read(name)))
+                    yield newest.rows(unpack(self.objects.read(name)))
             except StoreUnavailable:
                 if not left:
                     raise

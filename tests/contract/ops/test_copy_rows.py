@@ -12,7 +12,8 @@ from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire, to_wire
-from ops.copy_rows import CopyError, copy_rows
+from localstage.core.errors import StageError
+from ops.copy_rows import copy_rows
 from ops.erased import Erased
 
 
@@ -142,10 +143,10 @@ def test_what_an_erased_owner_deleted_stays_deleted() -> None:
 def test_rows_are_not_copied_into_a_table_with_other_keys(dynamodb: Any) -> None:
     tables = Tables(dynamodb, restored_key="resortID")
 
-    with pytest.raises(CopyError, match="other keys than"):
+    with pytest.raises(StageError, match="other keys than"):
         copy_rows(tables.restored, tables.present, erased())
 
 
 def test_a_missing_table_is_an_error_of_one_sentence(dynamodb: Any) -> None:
-    with pytest.raises(CopyError, match=r"0 rows were copied, then: .*not found"):
+    with pytest.raises(StageError, match=r"0 rows were copied, then: .*not found"):
         copy_rows("no-such-table", Tables(dynamodb).present, erased())

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from ops import preflight
+from ops.aws import Stack
 from ops.preflight import CHECKS, Plan, examine, plan
 
 ZONES = ["us-east-1a", "us-east-1b", "us-east-1c"]
@@ -28,6 +31,7 @@ def endpoints(services: list[str], *zones: str) -> dict[str, Any]:
     return {"ServiceDetails": [{"ServiceName": name, "AvailabilityZones": list(zones)} for name in services]}
 
 
+TOPIC = "arn:aws:sns:us-east-1:123456789012:headrace-alarms"
 SERVICES = [f"com.amazonaws.us-east-1.{name}" for name in ("sqs", "secretsmanager", "lambda", "sts")]
 
 
@@ -39,6 +43,7 @@ def ready(plays: Callable[..., None]) -> Callable[..., None]:
         DescribeBrokerInstanceOptions=offered(*ZONES),
         DescribeVpcEndpointServices=endpoints(SERVICES, *ZONES),
         GetAccount={},
+        GetAccountPlanState={"accountPlanType": "PAID"},
     )
     return plays
 
@@ -52,6 +57,10 @@ def details(wanted: Plan) -> dict[str, str]:
     return {finding.check: finding.detail for finding in examine(wanted) if finding.verdict == "fail"}
 
 
+def no_plan(_path: str) -> None:
+    raise ClientError({"Error": {"Code": "ResourceNotFoundException", "Message": "no"}}, "GetAccountPlanState")
+
+
 def with_(wanted: Plan, **values: str) -> Plan:
     return Plan(wanted.stack, wanted.resources, {**wanted.values, **values}, {**wanted.given, **values}, wanted.region)
 
@@ -59,7 +68,7 @@ def with_(wanted: Plan, **values: str) -> Plan:
 def test_an_account_that_is_ready_passes(ready: None) -> None:
     found = verdicts(plan("dev"))
 
-    assert found == dict.fromkeys(["identity", "stack", *CHECKS], "pass")
+    assert found == dict.fromkeys(["identity", "stack", "notices", *CHECKS], "pass")
 
 
 def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Callable[..., None]) -> None:
@@ -151,7 +160,10 @@ def test_an_account_that_is_not_ready_fails_with_what_to_set_or_ask_for(
     [
         ({"MinimumTableUnits": "5000"}, "numbers", "MaximumTableUnits must be as large; it is 4000"),
         ({"ApiGatewayLogsRole": "exists"}, "API Gateway", "the account has no role"),
-        ({"StageName": "awsdev"}, "sign-in", "may not have the word aws"),
+        ({"StageName": "awsdev"}, "names", "may not have the word aws"),
+        ({"AlarmTopicArn": TOPIC.replace("us-east-1", "eu-west-1")}, "notices", "must be in us-east-1, as the stage"),
+        ({"TellTarget": "arn:aws:sqs:eu-west-1:123456789012:told"}, "notices", "TellTarget must be in us-east-1"),
+        ({"AlarmTopicArn": TOPIC}, "notices", f"AlarmTopicArn: there is no topic {TOPIC}"),
         ({"Zones": "us-east-1z,us-east-1a,us-east-1b"}, "zones", "us-east-1z has no mq.m7g.medium"),
         ({"BrokerDeploymentMode": "CLUSTER_MULTI_AZ"}, "zones", "as CLUSTER_MULTI_AZ"),
     ],
@@ -163,6 +175,43 @@ def test_a_stage_that_does_not_fit_the_account_fails(
 
     assert found.keys() == {check}
     assert part in found[check]
+
+
+def test_prod_without_a_topic_for_its_alarms_is_refused_with_what_to_set(ready: Callable[..., None]) -> None:
+    ready(GetTopicAttributes={"Attributes": {"SubscriptionsConfirmed": "1"}})
+
+    assert "Make a topic (aws sns create-topic" in details(plan("prod"))["notices"]
+    assert "notices" not in details(with_(plan("prod"), AlarmTopicArn=TOPIC))
+
+
+def test_a_topic_that_nobody_has_subscribed_to_is_refused(ready: Callable[..., None]) -> None:
+    ready(GetTopicAttributes={"Attributes": {"SubscriptionsConfirmed": "0", "SubscriptionsPending": "1"}})
+
+    found = details(with_(plan("dev"), AlarmTopicArn=TOPIC))
+
+    assert found.keys() == {"notices"}
+    assert f"{TOPIC} has no confirmed subscription" in found["notices"]
+
+
+@pytest.mark.parametrize("name", ["Headrace-dev", "headrace_dev", "headrace-of-a-name-that-is-too-long"])
+def test_a_name_that_broker_or_cache_refuse_is_refused(ready: Callable[..., None], name: str) -> None:
+    ready()
+
+    found = details(replace(plan("dev"), stack=Stack(name)))
+
+    allowed = f"take at most 32 lower-case letters, digits and hyphens, got {name!r}"
+    assert found == {"names": f"stack_name: broker and cache are named after the stack, and {allowed}"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [({"accountPlanType": "FREE"}, "unknown"), (no_plan, "pass")],
+    ids=["free", "none"],
+)
+def test_an_account_of_the_free_plan_is_named(ready: Callable[..., None], answer: Any, verdict: str) -> None:
+    ready(GetAccountPlanState=answer)
+
+    assert verdicts(plan("dev"))["account plan"] == verdict
 
 
 def test_a_stage_without_reservations_fits_a_new_account(ready: Callable[..., None]) -> None:
@@ -219,6 +268,13 @@ def test_a_stack_that_exists_needs_a_status_that_can_be_updated(
 
     assert found["stack"] == verdict
     assert not CHECKS.keys() & found.keys()
+
+
+def test_the_topic_that_a_stack_has_counts_when_samconfig_names_none(existing: Callable[..., Plan]) -> None:
+    wanted = existing("UPDATE_COMPLETE", StageName="prod", AlarmTopicArn=TOPIC)
+    prod = Plan(wanted.stack, wanted.resources, wanted.values, {"StageName": "prod"}, wanted.region)
+
+    assert details(prod) == {"notices": f"AlarmTopicArn: there is no topic {TOPIC}"}
 
 
 def test_a_stack_whose_first_change_set_was_not_confirmed_is_new(existing: Callable[..., Plan]) -> None:
