@@ -153,7 +153,7 @@ validate: .local/sam/bin/sam .local/linters/bin/checkov ## check the templates a
 	@echo "headrace: setting up checkov and parliament (once)" >&2
 	@.venv/bin/uv venv --quiet --clear .local/linters && VIRTUAL_ENV=$(CURDIR)/.local/linters .venv/bin/uv pip install --quiet --require-hashes -r $< && touch $@
 
-invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage; or all, beside a stage of their own   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json] [FUNCTION=all [SAM_FLAGS=…]]
+invoke: .local/sam/bin/sam ## run one function in a container with the SAM CLI, beside the running stage; or all, beside a stage of their own   [FUNCTION=ReceiveFrame] [EVENT=events/receive_frame.ping.json] [FUNCTION=all] [SAM_FLAGS=…] [PYTHON=…]
 	@$(PY) -m rehearsal.containers $(if $(filter all,$(FUNCTION)),test,invoke "$${FUNCTION:-ReceiveFrame}" "$${EVENT:-events/receive_frame.ping.json}")
 
 faults: setup ## run the fault scenarios on a separate stage, and print the counts of each   [SCENARIO=broker-killed]
@@ -196,7 +196,7 @@ plan: setup ## print what a rate of events needs of a stage, and what is full fi
 preflight: setup ## check an account before the first deployment of a stage; only reads   [STAGE_ENV=dev]
 	@$(OPS) preflight $(if $(STAGE_ENV),--config-env "$$STAGE_ENV")
 
-deploy: .local/sam/bin/sam ## check the account, then build and deploy a stage to AWS   [STAGE_ENV=dev] [PREFLIGHT=no] [ARGS=--no-confirm-changeset]
+deploy: .local/sam/bin/sam ## check the account, then build and deploy a stage to AWS   [STAGE_ENV=dev] [PREFLIGHT=no] [PYTHON=…] [ARGS=--no-confirm-changeset]
 	@$(OPS) deploy $(if $(STAGE_ENV),--config-env "$$STAGE_ENV") $(if $(filter no,$(PREFLIGHT)),--no-preflight) -- $(ARGS)
 
 destroy: setup ## delete a stack on AWS with all its data, after you typed its name   [STACK=headrace-dev]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -13,10 +12,8 @@ from tempfile import TemporaryDirectory
 from localstage.core.errors import MissingProgram, StageError
 from localstage.template import parameters
 from ops import replacements
-from ops.bytecode import RUNTIME, add_bytecode, check_bytecode
+from ops.runtime import ROOT, RUNTIME, SAM, add_bytecode, build_with, find_python
 
-ROOT = Path(__file__).resolve().parents[1]
-SAM = ROOT / ".local" / "sam" / "bin" / "sam"
 BUILD = ROOT / ".aws-sam" / "build"
 CONFIG = ROOT / "samconfig.toml"
 UNNAMED = 'Release = ""\n'
@@ -56,13 +53,14 @@ def deploy(config_env: str, options: list[str]) -> str:
     parameters.from_samconfig(CONFIG, config_env)  # an unknown stage is an error before anything is built
     if not SAM.exists():
         raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
+    options_of_build, path = build_with()
     release = new_release(datetime.now(UTC))
     named = config_of(release)
     with TemporaryDirectory() as folder:
         file = Path(folder) / "samconfig.toml"
         file.write_text(named, encoding="utf-8")
         section = ["--config-file", str(file), "--config-env", config_env]
-        _run(["build", *section, *_architecture(config_env)])
+        _run(["build", *section, *_architecture(config_env), *options_of_build], PATH=path)
         _compile()
         print(replacements.report(), flush=True)
         _run(["deploy", *section, *options])
@@ -79,16 +77,14 @@ def _architecture(config_env: str) -> list[str]:
 
 
 def _compile() -> None:
-    python = shutil.which(RUNTIME)
-    if python is None:  # sam built in a container
-        print(f"headrace: no {RUNTIME} on the path: cold starts compile the layers, and take longer", file=sys.stderr)
-    else:
+    if python := find_python():
         add_bytecode(BUILD, python)
-        check_bytecode(BUILD)
+    else:  # sam built in a container
+        print(f"headrace: no {RUNTIME} on the path: cold starts compile the layers, and take longer", file=sys.stderr)
 
 
-def _run(arguments: list[str]) -> None:
-    environment = {**os.environ, "SAM_CLI_TELEMETRY": "0"}
+def _run(arguments: list[str], **variables: str) -> None:
+    environment = {**os.environ, "SAM_CLI_TELEMETRY": "0", **variables}
     code = subprocess.run([str(SAM), *arguments], cwd=ROOT, env=environment, check=False).returncode
     if code:
         raise DeploymentError(f"sam {arguments[0]} ended with {code}; nothing further was done")

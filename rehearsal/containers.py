@@ -17,24 +17,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import boto3
+
 from loadtest.client.stage_process import SeparateStage, StageFailed
-from localstage.core.errors import MissingProgram, NotRunning
+from localstage.core.errors import NotRunning, StageError
 from localstage.statefile import StateFile
-from ops.bytecode import RUNTIME
+from ops.runtime import ROOT, SAM, build_with, has_engine
 from rehearsal.errors import RehearsalError
-from rehearsal.events import Case, one_of_each_function
-from rehearsal.sam import ROOT, SAM, Sam, architecture, interpreter
+from rehearsal.events import Case, dead_letters, one_of_each_function
+from rehearsal.sam import Sam, architecture, interpreter
 
 STATE = ROOT / ".local" / "sam-test"
 _HOST_NETWORK = ROOT / "rehearsal" / "host_network.py"
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
-_PING = "import docker; docker.from_env(timeout=5).ping()"
-
-
-def has_engine() -> bool:
-    """Whether a container engine answers at DOCKER_HOST or at the usual socket."""
-    python = SAM.with_name("python")
-    return subprocess.run([python, "-c", _PING], check=False, capture_output=True).returncode == 0
 
 
 class Containers:
@@ -44,6 +39,7 @@ class Containers:
         self._folder = folder
         self._variables = variables
         self._file = private / "variables.json"
+        self._options, self._path = build_with()
         if variables:
             self._file.touch(mode=0o600)
             self._file.write_text(json.dumps(variables))
@@ -52,13 +48,9 @@ class Containers:
         """``sam build`` for this machine.
 
         Raises:
-            MissingProgram: the Python of the template's runtime is not on the path.
             RehearsalError: the build failed.
         """
-        python = interpreter()
-        if python.name != RUNTIME:
-            raise MissingProgram(f"sam build needs a {RUNTIME} with pip on the path. Install it, and run this again.")
-        done = self._run("build", output=True)
+        done = self._run("build", *self._options, output=True)
         if done.returncode != 0:
             raise RehearsalError(f"sam build failed:\n{done.stderr}")
 
@@ -81,6 +73,14 @@ class Containers:
         except (IndexError, ValueError):
             raise RehearsalError(f"{function} in a container printed no answer:\n{done.stderr}") from None
 
+    def put_dead_letters(self) -> None:
+        """Put what the cases expect into the dead lane of the stage."""
+        given = self._variables["ManageDeadLetters"]
+        keys = {name.lower(): given[name] for name in _KEYS[:3] if given.get(name)}
+        sqs: Any = boto3.client("sqs", "us-east-1", endpoint_url=given["AWS_ENDPOINT_URL_SQS"], **keys)  # type: ignore[call-overload]
+        for body in dead_letters():
+            sqs.send_message(QueueUrl=given["DEAD_LETTER_QUEUE_URL"], MessageBody=body)
+
     def _environment(self) -> list[str]:
         extra = shlex.split(os.environ.get("SAM_FLAGS", ""))
         return [*extra, "--env-vars", str(self._file)] if self._variables else extra
@@ -90,10 +90,9 @@ class Containers:
         return [*start, *arguments, "--config-env", "local"]
 
     def _process_environment(self) -> dict[str, str]:
-        path = f"{interpreter().parent}{os.pathsep}{os.environ.get('PATH', '')}"
         first: Mapping[str, str] = next(iter(self._variables.values()), {})
         keys = {name: first[name] for name in _KEYS if name in first}
-        return {**os.environ, "AWS_DEFAULT_REGION": "us-east-1", **keys, "PATH": path, "SAM_CLI_TELEMETRY": "0"}
+        return {**os.environ, "AWS_DEFAULT_REGION": "us-east-1", **keys, "PATH": self._path, "SAM_CLI_TELEMETRY": "0"}
 
     def _run(self, *arguments: str, output: bool = False) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -137,7 +136,7 @@ def test_all() -> list[str]:
 
     Raises:
         RehearsalError: the stage, a build or a container did not start.
-        MissingProgram: a program is missing.
+        StageError: a program is missing.
     """
     sources = Sam(STATE / "work", interpreter())
     sources.copy_sources()
@@ -145,6 +144,7 @@ def test_all() -> list[str]:
     sources.edit("    Timeout: 10\n", "    Timeout: 60\n")
     with _stage(), containers(STATE, STATE / "work") as run:
         run.build()
+        run.put_dead_letters()
         return [text for case in one_of_each_function() for text in _compared(run, case)]
 
 
@@ -158,10 +158,10 @@ def _compared(run: Containers, case: Case) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """``test``, or ``invoke FUNCTION EVENT``; returns the exit code."""
+    """``test``, ``test-if-possible``, or ``invoke FUNCTION EVENT``; returns the exit code."""
     if not has_engine():
-        print("No container engine answers, so no function runs in a container. Start Docker and try again.")
-        return 0 if arguments == ["test"] else 1
+        print("No container engine answers, so no function runs in a container. Start Docker or Podman and try again.")
+        return 0 if arguments == ["test-if-possible"] else 1
     if arguments[0] == "invoke":
         _, function, event = arguments
         state_dir = Path(os.environ.get("LOCALSTAGE_STATE_DIR", ".local"))
@@ -176,7 +176,7 @@ def main(arguments: list[str]) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except (RehearsalError, MissingProgram) as error:
+    except (RehearsalError, StageError) as error:
         sys.exit(f"sam: {error}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from localstage.core.errors import MissingProgram
-from ops.bytecode import MAGIC, RUNTIME, add_bytecode, check_bytecode
+from ops.runtime import ROOT, RUNTIME, SAM, add_bytecode, find_python
 from rehearsal.errors import RehearsalError
 
-ROOT = Path(__file__).parents[1]
-SAM = ROOT / ".local" / "sam" / "bin" / "sam"
 _SOURCES = ("template.yaml", "samconfig.toml", "templates", "functions", "layers")
 _COMMANDS = ("Makefile", "requirements", "localstage", "loadtest", "ops", "clients")
 """What the make targets of a deployment read."""
@@ -29,24 +25,14 @@ _SHOWN_LINES = 25
 
 
 def interpreter() -> Path:
-    """The Python that functions run on: that of the template's runtime if it is on the path, else this one.
-
-    ``sam build`` installs packages with it, so it needs pip.
-    """
-    found = shutil.which(RUNTIME)
-    if found and subprocess.run([found, "-m", "pip", "--version"], check=False, capture_output=True).returncode == 0:
-        return Path(found)
+    """The Python that functions run on: that of the template's runtime, or else this one, both with pip."""
     # Beside the one of .venv, which has pip on every machine.
-    return Path(sys.executable).with_name(f"python3.{sys.version_info[1]}")
+    return find_python() or Path(sys.executable).with_name(f"python3.{sys.version_info[1]}")
 
 
 def architecture() -> str:
     """The parameter ``Architecture`` that fits this machine."""
     return "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
-
-
-def _number(magic: bytes) -> str:
-    return str(int.from_bytes(magic[:2], "little"))
 
 
 class Sam:
@@ -101,8 +87,7 @@ class Sam:
         self.edit(_OF_DEV, f'{_OF_DEV}Architecture = "{architecture()}"\n', "samconfig.toml")
         if not self.same_runtime:
             self.edit(RUNTIME, self._python.name)
-            self.edit(RUNTIME, self._python.name, "ops/bytecode.py")
-            self.edit(_number(MAGIC), _number(importlib.util.MAGIC_NUMBER), "ops/bytecode.py")
+            self.edit(RUNTIME, self._python.name, "ops/runtime.py")
 
     def edit(self, text: str, new: str, file: str = "template.yaml") -> None:
         """Replace a text everywhere in a copied file.
@@ -131,10 +116,7 @@ class Sam:
     async def build(self) -> None:
         """``sam build``, and bytecode as in ``make deploy``."""
         await self._run("build", "--config-env", "dev", *self.overrides("dev", {}))
-        build = self.folder / ".aws-sam" / "build"
-        add_bytecode(build, self._python)
-        if self.same_runtime:
-            check_bytecode(build)
+        add_bytecode(self.folder / ".aws-sam" / "build", self._python)
 
     async def deploy(self, stage: str, **parameters: str) -> None:
         """``sam deploy`` of what was built, as a stage of samconfig.toml with some other parameters."""

@@ -29,7 +29,7 @@ from loadtest.client.command import Parser
 from localstage.core.model import Function
 from localstage.template.attributes import Attributes, Live
 from localstage.template.loading import load
-from ops.bytecode import add_bytecode
+from ops.runtime import add_bytecode
 
 LAYERS, PEERS = ROOT / "layers", ROOT / "bench" / "cold" / "peers"
 IN_THE_RUNTIME = ("awslambdaric", "boto3", "botocore", "dateutil", "jmespath", "s3transfer", "urllib3")

@@ -25,7 +25,7 @@ from uuid import uuid4
 
 import psutil
 
-from tests.checks.parts import FOLDER, ROOT, TRACKS, Part, say
+from tests.checks.parts import FOLDER, ROOT, TARGETS, Part, say, tracks
 
 MARK = "HEADRACE_TEST_RUN"
 """The variable of all processes of a run."""
@@ -63,11 +63,11 @@ class Run:
         Raises:
             KeyboardInterrupt: Ctrl-C or SIGTERM came; nothing runs any more.
         """
-        tracks = TRACKS[self.target]
-        shown = len(tracks) == 1
+        parts_of = tracks(self.target, self.everything)
+        shown = len(parts_of) == 1
         threads = [
             threading.Thread(target=self._track, args=(parts, LOWER if number else (), shown), daemon=True)
-            for number, parts in enumerate(tracks)
+            for number, parts in enumerate(parts_of)
         ]
         began = time.monotonic()
         try:
@@ -83,7 +83,7 @@ class Run:
             with self._starting:  # nothing starts after it
                 self._ended = True
             end(self.mark)
-        return len(self.results) == sum(map(len, tracks)) and all(each.passed for each in self.results.values())
+        return len(self.results) == sum(map(len, parts_of)) and all(each.passed for each in self.results.values())
 
     def _track(self, parts: Sequence[Part], lead: Sequence[str], shown: bool) -> None:
         for part in parts:
@@ -201,7 +201,7 @@ def interrupt(_number: int, _frame: FrameType | None) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.checks")
-    parser.add_argument("target", choices=TRACKS)
+    parser.add_argument("target", choices=["test", *TARGETS])
     parser.add_argument("--all", action="store_true", help="also the tests marked long")
     parser.add_argument("--seed", type=int, help="the order of the tests; by default another one each time")
     parser.add_argument("--runs", type=int, default=1, help="how often")

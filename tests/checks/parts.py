@@ -24,13 +24,13 @@ class Part:
     name: str
     folders: Sequence[str] = ()
     options: Sequence[str] = ()
-    make: str = ""
-    """A target of the Makefile, for what is no test."""
+    program: Sequence[str] = ()
+    """A command, for what is no test."""
 
     def command(self, seed: int, everything: bool) -> list[str]:
         """What runs it. Tests are in an order that ``seed`` decides."""
-        if self.make:
-            return ["make", "--no-print-directory", self.make]
+        if self.program:
+            return list(self.program)
         chosen = [] if everything else ["-m", "not long"]
         options = [*self.options, *(COVERAGE if everything and self.name == "unit" else ())]
         return [*PYTEST, f"--randomly-seed={seed}", *chosen, *options, *self.folders]
@@ -41,18 +41,26 @@ EACH = ("-n", "2", "--dist", "worksteal")
 BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 """The tests of one file share their broker or stage. ``tests/conftest.py`` puts the files that take long first."""
 
-LINT = Part("lint", make="lint")
+MAKE = ("make", "--no-print-directory")
+LINT = Part("lint", program=(*MAKE, "lint"))
 UNIT = Part("unit", ["tests/unit"], EACH)
 MODEL = Part("model", ["tests/model"], EACH)
 CONTRACT = Part("contract", ["tests/contract"], BY_FILE)
 E2E = Part("e2e", ["tests/e2e", "tests/api", "tests/faults"], BY_FILE)
 BOTH = Part("contract and e2e", [*CONTRACT.folders, *E2E.folders], BY_FILE)
-VALIDATE = Part("validate", make="validate")
+VALIDATE = Part("validate", program=(*MAKE, "validate"))
 REHEARSAL = Part("rehearsal", ["tests/rehearsal"])
+CONTAINERS = Part("containers", program=(sys.executable, "-m", "rehearsal.containers", "test-if-possible"))
+"""Every function in a container, where an engine answers."""
 
-TRACKS: dict[str, Sequence[Sequence[Part]]] = {
-    "test": [[BOTH], [LINT, UNIT, REHEARSAL, VALIDATE, MODEL]],
-    **{part.name: [[part]] for part in (UNIT, MODEL, CONTRACT, E2E)},
-}
-"""By target: what runs side by side, and in it what runs one after the other. The first track waits for services half
-of its time; the others have a lower priority, and use what it leaves."""
+TARGETS = {part.name: part for part in (UNIT, MODEL, CONTRACT, E2E)}
+
+
+def tracks(target: str, everything: bool) -> list[list[Part]]:
+    """What runs side by side, and in it what runs one after the other.
+
+    The first track waits for services half of its time; the others have a lower priority, and use what it leaves.
+    """
+    if target != "test":
+        return [[TARGETS[target]]]
+    return [[BOTH], [LINT, UNIT, REHEARSAL, VALIDATE, MODEL, *([CONTAINERS] if everything else [])]]

@@ -29,7 +29,7 @@ ELSEWHERE |= {"AdministratorAccess", "InterfaceType", "MaxWriteRequestUnits", "R
 ELSEWHERE |= {"LastDeploymentStatusMessage", "LastProcessingResult", "NetworkInterfaces", "UserAttributes"}
 ELSEWHERE |= {"ProvisionedThroughput", "PublishRate", "StateTransitionReason", "token.actions.githubusercontent.com"}
 ELSEWHERE |= {"PersistQueuesInUse", "live.signals", "ChatResult", "http.ts", "json.load"}
-ELSEWHERE |= {"CloudWatchReadOnlyAccess", "GetMetricData", "ListMetrics"}
+ELSEWHERE |= {"CloudWatchReadOnlyAccess", "GetMetricData", "ListMetrics", "TraceSummaries", "public.ecr.aws"}
 """Names of Powertools, CloudFormation, GitHub, Mermaid, Python, OAuth, of AWS's answers and metrics, of queues, and of
 parameters and schemas that a release has removed."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.bytecode import UNUSED
+from ops.runtime import UNUSED
 from tests.worlds.tracked import imports, tracked
 from tools.python_client.__main__ import generated
 

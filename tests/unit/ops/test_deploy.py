@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tomllib
 from datetime import UTC, datetime
-from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from headrace_client.cli.doctor_stage import Finding, Verdict
 from localstage.core.errors import StageError
-from ops import bytecode, deploy
+from ops import deploy
 from ops.__main__ import cli
 from tests.unit.template_stack import ROOT, TemplateStack
 
@@ -52,6 +52,7 @@ def test_a_failed_build_deploys_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
     sam.write_text(f'#!/bin/sh\necho "$1" >> {calls}\nexit 3\n')
     sam.chmod(0o755)
     monkeypatch.setattr(deploy, "SAM", sam)
+    monkeypatch.setattr(deploy, "build_with", lambda: ([], os.environ["PATH"]))
 
     with pytest.raises(deploy.DeploymentError, match="sam build ended with 3"):
         deploy.deploy("dev", [])
@@ -68,8 +69,8 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     sam.chmod(0o755)
     monkeypatch.setattr(deploy, "SAM", sam)
     monkeypatch.setattr(deploy, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(deploy, "RUNTIME", sys.executable)
-    monkeypatch.setattr(bytecode, "MAGIC", MAGIC_NUMBER)
+    monkeypatch.setattr(deploy, "build_with", lambda: ([], os.environ["PATH"]))
+    monkeypatch.setattr(deploy, "find_python", lambda: Path(sys.executable))
     return calls
 
 
@@ -106,11 +107,11 @@ def test_without_the_runtimes_python_a_deployment_says_what_it_costs(
     calls: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As after a build in a container."""
-    monkeypatch.setattr(deploy, "RUNTIME", "python3.0")
+    monkeypatch.setattr(deploy, "find_python", lambda: None)
 
     deploy.deploy("dev", [])
 
-    assert "no python3.0 on the path: cold starts compile the layers" in capsys.readouterr().err
+    assert "no python3.13 on the path: cold starts compile the layers" in capsys.readouterr().err
     assert "deploy" in calls.read_text()
 
 
@@ -123,6 +124,7 @@ def test_nothing_is_deployed_to_an_account_that_is_not_ready(
     deployed: list[str] = []
     monkeypatch.setattr("ops.preflight.examine", lambda _: [Finding("concurrency", verdict, "of 10, 0")])
     monkeypatch.setattr(deploy, "deploy", lambda stage, _: deployed.append(stage))
+    monkeypatch.setattr("ops.runtime.build_with", lambda: ([], ""))
 
     result = CliRunner().invoke(cli, ["deploy", *options])
 

@@ -1,4 +1,4 @@
-"""What is deployed has bytecode that Lambda's Python uses."""
+"""The Python of the functions is found or named, and what is deployed has its bytecode."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from localstage.core.errors import StageError
-from ops.bytecode import MAGIC, RUNTIME, add_bytecode, check_bytecode
+from localstage.core.errors import MissingProgram, StageError
+from ops import runtime
+from ops.runtime import RUNTIME, add_bytecode, build_with, find_python
 from tests.unit.template_stack import ROOT
 
 RUN = "import module; print(module.NUMBER)"
@@ -75,20 +76,68 @@ def test_a_build_without_layers_is_an_error(tmp_path: Path) -> None:
         add_bytecode(tmp_path, sys.executable)
 
 
-@pytest.mark.parametrize("start", [None, (3495).to_bytes(2, "little") + b"\r\n"], ids=["no bytecode", "that of 3.11"])
-def test_bytecode_that_the_runtime_ignores_is_refused(layer: Path, tmp_path: Path, start: bytes | None) -> None:
-    if start:
-        (layer / "__pycache__").mkdir()
-        (layer / "__pycache__" / "module.pyc").write_bytes(start)
-
-    with pytest.raises(StageError, match=r"not of python3\.13"):
-        check_bytecode(tmp_path)
+def script(path: Path, *lines: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return path
 
 
-def test_bytecode_of_the_runtime_is_taken(layer: Path, tmp_path: Path) -> None:
-    (layer / "module.pyc").write_bytes(MAGIC + bytes(12))
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without the Python of the functions and without a container engine; the folder of its path."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("PYTHON", raising=False)
+    monkeypatch.setattr(runtime, "ROOT", tmp_path)
+    monkeypatch.setattr(runtime, "has_engine", lambda: False)
+    return folder
 
-    check_bytecode(tmp_path)
+
+def test_without_a_python_a_person_is_told_what_to_type(empty: Path) -> None:
+    with pytest.raises(MissingProgram) as error:
+        build_with()
+
+    for system in ("Debian 12", "Ubuntu 24.04", "macOS", "Docker"):
+        assert system in str(error.value)
+
+
+def test_where_a_container_engine_answers_no_python_is_needed(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "has_engine", lambda: True)
+
+    assert build_with() == (["--use-container"], str(empty))
+
+
+def test_a_python_without_pip_is_not_taken(empty: Path) -> None:
+    script(empty / RUNTIME, "exit 1")
+
+    assert find_python() is None
+
+
+def test_the_python_of_the_path_is_taken(empty: Path) -> None:
+    script(empty / RUNTIME, f"echo {RUNTIME}")
+
+    assert build_with() == ([], f"{empty}{os.pathsep}{empty}")
+
+
+def test_a_named_python_gets_the_name_that_the_sam_cli_looks_for(
+    empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON", str(script(tmp_path / "own python" / "python3", f"echo {RUNTIME}")))
+
+    options, path = build_with()
+
+    assert options == []
+    found = subprocess.run([RUNTIME], env={"PATH": path}, check=True, capture_output=True, text=True).stdout
+    assert found.strip() == RUNTIME
+
+
+def test_another_python_is_refused_by_its_name(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHON", sys.executable)
+
+    with pytest.raises(StageError, match=rf"PYTHON: {sys.executable} is not a python3\.13 with pip"):
+        build_with()
 
 
 def test_bytecode_is_for_the_runtime_of_the_template() -> None:
