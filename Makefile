@@ -19,8 +19,8 @@ DEMO_ads = loadtest.load --shape clicks $(RETRY_ARGS) $(if $(SECONDS),--seconds 
 SUITE_ARGS = $(if $(BENCH),--bench "$$BENCH") $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(RUN),--run "$$RUN") $(if $(ARGS),-- $(ARGS))
 
 # A variable that the target does not take is refused: `make cost STAGE=prod` would print the prices of dev. The help of
-# a target has its variables; those of ELSEWHERE name another stage, also from the environment.
-ELSEWHERE := HTTP_URL WS_URL TOKEN TOKENS OPS_TOKEN TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET
+# a target has its variables; those of ELSEWHERE name another Python or stage, also from the environment.
+ELSEWHERE := PYTHON HTTP_URL WS_URL TOKEN TOKENS OPS_TOKEN TOKEN_URL CLIENT_ID CLIENT_SECRET ANALYST_ID ANALYST_SECRET
 GIVEN := $(if $(filter 0,$(MAKELEVEL)),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
 TAKEN := $(if $(GIVEN),$(foreach goal,$(MAKECMDGOALS),$(shell awk 'index($$0, "$(goal):") == 1' $(firstword $(MAKEFILE_LIST)) | grep -o '[[ ][A-Z_]*=' | tr -d '[ =' | awk '!seen[$$0]++')))
 $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))),\
@@ -89,7 +89,8 @@ reset: setup ## delete the stage's data (tables, queues, broker), after a questi
 setup: # make .venv from the lock files
 	@localstage/setup.sh
 
-clean: ## delete everything that can be made again (.venv, .local, caches)
+clean: $(if $(wildcard .local/services),setup) ## delete everything that can be made again (.venv, .local, caches), and the stage's data, after a question   [YES=1]
+	@$(if $(wildcard .local/services),$(PY) -m localstage reset $(if $(YES),--yes))
 	@rm -rf .venv .local .aws-sam .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 ##@ Test

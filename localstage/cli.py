@@ -230,7 +230,7 @@ def _ask(question: str) -> None:
     try:
         click.confirm(question, abort=True)
     except click.Abort:
-        raise StageError("nothing was deleted; to delete without a question, run: make reset YES=1") from None
+        raise StageError("nothing was deleted; to delete without a question, add YES=1") from None
 
 
 def _tail(path: Path, lines: int, follow: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ is_ready && exit 0
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null 2>&1 || stop "Python 3.11 or newer is missing. Run: apt-get install python3 python3-venv"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-  stop "$("$python" --version) is too old, 3.11 or newer is needed. Choose another with: make PYTHON=/path/to/python3"
+  stop "$("$python" --version) is too old, 3.11 or newer is needed. Choose another with: make run PYTHON=/path/to/python3"
 
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   package=$("$python" -c 'import sys; print("python3.%d-venv" % sys.version_info[1])')

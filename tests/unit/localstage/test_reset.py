@@ -27,7 +27,7 @@ def test_nothing_is_deleted_without_a_yes_and_the_yes_option_is_named(tmp_path: 
 
     assert result.exit_code == 1
     assert (tmp_path / "logs").exists()
-    assert "make reset YES=1" in result.output
+    assert "add YES=1" in result.output
 
 
 def test_reset_with_yes_does_not_ask(tmp_path: Path) -> None:
