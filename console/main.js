@@ -2,7 +2,7 @@
 //
 // A view is the default export of its module. It gets `session` (session.js) and `path`, the rest of the address: for
 // #/people/dora, ["dora"]. It is loaded when it is opened.
-import { html, render, useEffect, useLayoutEffect, useRef, useState } from "./htm.js";
+import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./htm.js";
 import { secret, signIn } from "./session.js";
 import { texts } from "./texts.js";
 import { Empty, Failure, Loading, useLoad } from "./ui.js";
@@ -83,6 +83,12 @@ function SignIn({ session, scopes }) {
 
 function View({ name, path, session }) {
   const found = useLoad(VIEWS[name], [name]);
+  // What a view cannot show is said in its place, until another part of it is opened.
+  const [fault, again] = useErrorBoundary();
+  useEffect(() => again(), [path.join("/")]);
+  if (fault !== undefined) {
+    return html`<${Failure} error=${fault} again=${() => again()} />`;
+  }
   if (found.error !== undefined) {
     return html`<${Failure} error=${found.error} again=${found.again} />`;
   }

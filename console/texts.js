@@ -11,8 +11,8 @@ const moment = new Intl.DateTimeFormat([], {
   day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false,
 });
 
-/** The day and the time, to the second, of an ISO-8601 time. */
-export const at = (time) => moment.format(Date.parse(time));
+/** The day and the time, to the second, of an ISO-8601 time. What is no time stays as it is. */
+export const at = (time) => (Number.isNaN(Date.parse(time)) ? String(time) : moment.format(Date.parse(time)));
 
 /** A duration, such as "23 ms" or "2.1 s". */
 export function duration(milliseconds) {

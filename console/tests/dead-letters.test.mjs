@@ -127,3 +127,21 @@ test("a letter that is gone, an empty lane and one that does not answer are said
   await again.click();
   await page.getByText("The dead lane is empty.").waitFor();
 });
+
+test("a letter with times that are none opens, and a view that fails says so in its place only", async () => {
+  const letter = {
+    id: "l-1", reason: "not_json", message: "it is not JSON", stream: "unknown", lane: "retry", attempts: 5, received: 1,
+    firstFailedAt: "yesterday", lastSentAt: "", redrivenAt: "soon", events: 0, bodyCharacters: 3,
+  };
+  const answer = { items: [letter], days: {}, count: 1, scanned: 1, complete: true, reasons: { not_json: 1 } };
+  await page.route("**/dead-letters?*", (route) => route.fulfill({ headers, json: answer }));
+  await open(`${VIEW}/l-1`);
+  await page.locator(".letter").getByText("yesterday").waitFor();
+
+  answer.items = [null];
+  await open(`${VIEW}/l-2`);
+  await page.getByRole("alert").getByText("It did not work").first().waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByText("Is everything kept?").waitFor();
+  await page.unroute("**/dead-letters?*");
+});

@@ -72,4 +72,7 @@ test("an operator erases a user with a skier, and hears why it was refused", asy
   await page.keyboard.press("Enter");
   await others.getByLabel("Type nobody to confirm").waitFor();
   assert.equal(await skier.inputValue(), "", "the skier of another user is not erased");
+  await others.getByLabel("Type nobody to confirm").fill("nobody");
+  await erase.click();
+  await others.getByText(/^(running|done)/).waitFor();
 });

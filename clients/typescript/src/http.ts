@@ -136,7 +136,8 @@ export class Http {
     if (method === "GET") {
       const query = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)]));
       path += rest.size > 0 ? `?${query}` : "";
-    } else if (rest.size > 0) {
+    } else if (rest.size > 0 || method !== "DELETE") {
+      // A body may be an object without fields. DELETE needs none, and some proxies drop it.
       headers["content-type"] = "application/json";
       init.body = JSON.stringify(Object.fromEntries(rest));
     }

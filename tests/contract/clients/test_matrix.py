@@ -133,6 +133,39 @@ async def test_a_command_asks_the_operations_that_the_table_names(command: str) 
     assert (stage.wrong, stage.unknown) == ([], set())
 
 
+async def test_both_clients_ask_each_operation_as_described_without_its_optional_fields(tmp_path: Path) -> None:
+    """Where all fields of a body are optional and left out, the body is an object without fields."""
+    client = await ensure_typescript_client(ROOT / ".local", ROOT)
+    async with running(REFERENCE) as stage:
+        asked: dict[str, dict[str, str]] = {}
+        for key, operation in stage.operations.items():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            schema = stage.http.resolved(content.get("schema", {}))
+            required = [each for each in operation.get("parameters", ()) if each["required"]]
+            if schema.get("required") or {"anyOf", "oneOf"} & schema.keys() or any(e["in"] != "path" for e in required):
+                continue
+            given = stage.arguments(operation)
+            asked[key] = {each["name"]: str(given[each["name"]]) for each in required}
+        (tmp_path / "ask.mjs").write_text(
+            f'import {{ Headrace }} from "{client}/dist/index.js";\n'
+            f'const headrace = new Headrace({{ httpUrl: "{stage.http_url}", wsUrl: "", token: "t" }});\n'
+            f"for (const [key, given] of Object.entries({json.dumps(asked)})) await headrace.request(key, given);\n"
+            "headrace.close();\n"
+        )
+        node = await asyncio.create_subprocess_exec(
+            node_program(), tmp_path / "ask.mjs", stderr=asyncio.subprocess.PIPE
+        )
+        _, failed = await node.communicate()
+        async with AsyncHeadrace(stage.http_url, "t") as python:
+            for key, given in asked.items():
+                body = {"body": {}} if stage.operations[key].get("requestBody", {}).get("required") else {}
+                await getattr(python, snake(OPERATIONS[key]))(*given.values(), **body)
+
+    assert (failed.decode(), stage.wrong, stage.unknown) == ("", [], set())
+    assert Counter(stage.asked) == dict.fromkeys(asked, 2)
+    assert {"POST /users/{userId}/erasure", "DELETE /rooms/{roomId}/members/{userId}"} < asked.keys()
+
+
 async def test_tail_follows_with_the_frames_that_the_table_names() -> None:
     async with running(REFERENCE) as stage:
         environ = {"HEADRACE": stage.http_url, "WS": stage.ws_url, "TOKEN": "t"}

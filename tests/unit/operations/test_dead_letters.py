@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from headrace.core import times
@@ -10,8 +12,12 @@ from headrace.operations.dead_letter import REASONS
 from headrace.operations.dead_letters import SCAN_HOLD
 from headrace.queues.ports import RetryRecord
 from tests.unit.delivery.test_persister import POISON, envelope, event
+from tests.unit.template_stack import ROOT
 from tests.worlds.dead_letters import LIST, ROUTES, Dead
+from tests.worlds.reference import violations
 from tests.worlds.senders import CLOCK, NOW
+
+OPENAPI = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text())
 
 
 @pytest.fixture
@@ -73,6 +79,20 @@ def test_a_record_that_validates_now_is_listed_as_storable(dead: Dead) -> None:
 
     assert (item["reason"], item["message"]) == ("storable", "it would be stored now")
     assert (item["stream"], item["events"], item["correlationId"]) == ("chat", 2, "c-1")
+
+
+def test_what_anybody_may_have_written_into_a_letter_is_checked_before_it_is_shown(dead: Dead) -> None:
+    """A page that shows it expects what the description says."""
+    known = {"lane": "x" * 300, "attempts": "-1", "reason": "y" * 300, "firstFailedAt": "soon", "redrivenAt": "soon"}
+    body = {"v": 1, "stream": "chat", "correlationId": 7, "acceptedAt": "yesterday", "events": [{}]}
+    dead.bury(RetryRecord(json.dumps(body).encode(), known))
+
+    (item,) = dead.list()["items"]
+
+    assert not {"acceptedAt", "redrivenAt", "correlationId"} & item.keys()
+    assert (item["lane"], item["recordedReason"]) == ("x" * 64, "y" * 64)
+    assert times.is_canonical(item["firstFailedAt"])
+    assert violations(OPENAPI, {"$ref": "#/components/schemas/DeadLetterBody"}, item) == []
 
 
 @pytest.mark.parametrize(

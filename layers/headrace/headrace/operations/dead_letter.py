@@ -37,6 +37,7 @@ REASON_NAMES = sorted(REASONS)
 STREAM_NAMES = sorted([*STREAMS, UNKNOWN_STREAM])
 ID_CHARACTERS = 128
 SHOWN_CHARACTERS = 2000
+SHOWN_NAME = 64
 FIRST_FAILED = "firstFailedAt"
 REDRIVEN = "redrivenAt"
 
@@ -106,7 +107,7 @@ class DeadLetter:
             "reason": self.reason,
             "message": self.message,
             "stream": self.stream,
-            "lane": self.held.attributes.get("lane", "retry"),
+            "lane": self.held.attributes.get("lane", "retry")[:SHOWN_NAME],
             "attempts": self.attempts,
             "received": self.held.received,
             "firstFailedAt": self.first_failed_at,
@@ -114,14 +115,15 @@ class DeadLetter:
             "events": self.events,
             "bodyCharacters": len(self.held.body),
         }
-        optional = {
+        names = {
             "recordedReason": self.held.attributes.get("reason"),
             "encoding": self.held.attributes.get(ENCODING),
-            REDRIVEN: self.held.attributes.get(REDRIVEN),
             "correlationId": self.correlation_id or None,
-            "acceptedAt": self.envelope.get("acceptedAt"),
         }
-        body |= {name: value for name, value in optional.items() if isinstance(value, str)}
+        body |= {name: value[:SHOWN_NAME] for name, value in names.items() if isinstance(value, str)}
+        moments = {REDRIVEN: self.held.attributes.get(REDRIVEN), "acceptedAt": self.envelope.get("acceptedAt")}
+        # Anybody may have written the record: what is no time is left out.
+        body |= {name: value for name, value in moments.items() if isinstance(value, str) and times.is_canonical(value)}
         return cast(DeadLetterBody, body)
 
     def retry_record(self, redriven_at: str) -> RetryRecord:
