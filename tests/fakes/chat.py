@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from threading import RLock
 from typing import Any
 
 from headrace.core.errors import StoreUnavailable
@@ -286,12 +287,16 @@ class SilentChannels:
 
 
 class MemoryChanges:
-    """Changes of messages in memory, for tests, in the ``rows`` of their table. ``down``: every call fails."""
+    """Changes of messages in memory, for tests, in the ``rows`` of their table. ``down``: every call fails.
+
+    A call is one step for other threads, as in DynamoDB.
+    """
 
     def __init__(self, rows: dict[tuple[object, ...], Item]) -> None:
         self.rows = rows
         self.down = False
         self.changes_read = 0
+        self._one_step = RLock()
 
     def message(self, room_id: str, key: str) -> Item | None:
         self._call()
@@ -303,24 +308,26 @@ class MemoryChanges:
         return {place: dict(self.rows[place]) for place in places if place in self.rows}
 
     def await_message(self, room_id: str, key: str, value: str, expires_at: int | None) -> bool:
-        if self.message(room_id, key) is not None:
-            return False
-        expiry = {} if expires_at is None else {"expiresAt": expires_at}
-        row = {"roomId": room_id, "timestampSk": key, AWAITED: value, **expiry}
-        self.rows[room_id, key] = self.rows.get((room_id, key), {}) | row
-        return True
+        with self._one_step:
+            if self.message(room_id, key) is not None:
+                return False
+            expiry = {} if expires_at is None else {"expiresAt": expires_at}
+            row = {"roomId": room_id, "timestampSk": key, AWAITED: value, **expiry}
+            self.rows[room_id, key] = self.rows.get((room_id, key), {}) | row
+            return True
 
     def store_awaited(self, message: Item, value: str) -> bool:
-        self._call()
-        place = message["roomId"], message["timestampSk"]
-        if self.rows.get(place, {}).get(AWAITED) != value:
-            return False
-        self.rows[place] = message
-        return True
+        with self._one_step:
+            self._call()
+            place = message["roomId"], message["timestampSk"]
+            if self.rows.get(place, {}).get(AWAITED) != value:
+                return False
+            self.rows[place] = message
+            return True
 
     def changes_of(self, room_id: str, key: str) -> Iterator[Item]:
         place = partition(room_id)
-        found = [row for row in self.rows.values() if row["roomId"] == place]
+        found = [row for row in list(self.rows.values()) if row["roomId"] == place]
         for row in sorted(found, key=lambda row: str(row["timestampSk"]), reverse=True):
             self._call()
             if row["timestampSk"].startswith(f"{key}#"):
@@ -329,45 +336,50 @@ class MemoryChanges:
         self._call()
 
     def apply(self, room_id: str, key: str, change: MessageChange, stored_at: str) -> Item | None:
-        row = self.message(room_id, key)
-        if row is None or row.get(CHANGE_KEY, "") >= change.key:
-            return None
-        change.apply_to(row)
-        self.rows[room_id, key] = row | {STORED_AT: stored_at}
-        return self.rows[room_id, key]
+        with self._one_step:
+            row = self.message(room_id, key)
+            if row is None or row.get(CHANGE_KEY, "") >= change.key:
+                return None
+            change.apply_to(row)
+            self.rows[room_id, key] = row | {STORED_AT: stored_at}
+            return self.rows[room_id, key]
 
     def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
-        row = self.message(room_id, key)
-        if row is not None and row.get(STORED_AT, "") < stored_at:
-            self.rows[room_id, key] = row | {STORED_AT: stored_at}
+        with self._one_step:
+            row = self.message(room_id, key)
+            if row is not None and row.get(STORED_AT, "") < stored_at:
+                self.rows[room_id, key] = row | {STORED_AT: stored_at}
 
     def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
-        row = self.message(room_id, key)
-        if row is not None and row.get("expiresAt", expires_at + 1) > expires_at:
-            self.rows[room_id, key] = row | {"expiresAt": expires_at}
+        with self._one_step:
+            row = self.message(room_id, key)
+            if row is not None and row.get("expiresAt", expires_at + 1) > expires_at:
+                self.rows[room_id, key] = row | {"expiresAt": expires_at}
 
     def forget(self, room_id: str, key: str) -> None:
-        self._call()
-        for place in list(self.rows):
-            is_edit = place[0] == partition(room_id) and str(place[1]).startswith(edits_of(key))
-            if is_edit or place[0] == reactions_partition(room_id, key):
-                del self.rows[place]
+        with self._one_step:
+            self._call()
+            for place in list(self.rows):
+                is_edit = place[0] == partition(room_id) and str(place[1]).startswith(edits_of(key))
+                if is_edit or place[0] == reactions_partition(room_id, key):
+                    del self.rows[place]
 
     def reactions_to(self, room_id: str, key: str) -> Iterator[Item]:
         self._call()
         place = reactions_partition(room_id, key)
-        found = [row for row in self.rows.values() if row["roomId"] == place]
+        found = [row for row in list(self.rows.values()) if row["roomId"] == place]
         return iter(sorted(found, key=lambda row: str(row["timestampSk"])))
 
     def show_reactions(
         self, room_id: str, key: str, shown: Mapping[str, Any], before: str | None, stored_at: str
     ) -> Item | None:
-        row = self.message(room_id, key)
-        if row is None or "deletedAt" in row or row.get(REACTIONS_AT) != before:
-            return None
-        row = {name: value for name, value in row.items() if name not in SHOWN_REACTIONS}
-        self.rows[room_id, key] = row | {**shown, STORED_AT: stored_at}
-        return self.rows[room_id, key]
+        with self._one_step:
+            row = self.message(room_id, key)
+            if row is None or "deletedAt" in row or row.get(REACTIONS_AT) != before:
+                return None
+            row = {name: value for name, value in row.items() if name not in SHOWN_REACTIONS}
+            self.rows[room_id, key] = row | {**shown, STORED_AT: stored_at}
+            return self.rows[room_id, key]
 
     def forget_rows(self, rows: Collection[Item]) -> None:
         self._call()
