@@ -28,7 +28,7 @@ $(foreach name,$(if $(MAKECMDGOALS),$(filter-out $(TAKEN) $(ELSEWHERE),$(GIVEN))
 
 # Commands get these values through the environment, so quotes, spaces and $ stay as they are. (bash, which is /bin/sh
 # on some systems, uses SECONDS itself.)
-VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE BATCHES WINDOWS QUEUES OPEN WRITERS RECEIVERS DELAY RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY RETRY_TIMEOUT
+VALUES := $(ELSEWHERE) USER_ID SCOPES LOG NICKS MESSAGES STREAM RIDES FILE FUNCTION EVENT SERVICE RETURN STAGE_ENV SCENARIO SEED EXAMPLES CASES ID FRIEND_TOKEN STACK SAM_FLAGS SHAPE SCALE BENCH RUN TABLE KEY A B PICTURE OPEN RECONNECTS ERASED FROM UNTIL BUCKET WRITES_PER_KEY RETRY_TIMEOUT
 $(foreach name,$(VALUES),$(if $(value $(name)),$(eval export override $(name) := $$(value $(name)))))
 
 .PHONY: start setup
@@ -231,9 +231,6 @@ load: setup ## send a shape of load with Locust, read everything back, and check
 
 report: setup ## write the page of a load run again, or compare two runs   [RUN=….json] [A=….json B=….json] [PICTURE=….svg]
 	@$(PY) -m loadtest.report $(if $(RUN),--run "$$RUN") $(if $(A),--a "$$A") $(if $(B),--b "$$B") $(if $(PICTURE),--picture "$$PICTURE")
-
-sweep: setup ## measure the persist path with every combination of settings   [QUEUES=1,2,4] [BATCHES=50,200] [WINDOWS=unset,0,1] [WRITERS=2,8] [RECEIVERS=1,2,4] [SCALE=0.1] [DELAY=8]
-	@$(PY) -m bench.sweep $(if $(BATCHES),--batches "$$BATCHES") $(if $(WINDOWS),--windows "$$WINDOWS") $(if $(QUEUES),--queues "$$QUEUES") $(if $(WRITERS),--writers "$$WRITERS") $(if $(RECEIVERS),--receivers "$$RECEIVERS") $(if $(SCALE),--scale "$$SCALE") $(if $(DELAY),--delay "$$DELAY")
 
 bench: setup ## run all benchmarks, each beside its peer or limit, and write a JSON; with CHECK=1, say which ratios got worse, also of a file; or draw the committed ones   [BENCH=publish,persist] [ROUNDS=5] [RUN=file] [CHECK=1 [ACCEPT=1]] [PICTURE=….svg] [ARGS='--help']
 	@$(PY) -m bench.suite $(if $(CHECK)$(ACCEPT)$(PICTURE),--check) $(if $(ACCEPT),--accept) $(if $(PICTURE),--picture "$$PICTURE") $(SUITE_ARGS)

@@ -1,4 +1,4 @@
-"""The benchmarks and the sweep run as commands, with small sizes."""
+"""The benchmarks run as commands, with small sizes."""
 
 from __future__ import annotations
 
@@ -39,21 +39,6 @@ def test_a_benchmark_writes_its_rounds_and_its_ratios_are_checked(tmp_path: Path
 
 @pytest.mark.long
 @pytest.mark.timeout(240)
-def test_a_sweep_of_two_points_loses_nothing_and_draws_both(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bench.sweep", "--windows", "0,1", "--scale", "0.01", "--results", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=220)
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "\nlost=0\n" in done.stdout
-    (result,) = tmp_path.glob("*.json")
-    run = json.loads(result.read_text())
-    assert [each["setting"]["window"] for each in run["points"]] == [0, 1]
-    assert all(each["stored"] == 120 and each["calls"] > 0 for each in run["points"])
-    assert result.with_suffix(".svg").exists()
-
-
-@pytest.mark.long
-@pytest.mark.timeout(240)
 def test_rides_that_are_dropped_and_those_that_are_added_up_are_measured(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     command = [sys.executable, "-m", "bench.ski", "--rounds", "1", "--seconds", "1", "--clients", "8"]
@@ -65,10 +50,3 @@ def test_rides_that_are_dropped_and_those_that_are_added_up_are_measured(tmp_pat
     assert found["no table, 8 clients: accepted/s"] > [0]
     assert found["rows added up, 8 clients: stored/s"] > [0]
     assert "no table, 8 clients: stored/s" not in found
-
-
-def test_a_wrong_setting_is_refused_in_one_sentence() -> None:
-    done = make("sweep", "QUEUES=9")
-
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[0] == "headrace: QUEUES has 1, 2, 4, 8, 16, 32 or 64, not '9'"

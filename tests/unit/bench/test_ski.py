@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from bench.ski.__main__ import CONFIGURATIONS, ride, template_of
-from tests.unit.bench.test_sweep import model
+from localstage.core.model import StageModel
+from localstage.template import load
+from localstage.template.attributes import Attributes, Live
+
+URL = "http://127.0.0.1:1"
+
+
+def model(template: Path, state: Path) -> StageModel:
+    live = Live("amqp://127.0.0.1:1", "127.0.0.1", 1, URL, URL, URL, URL, URL, URL, URL)
+    return load(template, attributes=Attributes(live), state_dir=state)
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -1,1 +1,0 @@
-"""Measures the persist path with many settings, one stage each (``make sweep``)."""
