@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from headrace.core.caller import SenderContext
 from headrace.core.errors import UserError
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
@@ -57,13 +58,16 @@ class ChangeWorld(RoomWorld):
         """An event that edits or deletes ``message``; it is not checked."""
         raw = {"roomId": message["roomId"], "key": self.key(message), "change": "edit" if text else "delete"}
         raw |= {"timestamp": iso(self.clock.now()), **({"message": text} if text else {}), **more}
-        return CHANGES.accept(raw, sender(user, trusted=True))
+        return CHANGES.accept(raw, self._sender(user))
 
     def reaction(self, user: str, message: dict[str, Any], value: str | None = None, **more: Any) -> ValidatedEvent:
         """An event that reacts to ``message``, or takes the reaction back; it is not checked."""
         raw = {"roomId": message["roomId"], "key": self.key(message), "change": "react"}
         raw |= {"timestamp": iso(self.clock.now()), **({"value": value} if value else {}), **more}
-        return CHANGES.accept(raw, sender(user, trusted=True))
+        return CHANGES.accept(raw, self._sender(user))
+
+    def _sender(self, user: str) -> SenderContext:
+        return replace(sender(user, trusted=True), now=self.clock.now())
 
     def admit(self, user: str, change: ValidatedEvent, *, is_trusted: bool = False) -> UserError | None:
         """Why the gate refuses a change, or ``None``."""
