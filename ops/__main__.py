@@ -96,10 +96,10 @@ def _preflight(config_env: str) -> bool:
 def deploy(config_env: str, checks: bool, options: tuple[str, ...]) -> None:
     """Build and deploy a stage under a new name of the release. OPTIONS, after --, are for `sam deploy`."""
     from ops.deploy import deploy as deploy_stage
-    from ops.runtime import build_with
+    from ops.deploy import prepare
 
     with errors_as_messages():
-        build_with()  # what is missing is said before anything is checked
+        prepare(config_env)  # what is missing is said before the account is checked
     if checks and _preflight(config_env):
         sys.exit("headrace: nothing was deployed; correct what failed, or deploy with PREFLIGHT=no")
     with errors_as_messages():

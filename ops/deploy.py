@@ -44,16 +44,25 @@ def config_of(release: str) -> str:
     return text.replace(UNNAMED, f'Release = "{release}"\n')
 
 
+def prepare(config_env: str) -> tuple[list[str], str]:
+    """What ``sam build`` of a stage needs on this machine: its options, and the ``PATH``.
+
+    Raises:
+        StageError: samconfig.toml has no such stage, or a program is missing.
+    """
+    processor = parameters.from_samconfig(CONFIG, config_env).get("Architecture", "arm64")
+    if not SAM.exists():
+        raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
+    return build_with(processor)
+
+
 def deploy(config_env: str, options: list[str]) -> str:
     """Build and deploy a stage; returns the name of the release.
 
     Raises:
-        StageError: samconfig.toml has no such stage, the SAM CLI is missing, or one of its commands failed.
+        StageError: samconfig.toml has no such stage, a program is missing, or a command of the SAM CLI failed.
     """
-    parameters.from_samconfig(CONFIG, config_env)  # an unknown stage is an error before anything is built
-    if not SAM.exists():
-        raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
-    options_of_build, path = build_with()
+    options_of_build, path = prepare(config_env)
     release = new_release(datetime.now(UTC))
     named = config_of(release)
     with TemporaryDirectory() as folder:

@@ -310,8 +310,8 @@ def names(wanted: Plan) -> str:
     """The name of the stack fits broker and cache, and that of the stage the domains of the user pools."""
     stack, stage, mode = wanted.stack.name, wanted.values["StageName"], wanted.values["BrokerDeploymentMode"]
     most = min(CACHE_NAME, BROKER_NAME - len(f"-{mode}-2"))
-    if len(stack) > most or not re.fullmatch("[a-z][a-z0-9-]*", stack):
-        allowed = f"at most {most} lower-case letters, digits and hyphens"
+    if len(stack) > most or not re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", stack):
+        allowed = f"at most {most} lower-case letters, digits and single hyphens"
         raise Failed(f"stack_name: broker and cache are named after the stack, and take {allowed}, got {stack!r}")
     if not wanted.values["JwtIssuer"] and (word := next((one for one in NOT_IN_DOMAINS if one in stage), None)):
         raise Failed(f"StageName: the domain of a user pool may not have the word {word}, got {stage!r}")

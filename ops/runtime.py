@@ -8,6 +8,7 @@ it imports. The bytecode does not refer to the time of its source, because the S
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -22,7 +23,8 @@ HOW = f"""sam build needs {RUNTIME} with pip, or a container engine that answers
   Debian 12, Ubuntu 24.04  .venv/bin/uv python install 3.13, then add PYTHON="$(.venv/bin/uv python find 3.13)"
   Debian 13                sudo apt install python3.13 python3-pip
   macOS                    brew install python@3.13
-or start Docker or Podman: the functions are then built in a container."""
+or start Docker, or Podman and set DOCKER_HOST: the functions are then built in a container, if this machine has the
+processor of the stage (Architecture)."""
 UNUSED = (
     "aws_lambda_powertools.event_handler",
     "aws_lambda_powertools.utilities.auth_alpha",
@@ -59,23 +61,30 @@ def find_python() -> Path | None:
     return script
 
 
+def architecture() -> str:
+    """The parameter ``Architecture`` that fits this machine."""
+    return "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
+
+
 def has_engine() -> bool:
     """Whether a container engine answers at DOCKER_HOST or at the usual socket."""
+    if not SAM.exists():
+        return False
     command = [str(SAM.with_name("python")), "-c", "import docker; docker.from_env(timeout=5).ping()"]
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
-def build_with() -> tuple[list[str], str]:
-    """The options of ``sam build`` and the ``PATH`` with which it works on this machine.
+def build_with(processor: str) -> tuple[list[str], str]:
+    """The options of ``sam build`` for a ``processor``, and the ``PATH`` with which it works on this machine.
 
     Raises:
-        MissingProgram: there is neither the Python of the functions nor a container engine.
+        MissingProgram: there is neither the Python of the functions nor a container engine of this processor.
         StageError: ``PYTHON`` is another one.
     """
     path = os.environ.get("PATH", "")
     if python := find_python():
         return [], f"{python.parent}{os.pathsep}{path}"
-    if has_engine():
+    if processor == architecture() and has_engine():
         return ["--use-container"], path
     raise MissingProgram(HOW)
 

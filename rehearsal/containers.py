@@ -22,10 +22,10 @@ import boto3
 from loadtest.client.stage_process import SeparateStage, StageFailed
 from localstage.core.errors import NotRunning, StageError
 from localstage.statefile import StateFile
-from ops.runtime import ROOT, SAM, build_with, has_engine
+from ops.runtime import ROOT, RUNTIME, SAM, architecture, build_with, has_engine
 from rehearsal.errors import RehearsalError
 from rehearsal.events import Case, dead_letters, one_of_each_function
-from rehearsal.sam import Sam, architecture, interpreter
+from rehearsal.sam import Sam
 
 STATE = ROOT / ".local" / "sam-test"
 _HOST_NETWORK = ROOT / "rehearsal" / "host_network.py"
@@ -39,7 +39,7 @@ class Containers:
         self._folder = folder
         self._variables = variables
         self._file = private / "variables.json"
-        self._options, self._path = build_with()
+        self._options, self._path = build_with(architecture())
         if variables:
             self._file.touch(mode=0o600)
             self._file.write_text(json.dumps(variables))
@@ -138,7 +138,7 @@ def test_all() -> list[str]:
         RehearsalError: the stage, a build or a container did not start.
         StageError: a program is missing.
     """
-    sources = Sam(STATE / "work", interpreter())
+    sources = Sam(STATE / "work", Path(RUNTIME))
     sources.copy_sources()
     # The SAM CLI counts the start of a container as time of the function.
     sources.edit("    Timeout: 10\n", "    Timeout: 60\n")

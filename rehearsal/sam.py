@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import platform
 import shutil
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from localstage.core.errors import MissingProgram
-from ops.runtime import ROOT, RUNTIME, SAM, add_bytecode, find_python
+from localstage.core.errors import MissingProgram, StageError
+from ops.runtime import ROOT, RUNTIME, SAM, add_bytecode, architecture, find_python
 from rehearsal.errors import RehearsalError
 
 _SOURCES = ("template.yaml", "samconfig.toml", "templates", "functions", "layers")
@@ -26,13 +25,11 @@ _SHOWN_LINES = 25
 
 def interpreter() -> Path:
     """The Python that functions run on: that of the template's runtime, or else this one, both with pip."""
+    with contextlib.suppress(StageError):  # PYTHON may name the one of .venv
+        if found := find_python():
+            return found
     # Beside the one of .venv, which has pip on every machine.
-    return find_python() or Path(sys.executable).with_name(f"python3.{sys.version_info[1]}")
-
-
-def architecture() -> str:
-    """The parameter ``Architecture`` that fits this machine."""
-    return "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
+    return Path(sys.executable).with_name(f"python3.{sys.version_info[1]}")
 
 
 class Sam:

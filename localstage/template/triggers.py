@@ -98,8 +98,8 @@ def _stream_mapping(stack: Stack, id: str, mapping: Properties, table_id: str) -
         if name in mapping and as_text(mapping[name]) != as_text(value):
             raise TemplateError(f"{id}.{name}: the local stage knows only {as_text(value)} for a stream")
     patterns = [json.loads(one["Pattern"]) for one in mapping.get("FilterCriteria", {}).get("Filters", ())]
-    if any(pattern.keys() != {"eventName"} for pattern in patterns):
-        raise TemplateError(f"{id}.FilterCriteria: the local stage knows only patterns of eventName")
+    if any(pattern.keys() != {"eventName"} or "{" in str(pattern["eventName"]) for pattern in patterns):
+        raise TemplateError(f"{id}.FilterCriteria: the local stage knows only names as eventName")
     failure_queue_id = None
     if destination := mapping.get("DestinationConfig"):
         failure_queue_id = stack.id_of("AWS::SQS::Queue", destination["OnFailure"]["Destination"])

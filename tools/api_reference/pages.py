@@ -81,10 +81,10 @@ class Reader:
                 yield from self.fields(inner, depth + 1, sent=sent)
 
     def explained(self, schema: Node) -> list[Field]:
-        """The fields that say more than an example does, each with the objects that it is in."""
+        """The fields that an example may lack or does not explain, each with the objects that it is in."""
         kept: list[Field] = []
         for field in reversed(list(self.fields(schema))):
-            if field.said or not field.name or (kept and kept[-1].depth > field.depth):
+            if field.said or "optional" in field.notes or not field.name or (kept and kept[-1].depth > field.depth):
                 kept.append(field)
         return kept[::-1]
 

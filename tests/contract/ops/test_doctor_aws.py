@@ -126,19 +126,20 @@ def test_a_mapping_is_well_while_it_is_enabled_and_polls(
 
 @pytest.mark.parametrize(
     ("state", "pending", "verdict"),
-    [("RUNNING", None, "pass"), ("REBOOT_IN_PROGRESS", None, "fail"), ("RUNNING", {"Id": "c-2"}, "fail")],
+    [("RUNNING", None, "pass"), ("REBOOT_IN_PROGRESS", None, "fail"), ("RUNNING", {"Id": "c-2"}, "pass")],
 )
 def test_a_broker_is_well_while_it_runs_with_its_configuration(
     state: str, pending: dict[str, str] | None, verdict: str, plays: Callable[..., None]
 ) -> None:
-    """A configuration that is pending comes with the next restart. Until then the limit of connections is another."""
+    """A configuration that is pending comes with the next restart."""
     broker = {"ResourceType": "AWS::AmazonMQ::Broker", "LogicalResourceId": "Broker", "PhysicalResourceId": "b-1"}
     plays(
         ListStackResources={"StackResourceSummaries": [broker]},
         DescribeBroker={"BrokerState": state, "Configurations": {"Current": {"Id": "c-1"}, "Pending": pending}},
     )
 
-    assert found("headrace-dev")["brokers"].verdict == verdict
+    finding = found("headrace-dev")["brokers"]
+    assert (finding.verdict, "at its next restart Broker takes a new one" in finding.detail) == (verdict, bool(pending))
 
 
 def configuration(release: str) -> dict[str, Any]:

@@ -193,13 +193,15 @@ def test_a_topic_that_nobody_has_subscribed_to_is_refused(ready: Callable[..., N
     assert f"{TOPIC} has no confirmed subscription" in found["notices"]
 
 
-@pytest.mark.parametrize("name", ["Headrace-dev", "headrace_dev", "headrace-of-a-name-that-is-too-long"])
+@pytest.mark.parametrize(
+    "name", ["Headrace-dev", "headrace_dev", "headrace-of-a-name-that-is-too-long", "headrace--dev"]
+)
 def test_a_name_that_broker_or_cache_refuse_is_refused(ready: Callable[..., None], name: str) -> None:
     ready()
 
     found = details(replace(plan("dev"), stack=Stack(name)))
 
-    allowed = f"take at most 32 lower-case letters, digits and hyphens, got {name!r}"
+    allowed = f"take at most 32 lower-case letters, digits and single hyphens, got {name!r}"
     assert found == {"names": f"stack_name: broker and cache are named after the stack, and {allowed}"}
 
 

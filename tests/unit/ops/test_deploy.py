@@ -52,7 +52,7 @@ def test_a_failed_build_deploys_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
     sam.write_text(f'#!/bin/sh\necho "$1" >> {calls}\nexit 3\n')
     sam.chmod(0o755)
     monkeypatch.setattr(deploy, "SAM", sam)
-    monkeypatch.setattr(deploy, "build_with", lambda: ([], os.environ["PATH"]))
+    monkeypatch.setattr(deploy, "build_with", lambda _: ([], os.environ["PATH"]))
 
     with pytest.raises(deploy.DeploymentError, match="sam build ended with 3"):
         deploy.deploy("dev", [])
@@ -69,7 +69,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     sam.chmod(0o755)
     monkeypatch.setattr(deploy, "SAM", sam)
     monkeypatch.setattr(deploy, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(deploy, "build_with", lambda: ([], os.environ["PATH"]))
+    monkeypatch.setattr(deploy, "build_with", lambda _: ([], os.environ["PATH"]))
     monkeypatch.setattr(deploy, "find_python", lambda: Path(sys.executable))
     return calls
 
@@ -124,7 +124,7 @@ def test_nothing_is_deployed_to_an_account_that_is_not_ready(
     deployed: list[str] = []
     monkeypatch.setattr("ops.preflight.examine", lambda _: [Finding("concurrency", verdict, "of 10, 0")])
     monkeypatch.setattr(deploy, "deploy", lambda stage, _: deployed.append(stage))
-    monkeypatch.setattr("ops.runtime.build_with", lambda: ([], ""))
+    monkeypatch.setattr(deploy, "prepare", lambda _: ([], ""))
 
     result = CliRunner().invoke(cli, ["deploy", *options])
 

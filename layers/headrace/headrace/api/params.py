@@ -112,7 +112,7 @@ def read(model: type[T] | None, given: Mapping[str, Any] | None) -> T | None:
 
 
 def path_names(routes: Collection[str]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    """What gives the events of an HTTP API the names that ``routes`` have for the parameters of their paths."""
+    """Returns a function that renames the path parameters of an HTTP API's event to those of ``routes``."""
     keys = {_NAME.sub("", key): key for key in routes}
 
     def with_names(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -181,7 +181,7 @@ def _counted_caller(api: Api, route: Route, call: Call, find: Callable[[Mapping[
 def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _nothing) -> Handler:
     """The handler of an HTTP API's requests (payload 2.0). It adds the duration of each to ``request_times``.
 
-    The template may name the parameters of a path otherwise than the routes: API Gateway may want one name at a place.
+    The template may name the parameters of a path otherwise: API Gateway may accept only one name at each position.
     """
     unknown = Route(_no_route)
     with_names = path_names(api.routes)

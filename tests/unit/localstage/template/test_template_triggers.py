@@ -97,8 +97,8 @@ def test_the_stream_of_a_table_is_read_with_its_settings(project):
         (STREAM, ", MaximumRetryAttempts: 3", "MaximumRetryAttempts: the local stage knows only -1"),
         (
             STREAM,
-            """, FilterCriteria: {Filters: [{Pattern: '{"dynamodb": {}}'}]}""",
-            "EchoIt.FilterCriteria: the local stage knows only patterns of eventName",
+            """, FilterCriteria: {Filters: [{Pattern: '{"eventName": [{"prefix": "I"}]}'}]}""",
+            "EchoIt.FilterCriteria: the local stage knows only names as eventName",
         ),
         (
             STREAM,
