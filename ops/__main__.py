@@ -99,11 +99,11 @@ def deploy(config_env: str, checks: bool, options: tuple[str, ...]) -> None:
     from ops.deploy import prepare
 
     with errors_as_messages():
-        prepare(config_env)  # what is missing is said before the account is checked
+        python = prepare(config_env)  # what is missing is said before the account is checked
     if checks and _preflight(config_env):
         sys.exit("headrace: nothing was deployed; correct what failed, or deploy with PREFLIGHT=no")
     with errors_as_messages():
-        click.echo(f"deployed {config_env}, release {deploy_stage(config_env, list(options))}")
+        click.echo(f"deployed {config_env}, release {deploy_stage(config_env, list(options), python)}")
 
 
 @cli.command("publish-console")

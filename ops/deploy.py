@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from localstage.core.errors import MissingProgram, StageError
 from localstage.template import parameters
 from ops import replacements
-from ops.runtime import ROOT, RUNTIME, SAM, add_bytecode, build_with, find_python
+from ops.runtime import ROOT, RUNTIME, SAM, add_bytecode, build_with, python_to_build
 
 BUILD = ROOT / ".aws-sam" / "build"
 CONFIG = ROOT / "samconfig.toml"
@@ -44,8 +44,8 @@ def config_of(release: str) -> str:
     return text.replace(UNNAMED, f'Release = "{release}"\n')
 
 
-def prepare(config_env: str) -> tuple[list[str], str]:
-    """What ``sam build`` of a stage needs on this machine: its options, and the ``PATH``.
+def prepare(config_env: str) -> Path | None:
+    """The Python with which ``sam build`` of a stage works on this machine; ``None``: it needs a container.
 
     Raises:
         StageError: samconfig.toml has no such stage, or a program is missing.
@@ -53,16 +53,16 @@ def prepare(config_env: str) -> tuple[list[str], str]:
     processor = parameters.from_samconfig(CONFIG, config_env).get("Architecture", "arm64")
     if not SAM.exists():
         raise MissingProgram("The SAM CLI is not installed. Run: make .local/sam/bin/sam")
-    return build_with(processor)
+    return python_to_build(processor)
 
 
-def deploy(config_env: str, options: list[str]) -> str:
-    """Build and deploy a stage; returns the name of the release.
+def deploy(config_env: str, options: list[str], python: Path | None) -> str:
+    """Build and deploy a stage, with what :func:`prepare` found; returns the name of the release.
 
     Raises:
-        StageError: samconfig.toml has no such stage, a program is missing, or a command of the SAM CLI failed.
+        StageError: samconfig.toml has no such stage, or a command of the SAM CLI failed.
     """
-    options_of_build, path = prepare(config_env)
+    options_of_build, path = build_with(python)
     release = new_release(datetime.now(UTC))
     named = config_of(release)
     with TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ def deploy(config_env: str, options: list[str]) -> str:
         file.write_text(named, encoding="utf-8")
         section = ["--config-file", str(file), "--config-env", config_env]
         _run(["build", *section, *_architecture(config_env), *options_of_build], PATH=path)
-        _compile()
+        _compile(python)
         print(replacements.report(), flush=True)
         _run(["deploy", *section, *options])
     return release
@@ -85,8 +85,8 @@ def _architecture(config_env: str) -> list[str]:
     return ["--parameter-overrides", f"Architecture={given}"] if given else []
 
 
-def _compile() -> None:
-    if python := find_python():
+def _compile(python: Path | None) -> None:
+    if python:
         add_bytecode(BUILD, python)
     else:  # sam built in a container
         print(f"headrace: no {RUNTIME} on the path: cold starts compile the layers, and take longer", file=sys.stderr)

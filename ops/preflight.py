@@ -133,7 +133,7 @@ def stack(wanted: Plan) -> str:
     if new < old:
         raise Failed(f"WarmWriteUnits cannot be lowered: {name} has {old}")
     _check_time_shards(name, has, wanted.given)
-    numbers(_updated(wanted))
+    numbers(_updated(wanted, has))
     alone = "; raise WarmWriteUnits in a separate deployment (docs/how-to/upgrade.md)" if new > old else ""
     return f"{name} is {status}{alone}"
 
@@ -142,9 +142,9 @@ def _parameters(described: Mapping[str, Any] | None) -> dict[str, str]:
     return {one["ParameterKey"]: one.get("ParameterValue", "") for one in (described or {}).get("Parameters", ())}
 
 
-def _updated(wanted: Plan) -> Plan:
+def _updated(wanted: Plan, has: Mapping[str, str]) -> Plan:
     """The stage with the values that its stack has where samconfig.toml gives none."""
-    return replace(wanted, values={**wanted.values, **_parameters(wanted.stack.described()), **wanted.given})
+    return replace(wanted, values={**wanted.values, **has, **wanted.given})
 
 
 def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, str]) -> None:
@@ -161,8 +161,8 @@ def _check_time_shards(name: str, has: Mapping[str, str], given: Mapping[str, st
 
 
 def notices(wanted: Plan) -> str:
-    """Somebody is notified of the alarms of ``prod``, and what the stage notifies is in its Region."""
-    values = _updated(wanted).values
+    """The alarms of ``prod`` send notifications, and what the stage notifies is in its Region."""
+    values = _updated(wanted, _parameters(wanted.stack.described())).values
     for name in ("AlarmTopicArn", "TellTarget"):
         if (arn := values[name]) and arn.split(":")[3] != wanted.region:
             raise Failed(f"{name} must be in {wanted.region}, as the stage, got {arn}")
@@ -171,7 +171,7 @@ def notices(wanted: Plan) -> str:
             return "alarms show in the console only: AlarmTopicArn is empty"
         make = "aws sns create-topic --name headrace-alarms, then aws sns subscribe"
         raise Failed(
-            f"nobody is notified of the alarms of prod. Make a topic ({make}), and set AlarmTopicArn to its ARN"
+            f"the alarms of prod send no notification. Make a topic ({make}), and set AlarmTopicArn to its ARN"
         )
     try:
         confirmed = call("sns", "get_topic_attributes", TopicArn=topic)["Attributes"]["SubscriptionsConfirmed"]

@@ -74,19 +74,23 @@ def has_engine() -> bool:
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
-def build_with(processor: str) -> tuple[list[str], str]:
-    """The options of ``sam build`` for a ``processor``, and the ``PATH`` with which it works on this machine.
+def python_to_build(processor: str) -> Path | None:
+    """The Python with which ``sam build`` works on this machine, for a ``processor``; ``None``: it needs a container.
 
     Raises:
         MissingProgram: there is neither the Python of the functions nor a container engine of this processor.
         StageError: ``PYTHON`` is another one.
     """
+    python = find_python()
+    if python is None and not (processor == architecture() and has_engine()):
+        raise MissingProgram(HOW)
+    return python
+
+
+def build_with(python: Path | None) -> tuple[list[str], str]:
+    """The options of ``sam build``, and the ``PATH``, with which it works with ``python`` or in a container."""
     path = os.environ.get("PATH", "")
-    if python := find_python():
-        return [], f"{python.parent}{os.pathsep}{path}"
-    if processor == architecture() and has_engine():
-        return ["--use-container"], path
-    raise MissingProgram(HOW)
+    return ([], f"{python.parent}{os.pathsep}{path}") if python else (["--use-container"], path)
 
 
 def add_bytecode(build: Path, python: str | Path) -> None:

@@ -22,7 +22,7 @@ import boto3
 from loadtest.client.stage_process import SeparateStage, StageFailed
 from localstage.core.errors import NotRunning, StageError
 from localstage.statefile import StateFile
-from ops.runtime import ROOT, RUNTIME, SAM, architecture, build_with, has_engine
+from ops.runtime import ROOT, RUNTIME, SAM, architecture, build_with, has_engine, python_to_build
 from rehearsal.errors import RehearsalError
 from rehearsal.events import Case, dead_letters, one_of_each_function
 from rehearsal.sam import Sam
@@ -39,7 +39,7 @@ class Containers:
         self._folder = folder
         self._variables = variables
         self._file = private / "variables.json"
-        self._options, self._path = build_with(architecture())
+        self._options, self._path = build_with(python_to_build(architecture()))
         if variables:
             self._file.touch(mode=0o600)
             self._file.write_text(json.dumps(variables))

@@ -168,21 +168,9 @@ class Reader:
 
 def in_lines(value: Any) -> str:
     """An example as JSON, with the first item of a list, or the first three results."""
-    return _wrapped(_shortened(value))
-
-
-def _wrapped(value: Any, indent: str = "") -> str:
-    """JSON whose lists and objects are in one line where they fit."""
-    text = json.dumps(value, ensure_ascii=False)
-    if len(indent + text) < WIDTH or not isinstance(value, dict | list):
-        return text
-    more, (start, end) = indent + "  ", "{}" if isinstance(value, dict) else "[]"
-    parts = (
-        [f"{json.dumps(name)}: {_wrapped(each, more)}" for name, each in value.items()]
-        if isinstance(value, dict)
-        else [_wrapped(each, more) for each in value]
-    )
-    return f"{start}\n{more}" + f",\n{more}".join(parts) + f"\n{indent}{end}"
+    shown = _shortened(value)
+    text = json.dumps(shown, ensure_ascii=False)
+    return text if len(text) < WIDTH else json.dumps(shown, ensure_ascii=False, indent=2)
 
 
 def _shortened(value: Any, name: str = "") -> Any:

@@ -61,7 +61,7 @@ def _facts(alarm: dict[str, Any]) -> list[tuple[str, str]]:
         silent = (
             f"for {alarm['ActionsSuppressorWaitPeriod']} s, and while {code(alarm['ActionsSuppressor']['Ref'])} is on"
         )
-        return [("On when", f"one of {children} is on"), ("Notifies nobody", silent)]
+        return [("On when", f"one of {children} is on"), ("Sends no notification", silent)]
     missing = "also sets the alarm" if alarm["TreatMissingData"] == "breaching" else ""
     return [("Metric", _metrics(alarm)), ("On when", _condition(alarm)), ("Missing data", missing)]
 

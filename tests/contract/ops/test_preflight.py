@@ -184,7 +184,7 @@ def test_prod_without_a_topic_for_its_alarms_is_refused_with_what_to_set(ready: 
     assert "notices" not in details(with_(plan("prod"), AlarmTopicArn=TOPIC))
 
 
-def test_a_topic_that_nobody_has_subscribed_to_is_refused(ready: Callable[..., None]) -> None:
+def test_a_topic_without_a_confirmed_subscription_is_refused(ready: Callable[..., None]) -> None:
     ready(GetTopicAttributes={"Attributes": {"SubscriptionsConfirmed": "0", "SubscriptionsPending": "1"}})
 
     found = details(with_(plan("dev"), AlarmTopicArn=TOPIC))

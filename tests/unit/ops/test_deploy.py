@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tomllib
@@ -18,6 +17,7 @@ from ops import deploy
 from ops.__main__ import cli
 from tests.unit.template_stack import ROOT, TemplateStack
 
+PYTHON = Path(sys.executable)
 NOW = datetime(2026, 11, 22, 23, 57, 54, tzinfo=UTC)
 
 
@@ -44,7 +44,7 @@ def test_an_unknown_stage_is_refused_with_the_known_ones() -> None:
         StageError,
         match=r"samconfig\.toml has no stage 'test' \(STAGE_ENV or --config-env\); it has default, dev, staging, prod",
     ):
-        deploy.deploy("test", [])
+        deploy.prepare("test")
 
 
 def test_a_failed_build_deploys_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -52,10 +52,9 @@ def test_a_failed_build_deploys_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
     sam.write_text(f'#!/bin/sh\necho "$1" >> {calls}\nexit 3\n')
     sam.chmod(0o755)
     monkeypatch.setattr(deploy, "SAM", sam)
-    monkeypatch.setattr(deploy, "build_with", lambda _: ([], os.environ["PATH"]))
 
     with pytest.raises(deploy.DeploymentError, match="sam build ended with 3"):
-        deploy.deploy("dev", [])
+        deploy.deploy("dev", [], PYTHON)
     assert calls.read_text() == "build\n"
 
 
@@ -69,14 +68,12 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     sam.chmod(0o755)
     monkeypatch.setattr(deploy, "SAM", sam)
     monkeypatch.setattr(deploy, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(deploy, "build_with", lambda _: ([], os.environ["PATH"]))
-    monkeypatch.setattr(deploy, "find_python", lambda: Path(sys.executable))
     return calls
 
 
 def test_sam_gets_the_named_configuration_and_the_options(calls: Path) -> None:
 
-    deploy.deploy("prod", ["--no-confirm-changeset"])
+    deploy.deploy("prod", ["--no-confirm-changeset"], PYTHON)
 
     called = [re.sub(r"\S+/samconfig.toml", "FILE", line) for line in calls.read_text().splitlines()]
     section = "--config-file FILE --config-env prod"
@@ -92,24 +89,22 @@ def test_packages_are_built_for_the_processor_of_the_stage(
     config.write_text((ROOT / "samconfig.toml").read_text().replace(overrides, f'{overrides}Architecture = "x86_64"\n'))
     monkeypatch.setattr(deploy, "CONFIG", config)
 
-    deploy.deploy("dev", [])
+    deploy.deploy("dev", [], PYTHON)
 
     assert "--config-env dev --parameter-overrides Architecture=x86_64\n" in calls.read_text()
 
 
 def test_layers_are_deployed_with_bytecode(calls: Path) -> None:
-    deploy.deploy("dev", [])
+    deploy.deploy("dev", [], PYTHON)
 
     assert len(list(calls.parent.rglob("module.*.pyc"))) == 1
 
 
 def test_without_the_runtimes_python_a_deployment_says_what_it_costs(
-    calls: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    calls: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As after a build in a container."""
-    monkeypatch.setattr(deploy, "find_python", lambda: None)
-
-    deploy.deploy("dev", [])
+    deploy.deploy("dev", [], None)
 
     assert "no python3.13 on the path: cold starts compile the layers" in capsys.readouterr().err
     assert "deploy" in calls.read_text()
@@ -123,8 +118,8 @@ def test_nothing_is_deployed_to_an_account_that_is_not_ready(
 ) -> None:
     deployed: list[str] = []
     monkeypatch.setattr("ops.preflight.examine", lambda _: [Finding("concurrency", verdict, "of 10, 0")])
-    monkeypatch.setattr(deploy, "deploy", lambda stage, _: deployed.append(stage))
-    monkeypatch.setattr(deploy, "prepare", lambda _: ([], ""))
+    monkeypatch.setattr(deploy, "deploy", lambda stage, *_: deployed.append(stage))
+    monkeypatch.setattr(deploy, "prepare", lambda _: PYTHON)
 
     result = CliRunner().invoke(cli, ["deploy", *options])
 

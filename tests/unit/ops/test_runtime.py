@@ -13,7 +13,7 @@ import pytest
 
 from localstage.core.errors import MissingProgram, StageError
 from ops import runtime
-from ops.runtime import RUNTIME, add_bytecode, architecture, build_with, find_python
+from ops.runtime import RUNTIME, add_bytecode, architecture, build_with, find_python, python_to_build
 from tests.unit.template_stack import ROOT
 
 RUN = "import module; print(module.NUMBER)"
@@ -98,7 +98,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_without_a_python_a_person_is_told_what_to_type(empty: Path) -> None:
     with pytest.raises(MissingProgram) as error:
-        build_with(architecture())
+        python_to_build(architecture())
 
     for system in ("Debian 12", "Ubuntu 24.04", "macOS", "Docker"):
         assert system in str(error.value)
@@ -107,7 +107,7 @@ def test_without_a_python_a_person_is_told_what_to_type(empty: Path) -> None:
 def test_where_a_container_engine_answers_no_python_is_needed(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "has_engine", lambda: True)
 
-    assert build_with(architecture()) == (["--use-container"], str(empty))
+    assert build_with(python_to_build(architecture())) == (["--use-container"], str(empty))
 
 
 def test_a_python_without_pip_is_not_taken(empty: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_python_without_pip_is_not_taken(empty: Path) -> None:
 def test_the_python_of_the_path_is_taken(empty: Path) -> None:
     script(empty / RUNTIME, f"echo {RUNTIME}")
 
-    assert build_with(architecture()) == ([], f"{empty}{os.pathsep}{empty}")
+    assert build_with(python_to_build(architecture())) == ([], f"{empty}{os.pathsep}{empty}")
 
 
 def test_a_named_python_gets_the_name_that_the_sam_cli_looks_for(
@@ -127,7 +127,7 @@ def test_a_named_python_gets_the_name_that_the_sam_cli_looks_for(
 ) -> None:
     monkeypatch.setenv("PYTHON", str(script(tmp_path / "own python" / "python3", f"echo {RUNTIME}")))
 
-    options, path = build_with(architecture())
+    options, path = build_with(python_to_build(architecture()))
 
     assert options == []
     found = subprocess.run([RUNTIME], env={"PATH": path}, check=True, capture_output=True, text=True).stdout
@@ -146,7 +146,7 @@ def test_a_container_builds_for_its_own_processor_only(empty: Path, monkeypatch:
     monkeypatch.setattr(runtime, "has_engine", lambda: True)
 
     with pytest.raises(MissingProgram, match="processor of the stage"):
-        build_with("x86_64" if architecture() == "arm64" else "arm64")
+        python_to_build("x86_64" if architecture() == "arm64" else "arm64")
 
 
 def test_bytecode_is_for_the_runtime_of_the_template() -> None:

@@ -195,7 +195,7 @@ def test_every_alarm_notifies_the_topic_when_it_starts_and_ends_or_another_one_d
     assert silent == of_rule(pipeline) | {pipeline["ActionsSuppressor"]["Ref"]}
 
 
-def test_what_has_no_metric_yet_notifies_nobody_during_a_first_deployment(template_stack: TemplateStack) -> None:
+def test_what_has_no_metric_yet_sends_no_notification_during_a_first_deployment(template_stack: TemplateStack) -> None:
     """Such an alarm is on as soon as it is made. It is made when probes are stored, and has five minutes to end."""
     pipeline, monitoring = template_stack.alarms["PipelineAlarm"], template_stack.resources["Monitoring"]
     missing = {name for name, one in template_stack.alarms.items() if one.get("TreatMissingData") == "breaching"}
@@ -206,7 +206,7 @@ def test_what_has_no_metric_yet_notifies_nobody_during_a_first_deployment(templa
 
 
 @pytest.mark.parametrize("brokers", ["1", "2"])
-def test_the_maintenance_of_a_broker_notifies_nobody(template_stack: TemplateStack, brokers: str) -> None:
+def test_the_maintenance_of_a_broker_sends_no_notification(template_stack: TemplateStack, brokers: str) -> None:
     """A window lasts two hours."""
     windows = [one["MaintenanceWindowStartTime"] for one in template_stack.of_type("AWS::AmazonMQ::Broker").values()]
     starts = [int(one["TimeOfDay"].removesuffix(":00")) for one in windows[: int(brokers)]]
@@ -234,15 +234,11 @@ def test_a_stream_that_is_not_read_sets_an_alarm(
     """A mapping that is disabled has no age of records. The row of a probe is stored each minute."""
     found = template_stack.alarms[alarm]
 
-    assert found["Dimensions"] == [
-        {"Name": "EventSourceMappingUUID", "Value": {"Fn::If": [condition, {"Ref": mapping}, ""]}}
-    ]
+    value = {"Fn::If": [condition, {"Ref": mapping}, ""]}
+    assert found["Dimensions"] == [{"Name": "EventSourceMappingUUID", "Value": value}]
     assert found["Period"] * found["EvaluationPeriods"] == 15 * 60
-    assert (found["ComparisonOperator"], found["Threshold"], found["TreatMissingData"]) == (
-        "LessThanThreshold",
-        1,
-        "breaching",
-    )
+    compared = found["ComparisonOperator"], found["Threshold"], found["TreatMissingData"]
+    assert compared == ("LessThanThreshold", 1, "breaching")
 
 
 def test_mappings_of_streams_count_what_they_read_and_leave_out_one_bad_record_at_most(

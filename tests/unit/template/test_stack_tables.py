@@ -8,7 +8,7 @@ from localstage.template.document import parse
 from tests.unit.template_stack import CLIENT_STREAMS, ROOT, TemplateStack
 
 OF_THE_MOMENT = {"ConnectionsTable", "WebhooksTable"}
-"""Tables whose rows say what is so now: nobody restores them."""
+"""Tables whose rows say what is so now: they are not restored."""
 
 
 def test_every_table_but_those_of_the_moment_can_be_restored_and_has_the_right_expiry(

@@ -93,7 +93,7 @@ class DeadLetter:
     def correlation_id(self) -> str:
         """The correlation id of its request: of the envelope, or of the record's attribute if that cannot be read."""
         given = self.envelope.get("correlationId")
-        return given[:64] if isinstance(given, str) else self.held.attributes.get(CORRELATION_ID, "")
+        return given[:SHOWN_NAME] if isinstance(given, str) else self.held.attributes.get(CORRELATION_ID, "")
 
     @property
     def attempts(self) -> int:
