@@ -97,7 +97,7 @@ class World:
         self.tasks = Tasks()
         self.retry_lane = MemoryRetryLane(self.clock)
         self.dead = self.retry_lane.dead
-        late = LateEvents(self.cache, self.clock, 10)
+        late = LateEvents(CHAT, self.cache, self.clock, 10)
         self.log = MemoryRoomLog(self.cache)
         self.uploads = MemoryFiles()
         self.attachments = memory_attachments(self.uploads)
@@ -114,7 +114,7 @@ class World:
             chat.changes,
             places.connections,
             places.memberships,
-            ClickEraser(self.dynamodb, "EClicks", late).clicks,
+            ClickEraser(self.dynamodb, "EClicks", LateEvents(ADS, self.cache, self.clock, 10)).clicks,
             RideEraser(self.dynamodb, "ERides", MemoryResorts(), self.clock).rides,
             LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, screen).dead_letters,
             places.named_by_others,

@@ -29,8 +29,8 @@ def slots_are_marked_before_the_row_is_stored(patch: pytest.MonkeyPatch) -> None
 
     def mark_first(self: RowWriter, stream: Any, rows: Any, *arguments: Any) -> Any:
         items = [row.item for _, row in rows if row.item is not None]
-        for hook in self.after:
-            hook.after_store(stream, items)
+        for _, hook in self.after:
+            hook(items)
         return write(RowWriter(self.store, self.tables, (), self.before), stream, rows, *arguments)
 
     patch.setattr(RowWriter, "_write_stream", mark_first)
@@ -41,7 +41,7 @@ def redelivered_rows_are_not_marked(patch: pytest.MonkeyPatch) -> None:
     retry_lane = Persister.retry_lane
 
     def silent(self: Persister, *arguments: Any) -> Any:
-        writer, self._writer = self._writer, RowWriter(self._writer.store, self._tables, (), {})
+        writer, self._writer = self._writer, RowWriter(self._writer.store, self._tables)
         try:
             return retry_lane(self, *arguments)
         finally:

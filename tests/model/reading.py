@@ -15,7 +15,6 @@ from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room, RoomAccess
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import live_hook
@@ -92,7 +91,7 @@ class Platform:
         if said not in self.said:
             self.said.append(said)
         if invalidates:
-            live_hook(self.cache, self.clock).after_store(CHAT, [said.row()])
+            live_hook(self.cache, self.clock).after_store([said.row()])
 
     def move(self, kind: Any, user: str, tick: int, event_id: str) -> None:
         """Add a join or leave of every room of members."""

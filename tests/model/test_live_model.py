@@ -18,6 +18,7 @@ from headrace.core import keys, times
 from headrace.core.errors import BrokerUnavailable, CacheUnavailable, ConnectionLost
 from headrace.core.items import Item
 from headrace.core.times import SECOND
+from headrace.delivery import row_writer
 from headrace.live.connections import SubscriberHints
 from headrace.queues.ports import Outgoing
 from headrace.storage.ports import Table
@@ -25,7 +26,7 @@ from headrace.streams.chat.changes.hooks import KnownMessages
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.room_log import Appended, Batch, Since
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import MESSAGE
 from headrace_client.room import Message, Room
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.files import memory_attachments
@@ -171,10 +172,12 @@ class Live(Following):
 
     def _store(self, row: Item, number: int, fate: str) -> None:
         environment = self.environments[number]
-        (stored,), _ = environment.check.before_store([dict(row)])
-        assert put_or_find(self.stage.world.write_path.store, MESSAGES, [stored], environment.known) == [None]
+        batch = row_writer.Batch([(MESSAGE, dict(row))])
+        batch.run([(MESSAGE, environment.check.before_store)])
+        put_or_find(self.stage.world.write_path.store, batch, environment.known.known)
         if fate != "unhooked":
-            assert environment.hook.after_store(CHAT, [stored]) == [None]
+            batch.run([(MESSAGE, environment.hook.after_store)])
+        assert batch.reasons == [None]
         if fate == "done":
             self.done.setdefault(row["timestampSk"], self.clock.now())
         else:

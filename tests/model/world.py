@@ -24,6 +24,7 @@ from headrace.queues.sqs import to_text
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.observability import Meter
 from headrace.storage.ports import GuardedStore
+from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane, Message, QueuedMessage
 from tests.model.ledger import EventKey, key_of
@@ -79,9 +80,12 @@ class World:
         publisher = GuardedPublisher(self.mortal(self.broker), rule)
         self.writer = GuardedStore(self.mortal(self.store), rule)
         self.acceptor = Acceptor(publisher, lane, QUEUES, self.clock)
-        late = LateEvents(self.mortal(self.cache), self.clock, SETTLE)
+        late = LateEvents(CHAT, self.mortal(self.cache), self.clock, SETTLE)
         self.persister = Persister(
-            RowWriter(self.writer, {"chat": TABLE}, (late,)), lane, self.clock, sleep=self.clock.advance
+            RowWriter(self.writer, {"chat": TABLE}, ((MESSAGE, late.after_store),)),
+            lane,
+            self.clock,
+            sleep=self.clock.advance,
         )
         dead = self.mortal(MemoryDeadLane(self.lane.dead))
         self.letters = DeadLetters(

@@ -94,8 +94,13 @@ class AdsWorld:
         hasher = hasher or AddressHasher(MemorySecrets({"key": "k" * 64}), "key")
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, hash_address=hasher.hashed)
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
-        late = LateEvents(self.cache, self.clock, SETTLE)
-        writer = RowWriter(self.store, {ADS.name: CLICKS}, (late,), known={ADS.name: KnownClicks(self.store)})
+        late = LateEvents(ADS, self.cache, self.clock, SETTLE)
+        writer = RowWriter(
+            self.store,
+            {ADS.name: CLICKS},
+            ((ADS.name, late.after_store),),
+            known=((ADS.name, KnownClicks(self.store).known),),
+        )
         self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
         self.router = self.reader()
 

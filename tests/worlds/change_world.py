@@ -9,19 +9,18 @@ from typing import Any
 from headrace.core.caller import SenderContext
 from headrace.core.errors import UserError
 from headrace.core.items import Item
-from headrace.core.stream import ValidatedEvent
+from headrace.core.stream import Reason, ValidatedEvent
 from headrace.core.times import SECOND, iso
-from headrace.storage.ports import EXISTS, Table
+from headrace.streams.chat.change import KIND as CHANGE
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages, Reason
-from headrace.streams.chat.stream import CHANGES, CHAT
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
+from headrace.streams.chat.stream import CHANGES, CHAT, MESSAGE
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.files import memory_attachments
 from tests.worlds.live_world import Live
 from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld, caller
 from tests.worlds.senders import TABLE, sender
-
-MESSAGES = Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key))
+from tests.worlds.write_path import MESSAGES, chat_batch
 
 
 class ChangeWorld(RoomWorld):
@@ -36,7 +35,7 @@ class ChangeWorld(RoomWorld):
         self.attachments = lambda: memory_attachments(self.files)
         rights = ChangeRights(self.store, self.rooms, self.memberships)
         self.changes = ChangeGate(rights)
-        self.changes_check = ChangeCheck(self.check, rights, self.rooms, self.clock)
+        self.changes_check = ChangeCheck(rights, self.rooms, self.clock)
         self.known = KnownMessages(self.store, self.attachments, self.clock)
         self.copies = Live()
         self.copies.clock = self.clock
@@ -76,18 +75,15 @@ class ChangeWorld(RoomWorld):
 
     def storing(self, events: Sequence[dict[str, Any]]) -> Iterator[Sequence[Reason | None]]:
         """Store events in four steps, between which others can run; the last value is the outcome of each."""
-        items: list[Item] = [CHAT.item(dict(event), self.clock.now(), TABLE) for event in events]
-        allowed, refused = self.changes_check.before_store(items)
+        batch = chat_batch(events, self.clock.now())
+        batch.run([(MESSAGE, self.check.before_store), (CHANGE, self.changes_check.before_store)])
         yield []
-        put = self.write_path.store.put_many(MESSAGES, allowed)
+        exist = batch.put(self.write_path.store, MESSAGES)
         yield []
-        found = iter(self.known.known([row for row, outcome in zip(allowed, put, strict=True) if outcome is EXISTS]))
-        settled: list[Any] = [next(found) if outcome is EXISTS else outcome for outcome in put]
+        batch.run([(MESSAGE, self.known.known)], exist)
         yield []
-        stored = [row for row, reason in zip(allowed, settled, strict=True) if reason is None]
-        followed = iter(self.hook.after_store(CHAT, stored))
-        outcomes = iter([next(followed) if reason is None else reason for reason in settled])
-        yield [refused[index] if index in refused else next(outcomes) for index in range(len(items))]
+        batch.run([(MESSAGE, self.copies.hook.after_store), (CHANGE, self.hook.after_store)])
+        yield batch.reasons
 
     def put(self, *events: dict[str, Any]) -> Sequence[Reason | None]:
         """Store events at once; the outcome of each."""

@@ -18,14 +18,13 @@ from headrace.core.times import MINUTE, SECOND, iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.connections import SubscriberHints
 from headrace.live.push_service import PushService
-from headrace.storage.ports import Table
 from headrace.streams.chat.changes.hooks import KnownMessages
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
 from headrace.streams.chat.messages.walks import Walks
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
@@ -35,10 +34,9 @@ from tests.worlds.history_world import body
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import RoomWorld, caller
 from tests.worlds.senders import TABLE
-from tests.worlds.write_path import QUEUES, frame_event, put_or_find
+from tests.worlds.write_path import QUEUES, chat_batch, frame_event, put_or_find
 
 TAGS = re.compile(r'(?<="follows":")[0-9a-f]{12}|(?<=p[0-9]{16}-)[0-9a-f]{12}')
-MESSAGES = Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key))
 
 
 class ChatWorld(RoomWorld):
@@ -93,12 +91,12 @@ class ChatWorld(RoomWorld):
         for queue in self.write_path.broker.queues.values():
             queue.clear()
         events = [event for each in bodies for event in decode(each).events]
-        items = [CHAT.item(event, self.clock.now(), TABLE) for event in events]
-        assert self.check.before_store(items) == (items, {})
+        batch = chat_batch(events, self.clock.now())
+        batch.run([(MESSAGE, self.check.before_store)])
         known = KnownMessages(self.changes, lambda: memory_attachments(self.files), self.clock)
-        assert put_or_find(self.write_path.store, MESSAGES, items, known) == [None] * len(items)
-        for hook in self.hooks:
-            assert hook.after_store(CHAT, items) == [None] * len(items)
+        put_or_find(self.write_path.store, batch, known.known)
+        batch.run([(MESSAGE, hook.after_store) for hook in self.hooks])
+        assert not any(batch.reasons)
         records = [{"data": base64.b64encode(each.body).decode()} for each in self.live.sent]
         self.live.sent.clear()
         self.push_service.push({"eventSource": "aws:rmq", "rmqMessagesByQueue": {"live.0::/": records}})

@@ -21,7 +21,6 @@ from headrace.streams.chat.rooms.memberships import Change, EventKind, membershi
 from headrace.streams.chat.rooms.requests import RoomPath
 from headrace.streams.chat.rooms.rooms import Room, RoomKind
 from headrace.streams.chat.rooms.routes import RoomServices
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.chat import MemoryMemberships, MemoryRooms, SilentChannels
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache, MemoryReader
@@ -84,7 +83,7 @@ class ConversationWorld:
         first = len(self.rows)
         new = [row(second, f"m{first + n}", room=room, user=user, **more) for n, second in enumerate(seconds)]
         self.rows += new
-        assert self.hook.after_store(CHAT, new) == [None] * len(new)
+        assert self.hook.after_store(new) == [None] * len(new)
         return [each["timestampSk"] for each in new]
 
     def page(self, limit: int = DEFAULT_LIMIT, before: str | None = None, who: Caller | None = None) -> dict[str, Any]:

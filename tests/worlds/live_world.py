@@ -38,7 +38,7 @@ class Live:
         self.audience.mark_changed(room)
 
     def store(self, *items: Item) -> None:
-        assert self.hook.after_store(CHAT, items) == [None] * len(items)
+        assert self.hook.after_store(items) == [None] * len(items)
 
     def store_unpublished(self, *items: Item) -> None:
         """Store rows while the broker takes no live copies."""

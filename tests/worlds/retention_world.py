@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from headrace.api.paging.newest_page_cache import NewestPageCache
@@ -13,11 +12,12 @@ from headrace.core.errors import HeadraceError
 from headrace.core.items import Item
 from headrace.core.json import encode_object
 from headrace.core.keys import time_of
-from headrace.core.stream import AfterStore
 from headrace.core.times import DAY, SECOND, iso, micros_of
+from headrace.delivery.row_writer import Hooks
+from headrace.streams.chat.change import KIND as CHANGE
 from headrace.streams.chat.change import message_of
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages, MessagesOnly
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
 from headrace.streams.chat.changes.versions import list_versions
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
@@ -27,16 +27,16 @@ from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
-from headrace.streams.chat.stream import CHANGES, CHAT
+from headrace.streams.chat.stream import CHANGES, CHAT, MESSAGE
 from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
-from tests.worlds.chat_world import MESSAGES, ChatWorld
+from tests.worlds.chat_world import ChatWorld
 from tests.worlds.history_world import body
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import caller
 from tests.worlds.senders import TABLE
-from tests.worlds.write_path import put_or_find
+from tests.worlds.write_path import MESSAGES, chat_batch, put_or_find
 
 ROOM = "kitchen"
 
@@ -77,15 +77,17 @@ class RetentionWorld(ChatWorld):
         walks = Walks(MemoryCache(self.clock))
         return ChatReading(history, self.memberships, rooms.table, reader, cursors, TABLE.table, walks, self.changes)
 
-    def new_persist(self) -> tuple[ChangeCheck, Sequence[AfterStore]]:
-        """persist_events in a new environment: the hook before storing, and those after it."""
+    def new_persist(self) -> tuple[Hooks, Hooks]:
+        """persist_events in a new environment: the hooks before storing, and those after it."""
         rooms = self.cached_rooms()
         self.rights = ChangeRights(self.changes, rooms, self.memberships)
         messages = MessageCheck(rooms, self.memberships, self.clock)
         live = LiveHook(self.log, self._all(), lambda: self.live, self.clock, self.changes.set_stored)
         activity = ActivityHook(self.rooms, rooms, self.changes.set_expiry, self.clock, lambda: 0.0)
-        check = ChangeCheck(messages, self.rights, rooms, self.clock)
-        return check, (ChangeHook(self.changes, memory_attachments, live, rooms, self.clock), MessagesOnly(activity))
+        check = ChangeCheck(self.rights, rooms, self.clock)
+        changes = ChangeHook(self.changes, memory_attachments, live, rooms, self.clock)
+        after = ((MESSAGE, live.after_store), (CHANGE, changes.after_store), (MESSAGE, activity.after_store))
+        return ((MESSAGE, messages.before_store), (CHANGE, check.before_store)), after
 
     def _all(self) -> Any:
         class Hints:
@@ -122,15 +124,13 @@ class RetentionWorld(ChatWorld):
 
     def store(self, *events: dict[str, Any]) -> list[Item]:
         """Store events, as both lanes do; their rows."""
-        check, hooks = self.persist
-        items = [CHAT.item(dict(event), self.clock.now(), TABLE) for event in events]
-        allowed, refused = check.before_store(items)
-        assert not refused
-        known = KnownMessages(self.changes, memory_attachments, self.clock)
-        assert put_or_find(self.write_path.store, MESSAGES, allowed, known) == [None] * len(items)
-        for hook in hooks:
-            hook.after_store(CHAT, allowed)
-        return [self.write_path.store.tables[TABLE.table][MESSAGES.key_of(item)] for item in allowed]
+        before, after = self.persist
+        batch = chat_batch(events, self.clock.now())
+        batch.run(before)
+        put_or_find(self.write_path.store, batch, KnownMessages(self.changes, memory_attachments, self.clock).known)
+        assert not any(batch.reasons)
+        batch.run(after)
+        return [self.write_path.store.tables[TABLE.table][MESSAGES.key_of(item)] for item in batch.items]
 
     def pushed(self, _connection: str = "") -> list[str]:
         """The texts of live copies since the last call."""

@@ -11,7 +11,7 @@ from headrace.api.statistics import RequestTimes
 from headrace.core import times
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.stream import Stream, TableSettings
+from headrace.core.stream import TableSettings
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import RowWriter
@@ -113,7 +113,7 @@ class SkiWorld:
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {SKI.name: gate})
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         self.hook = RideHook(self.counts, self.resorts, self.clock)
-        writer = RowWriter(self.store, {SKI.name: RIDES}, (OnlySki(self.hook),))
+        writer = RowWriter(self.store, {SKI.name: RIDES}, ((SKI.name, self.hook.after_store),))
         self.persister = Persister(writer, self.retry, self.clock, sleep=lambda _: None)
         days = ResortDays(self.index, RIDES.table, self.resorts, self.counts, self.clock, self.clock.advance)
         services = SkiServices(self.skier_rows, RIDES.table, days, self.resorts, RequestTimes(NoCache()))
@@ -165,17 +165,6 @@ class SkiWorld:
         if not kept:
             self.retry.queue.messages.clear()
         return not kept
-
-
-class OnlySki:
-    """Passes only rides to the hook."""
-
-    def __init__(self, hook: RideHook) -> None:
-        self._hook = hook
-
-    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        assert stream is SKI
-        return self._hook.after_store(stream, items)
 
 
 class NoCache:

@@ -60,7 +60,7 @@ class SlotWorld:
         self.busy = False
         self.cache.between = self._between
         self.columns = MemoryColumns(self._seen, page)
-        self.late = LateEvents(self.cache, self.clock, SETTLE)
+        self.late = LateEvents(CHAT, self.cache, self.clock, SETTLE)
         self.readers = [self.reader() for _ in range(readers)]
 
     def reader(self, shards: int | None = None) -> Analytics:
@@ -91,7 +91,7 @@ class SlotWorld:
         self.visible[key] = min(self.visible.get(key, 10**18), now + round(self.lag * times.SECOND))
         self.marked_at.setdefault(key, None)
         self._between()
-        (failure,) = self.late.after_store(CHAT, [row])
+        (failure,) = self.late.after_store([row])
         if failure is None:
             if self.marked_at[key] is None:
                 self.marked_at[key] = self.clock.now()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.api.rates.rate_limiter import RateLimiter
@@ -12,24 +12,26 @@ from headrace.api.router import Api, frame_handler, http_handler
 from headrace.bootstrap.api import ACTIONS
 from headrace.core.envelope import decode
 from headrace.core.items import Item
-from headrace.core.stream import Known
+from headrace.core.stream import Hook
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.backlog import BacklogLimit, BacklogReports
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter
+from headrace.delivery.row_writer import Batch, RowWriter
 from headrace.queues import names
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import to_text
-from headrace.storage.ports import EXISTS, Failure, Store, Table
+from headrace.storage.ports import Store, Table
 from headrace.streams.chat.live.frames import Sending
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.rooms import CachedRooms
+from headrace.streams.chat.stream import CHAT, MESSAGE, kind_of
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.queues import MemoryLivePublisher, MemoryPublisher, MemoryRetryLane, Message
 from tests.fakes.storage import MemoryStore
 from tests.worlds.functions import routes_of
 from tests.worlds.senders import CLOCK, TABLE
 
+MESSAGES = Table(TABLE.table, (CHAT.partition_key, CHAT.sort_key))
 QUEUES = {"chat": 4, "ski": 1, "ads": 2}
 ROOM_POST = "POST /rooms/{roomId}/messages"
 BATCH_POST = "POST /messages/batch"
@@ -146,8 +148,11 @@ def http_event(body: object, *, room: str | None = None, scope: str = "chat:writ
     }
 
 
-def put_or_find(store: Store, table: Table, items: Sequence[Item], known: Known) -> list[Failure | None]:
-    """Store items as the writer of rows does; why each is not stored."""
-    outcomes = store.put_many(table, items)
-    found = iter(known.known([item for item, outcome in zip(items, outcomes, strict=True) if outcome == EXISTS]))
-    return [next(found) if outcome == EXISTS else outcome for outcome in outcomes]
+def chat_batch(events: Iterable[dict[str, Any]], now: int) -> Batch:
+    """The rows of chat's events, to be stored together."""
+    return Batch((kind_of(event), CHAT.item(dict(event), now, TABLE)) for event in events)
+
+
+def put_or_find(store: Store, batch: Batch, known: Hook) -> None:
+    """Store a batch as the writer of rows does; ``known`` is the hook of messages."""
+    batch.run([(MESSAGE, known)], batch.put(store, MESSAGES))

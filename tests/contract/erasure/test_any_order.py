@@ -19,7 +19,7 @@ from headrace.core.keys import timestamp_sk
 from headrace.core.stream import Stream, TableSettings
 from headrace.core.times import iso
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter, StreamHooks
+from headrace.delivery.row_writer import RowWriter
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.tasks import Task
 from headrace.queues.ports import RetryRecord
@@ -28,12 +28,13 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import Store
 from headrace.streams.chat.attachments.files import file_name, folder_of, names_of
 from headrace.streams.chat.attachments.hooks import KeepHook
+from headrace.streams.chat.change import KIND as CHANGE
 from headrace.streams.chat.changes.gate import ChangeRights
 from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.rooms import CachedRooms
-from headrace.streams.chat.stream import CHANGES, CHAT
+from headrace.streams.chat.stream import CHANGES, CHAT, MESSAGE
 from ops.copy_rows import put_if_absent
 from ops.erased import Erased
 from tests.contract.erasure_world import ANN, TABLES, World
@@ -56,13 +57,15 @@ class Stage(World):
         rooms = CachedRooms(self.rooms)
         rights = ChangeRights(self.changes, rooms, self.memberships)
         messages = MessageCheck(rooms, self.memberships, self.clock, self.log, by_first_message=True)
-        check = ChangeCheck(messages, rights, rooms, self.clock)
+        check = ChangeCheck(rights, rooms, self.clock)
         known = KnownMessages(self.changes, lambda: self.attachments, self.clock)
-        hook = ChangeHook(self.changes, lambda: self.attachments, live_hook(self.cache, self.clock), rooms, self.clock)
+        live = live_hook(self.cache, self.clock)
+        hook = ChangeHook(self.changes, lambda: self.attachments, live, rooms, self.clock)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
         keep = KeepHook(lambda: self.attachments)
-        after = (StreamHooks({"chat": lambda: hook}), StreamHooks({"chat": lambda: keep}))
-        writer = RowWriter(store, SETTINGS, after, {"chat": check}, screen, {"chat": known})
+        before = ((MESSAGE, messages.before_store), (CHANGE, check.before_store))
+        after = ((MESSAGE, live.after_store), (CHANGE, hook.after_store), (MESSAGE, keep.after_store))
+        writer = RowWriter(store, SETTINGS, after, before, screen, ((MESSAGE, known.known),))
         self.persister = Persister(writer, self.retry_lane, self.clock)
         self.sent: list[tuple[str, int, str, bytes]] = []
         """The user, the time of acceptance and the text of each event, and its record."""

@@ -125,4 +125,4 @@ def _store(clock: FixedClock, skiers: range, hook: RideHook) -> None:
     rows = [SKI.item(SKI.accept({**ride, "skierID": each}, gate).event, clock.now(), settings) for each in skiers]
     store = DynamoStore(writing_client(), parallel=2, retry_seconds=5)
     assert {*store.put_many(Table(RIDES, (SKI.partition_key, SKI.sort_key)), rows)} <= {None, EXISTS}
-    assert hook.after_store(SKI, rows) == [None] * len(rows)
+    assert hook.after_store(rows) == [None] * len(rows)

@@ -19,7 +19,7 @@ from headrace.delivery.retry_schedule import RECEIVES
 from headrace.delivery.row_writer import RowWriter
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, MESSAGE
 from headrace.streams.registry import STREAMS
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
@@ -37,13 +37,13 @@ class HookWorld:
     def __init__(self) -> None:
         self.clock = FixedClock(START)
         self.cache = MemoryCache(self.clock)
-        self.late = LateEvents(self.cache, self.clock, SETTLE)
+        self.late = LateEvents(CHAT, self.cache, self.clock, SETTLE)
 
     def stored(self, *timestamps: str) -> Sequence[FollowUpUnavailable | None]:
         items: list[Item] = [
             {"roomId": "kitchen", "timestampSk": keys.timestamp_sk(each, "m", "t" * 12)} for each in timestamps
         ]
-        return self.late.after_store(CHAT, items)
+        return self.late.after_store(items)
 
     def changed(self, *slots: Slot) -> list[bool]:
         found = self.cache.get_many([generations.slot_generation("chat", slot) for slot in slots])
@@ -111,13 +111,6 @@ def test_while_the_cache_is_unavailable_only_late_events_fail() -> None:
     assert isinstance(outcomes[1], FollowUpUnavailable)
 
 
-def test_streams_without_slots_are_ignored() -> None:
-    world = HookWorld()
-    world.cache.down = True
-
-    assert world.late.after_store(STREAMS["probe"], [{"timestampSk": EARLY}]) == [None]
-
-
 class LateWritePath(WritePath):
     """A write path whose persister marks late events, an hour after they were accepted."""
 
@@ -126,7 +119,9 @@ class LateWritePath(WritePath):
         self.world = HookWorld()
         self.world.clock.advance(3600)
         tables = dict.fromkeys(STREAMS, TABLE)
-        self.persister = Persister(RowWriter(self.store, tables, (self.world.late,)), self.retry, self.world.clock)
+        self.persister = Persister(
+            RowWriter(self.store, tables, ((MESSAGE, self.world.late.after_store),)), self.retry, self.world.clock
+        )
 
     def accept(self, *messages: dict[str, Any]) -> None:
         self.acceptor.accept(CHAT, caller(), list(messages), "c", Meter())

@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from headrace.core.envelope import Envelope
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.stream import AfterStore, BeforeStore, Stream
+from headrace.core.stream import Reason
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter, StreamHooks
+from headrace.delivery.row_writer import Hooks, RowWriter, built_later
 from headrace.runtime.observability import Meter
-from headrace.storage.ports import Failure
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.change import KIND as CHANGE
+from headrace.streams.chat.stream import CHAT, MESSAGE
 from headrace.streams.probe import probe
 from tests.worlds.senders import CLOCK, TABLE, caller, message
 from tests.worlds.write_path import WritePath
 
 
-class Hook:
+class Follower:
     """Fails after the row with the id ``refused`` is stored."""
 
     def __init__(self, refused: str = "") -> None:
-        self.items: list[str] = []
+        self.items: list[object] = []
         self._refused = refused
 
-    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
-        self.items += [f"{stream.name} {item.get('messageId')}" for item in items]
+    def __call__(self, items: Sequence[Item]) -> Sequence[Reason | None]:
+        self.items += [item.get("messageId") for item in items]
         return [StoreUnavailable("not now") if item.get("messageId") == self._refused else None for item in items]
 
 
-class Check:
+def check(items: Sequence[Item]) -> Sequence[Reason | None]:
     """Does not let the row with the id ``m-1`` be stored, and marks the others."""
-
-    def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
-        for item in items:
-            item["checked"] = True
-        allowed = [item for item in items if item["messageId"] != "m-1"]
-        refused = {at: StoreUnavailable("no") for at, item in enumerate(items) if item["messageId"] == "m-1"}
-        return allowed, refused
+    for item in items:
+        item["checked"] = True
+    return [StoreUnavailable("no") if item["messageId"] == "m-1" else None for item in items]
 
 
-def lanes_with(*after: AfterStore, before: Mapping[str, BeforeStore] = MappingProxyType({})) -> WritePath:
+def lanes_with(after: Hooks, before: Hooks = ()) -> WritePath:
     write_path = WritePath()
     tables = {"chat": TABLE, "probe": TABLE}
     write_path.persister = Persister(RowWriter(write_path.store, tables, after, before), write_path.retry, CLOCK)
@@ -51,45 +46,46 @@ def lanes_with(*after: AfterStore, before: Mapping[str, BeforeStore] = MappingPr
 
 
 def test_hooks_get_every_stored_row_and_no_other() -> None:
-    hook = Hook()
-    write_path = lanes_with(hook)
+    hook = Follower()
+    write_path = lanes_with([(MESSAGE, hook)])
     write_path.store.throttled = lambda item: item["messageId"] == "m-2"
 
     write_path.persist(*write_path.broker.bodies())
 
-    assert hook.items == ["chat m-1"]
+    assert hook.items == ["m-1"]
 
 
 def test_an_event_whose_hook_failed_is_stored_and_goes_to_the_retry_lane() -> None:
-    first, second = Hook(refused="m-2"), Hook()
-    write_path = lanes_with(first, second)
+    first, second = Follower(refused="m-2"), Follower()
+    write_path = lanes_with([(MESSAGE, first), (MESSAGE, second)])
 
     write_path.persist(*write_path.broker.bodies())
 
     assert len(write_path.rows()) == 2
     assert [event["messageId"] for event in write_path.retried()] == ["m-2"]
-    assert second.items == ["chat m-1"]
+    assert second.items == ["m-1"]
 
 
 def test_a_row_that_a_hook_refuses_before_the_write_is_not_stored_and_the_others_are() -> None:
-    after = Hook()
-    write_path = lanes_with(after, before={"chat": Check()})
+    after = Follower()
+    write_path = lanes_with([(MESSAGE, after)], [(MESSAGE, check)])
 
     write_path.persist(*write_path.broker.bodies())
 
     assert [(row["messageId"], row["checked"]) for row in write_path.rows()] == [("m-2", True)]
-    assert after.items == ["chat m-2"]
+    assert after.items == ["m-2"]
     assert [event["messageId"] for event in write_path.retried()] == ["m-1"]
 
 
-def test_a_hook_of_a_stream_sees_no_rows_of_other_streams() -> None:
-    chats, probes = Hook(), Hook()
-    write_path = lanes_with(StreamHooks({"chat": lambda: chats, "probe": lambda: probes}), before={"chat": Check()})
+def test_a_hook_gets_the_rows_of_its_kind_and_is_built_for_the_first() -> None:
+    chats, probes, changes = Follower(), Follower(), list[Follower]()
+    hooks = {MESSAGE: lambda: chats, "probe": lambda: probes, CHANGE: lambda: changes.append(Follower()) or changes[0]}
+    write_path = lanes_with([(kind, built_later(build)) for kind, build in hooks.items()], [(MESSAGE, check)])
     minute = "2025-11-21T10:00:00.000000Z"
 
     write_path.persist(
         *write_path.broker.bodies(), Envelope("probe", "c", minute, [probe("persist.chat.0", minute)]).encode()
     )
 
-    assert (chats.items, probes.items) == (["chat m-2"], ["probe None"])
+    assert (chats.items, probes.items, changes) == (["m-2"], [None], [])
     assert {row.get("messageId"): row.get("checked") for row in write_path.rows()} == {"m-2": True, None: None}

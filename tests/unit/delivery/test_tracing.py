@@ -239,7 +239,7 @@ def test_live_copies_have_the_id_of_the_lines_that_say_stored(lines: Lines) -> N
     live.subscribe("kitchen")
     hook: LiveHook = live.hook
     logger.set_correlation_id("r-1")
-    hook.after_store(CHAT, [CHAT.item(CHAT.accept(message(), sender()).event, CLOCK.now(), TABLE)])
+    hook.after_store([CHAT.item(CHAT.accept(message(), sender()).event, CLOCK.now(), TABLE)])
     (copy,) = live.publisher.sent
     assert (copy.correlation_id, frames.parse(copy.body).room_id) == ("r-1", "kitchen")
 

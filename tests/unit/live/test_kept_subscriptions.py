@@ -95,7 +95,7 @@ class LiveRoom:
         self.stored += 1
         text, now = f"m-{self.stored}", iso(self.world.clock.now())
         event = CHAT.accept(message(roomId="den", message=text, messageId=text, timestamp=now), sender()).event
-        self.hook.after_store(CHAT, [CHAT.item(event, CLOCK.now(), TABLE)])
+        self.hook.after_store([CHAT.item(event, CLOCK.now(), TABLE)])
         for user in USERS:
             if user in self.ending:
                 continue

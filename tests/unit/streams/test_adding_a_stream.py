@@ -17,11 +17,11 @@ from headrace.core import keys
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import NotFound, PoisonRecord, StoreUnavailable, UserError
 from headrace.core.items import Item
-from headrace.core.stream import Stream, ValidatedEvent
+from headrace.core.stream import ValidatedEvent
 from headrace.delivery.acceptor import Acceptor
 from headrace.delivery.http_routes import batch, single
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter, StreamHooks
+from headrace.delivery.row_writer import RowWriter
 from headrace.operations.dead_letter import STREAM_NAMES, Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
@@ -49,7 +49,7 @@ class DoorHook:
         self.calls: list[str] = []
         self.broken = False
 
-    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
+    def after_store(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | PoisonRecord | None]:
         if self.broken:
             return [StoreUnavailable("the hook is broken")] * len(items)
         self.calls += [each["doorId"] for each in items]
@@ -91,7 +91,7 @@ class DoorsWorld:
         self.store = MemoryStore()
         acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {DOORS.name: DoorGate()})
         self.http = http_handler(Api(ROUTES, lambda: acceptor, self.clock))
-        writer = RowWriter(self.store, tables, after=(StreamHooks({DOORS.name: lambda: HOOK}),))
+        writer = RowWriter(self.store, tables, after=((DOORS.name, HOOK.after_store),))
         self.persister = Persister(writer, self.retry, self.clock)
         self.letters = DeadLetters(MemoryDeadLane(self.retry.dead), self.retry, tables, self.clock, NO_SCREENS)
 

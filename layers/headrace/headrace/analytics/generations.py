@@ -106,28 +106,31 @@ class Generations:
 
 
 class LateEvents:
-    """A hook that changes the generations of the slots to which late events belong. It ignores rows without a time."""
+    """A hook that changes the generations of the slots to which late events of ``stream`` belong."""
 
-    def __init__(self, cache: Cache, clock: Clock, settle: float) -> None:
+    def __init__(self, stream: Stream, cache: Cache, clock: Clock, settle: float) -> None:
+        assert stream.analytics_dimensions is not None  # noqa: S101
+        self._time = stream.analytics_dimensions.time
+        self._stream = stream.name
         self._cache = cache
         self._clock = clock
         # A read that began before the mark may miss the row for the settling time.
         self._seconds = settle + 2 * SKEW_SECONDS
 
-    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
+    def after_store(self, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
         """One outcome per item: a failure for each late one while the cache is unavailable."""
-        if stream.analytics_dimensions is None:
-            return [None] * len(items)
         # A slot counts as closed if any environment's clock may say so: an unnecessary mark costs little.
         closed = self._clock.now() // times.SECOND + SKEW_SECONDS - GRACE_SECONDS
         length = LENGTHS[TEN_SECONDS]
         current = times.iso(closed * times.SECOND)[:length]
-        steps = [str(item.get(stream.analytics_dimensions.time, ""))[:length] for item in items]
+        steps = [str(item.get(self._time, ""))[:length] for item in items]
         late = {step for step in steps if "" < step < current}
         changed = {slot for step in late for slot in _slots(start_of(step), closed)}
         try:
             if changed:
-                self._cache.set_many({slot_generation(stream.name, slot): (CHANGED, self._seconds) for slot in changed})
+                self._cache.set_many(
+                    {slot_generation(self._stream, slot): (CHANGED, self._seconds) for slot in changed}
+                )
         except CacheUnavailable as error:
             report("late events", f"late events wait for the cache: {error.message}")
             return [_NOT_MARKED if step in late else None for step in steps]

@@ -7,6 +7,7 @@ import functools
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
 from headrace.bootstrap.shared import attachments, cache, clock, dynamodb, person_hashes, retry_lane
 from headrace.bootstrap.teller import tidier
+from headrace.core.stream import Stream
 from headrace.erasure.chat import ChatEraser
 from headrace.erasure.clicks import ClickEraser
 from headrace.erasure.dead_letters import LetterEraser
@@ -41,15 +42,19 @@ from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.stream import SKI
 
 
+def late(stream: Stream) -> LateEvents:
+    """Marks what analytics have counted of a stream's rows that change."""
+    return LateEvents(stream, cache(), clock(), SETTLE_SECONDS)
+
+
 @functools.cache
 def eraser() -> Eraser:
     """Runs the slices of erasures."""
     settings, archiving = ErasureTaskSettings.read(), ArchiveSettings.read()
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     messages = table_settings(CHAT).table
-    late = LateEvents(cache(), clock(), SETTLE_SECONDS)
     changes, log = DynamoChanges(dynamodb(), messages), RedisRoomLog(cache())
-    chat = ChatEraser(dynamodb(), messages, changes, attachments(), log, late, clock())
+    chat = ChatEraser(dynamodb(), messages, changes, attachments(), log, late(CHAT), clock())
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
@@ -70,7 +75,7 @@ def eraser() -> Eraser:
         chat.changes,
         places.connections,
         places.memberships,
-        ClickEraser(dynamodb(), table_settings(ADS).table, late).clicks,
+        ClickEraser(dynamodb(), table_settings(ADS).table, late(ADS)).clicks,
         RideEraser(dynamodb(), table_settings(SKI).table, resorts, clock()).rides,
         LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane(), screen).dead_letters,
         # These read whole tables.

@@ -17,10 +17,9 @@ from headrace.bootstrap.shared import (
     separate_cache,
 )
 from headrace.core.errors import BrokerUnavailable
-from headrace.core.stream import Known
 from headrace.delivery.backlog import BacklogReports, SharedWaits
 from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter, StreamHooks
+from headrace.delivery.row_writer import RowWriter, built_later
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.screen import ErasureScreen
 from headrace.live.connections import SubscriberHints
@@ -45,9 +44,10 @@ from headrace.streams.ads.dynamodb import DynamoStubs
 from headrace.streams.ads.stream import ADS
 from headrace.streams.ads.take_back import KnownClicks
 from headrace.streams.chat.attachments.hooks import KeepHook
+from headrace.streams.chat.change import KIND as CHANGE
 from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.changes.gate import ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages, MessagesOnly
+from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import UPDATES_AT_ONCE, ActivityHook, LiveHook
 from headrace.streams.chat.messages.redis import RedisRoomLog
@@ -55,11 +55,12 @@ from headrace.streams.chat.messages.room_log import RoomLog
 from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.rooms import CachedRooms
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, MESSAGE
 from headrace.streams.registry import STREAMS
 from headrace.streams.ski.day_counts import RideHook
 from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.redis import RedisDayCounts
+from headrace.streams.ski.stream import SKI
 
 LOOK_SECONDS = 0.5
 """The timeout of one lookup of subscribers: the records are acknowledged only after it."""
@@ -80,26 +81,28 @@ def persister() -> Persister:
     log, by_first_message = RedisRoomLog(cache()), room_settings.rooms_by_first_message
     changes = DynamoChanges(dynamodb(), tables[CHAT.name].table)
     messages = MessageCheck(rooms, memberships, clock(), log, by_first_message=by_first_message)
-    check = ChangeCheck(messages, ChangeRights(changes, rooms, memberships), rooms, clock())
-    known_clicks = KnownClicks(DynamoStubs(dynamodb(), tables[ADS.name].table))
-    known: dict[str, Known] = {"chat": KnownMessages(changes, attachments, clock()), "ads": known_clicks}
+    check = ChangeCheck(ChangeRights(changes, rooms, memberships), rooms, clock())
+    before = ((MESSAGE, messages.before_store), (CHANGE, check.before_store))
+    known = (
+        (MESSAGE, KnownMessages(changes, attachments, clock()).known),
+        (ADS.name, KnownClicks(DynamoStubs(dynamodb(), tables[ADS.name].table)).known),
+    )
     activity = DynamoRooms(client("dynamodb", attempts=1, connections=UPDATES_AT_ONCE), room_settings.rooms_table)
+    live = live_hook(log, changes)
     # The last hooks fail when more is to be done later; live copies and marks of late events must not wait for it.
     after = (
-        StreamHooks(
-            {
-                "chat": lambda: ChangeHook(changes, attachments, live_hook(log, changes), rooms, clock()),
-                "ski": ride_hook,
-            }
-        ),
-        StreamHooks({"chat": lambda: KeepHook(attachments)}),
-        MessagesOnly(LateEvents(cache(), clock(), SETTLE_SECONDS)),
-        StreamHooks({"chat": lambda: MessagesOnly(ActivityHook(activity, rooms, changes.set_expiry, clock()))}),
+        (MESSAGE, live.after_store),
+        (CHANGE, ChangeHook(changes, attachments, live, rooms, clock()).after_store),
+        (SKI.name, built_later(lambda: ride_hook().after_store)),
+        (MESSAGE, KeepHook(attachments).after_store),
+        (MESSAGE, LateEvents(CHAT, cache(), clock(), SETTLE_SECONDS).after_store),
+        (ADS.name, LateEvents(ADS, cache(), clock(), SETTLE_SECONDS).after_store),
+        (MESSAGE, ActivityHook(activity, rooms, changes.set_expiry, clock()).after_store),
     )
     erasing = ErasureSettings.read()
     erasures = DynamoErasures(dynamodb(), erasing.erasures_table)
     screen = ErasureScreen(erasures, person_hashes(), clock(), erasing.erasure_age_seconds)
-    writer = RowWriter(guarded, tables, after, {"chat": check}, screen, known)
+    writer = RowWriter(guarded, tables, after, before, screen, known)
     return Persister(writer, retry_lane(), clock(), settings.retry_first_pause_seconds, backlog=backlog_reports())
 
 

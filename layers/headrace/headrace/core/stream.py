@@ -123,6 +123,7 @@ class Stream:
     A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
     ``partitions(value)`` are those of the rows whose ``partition_key`` has a value.
     ``people`` are the fields of its stamped events that name a person, each with the kind of person.
+    ``kind_of(event)`` is the kind of an event's row, for which hooks are declared; without it, the stream's name.
     """
 
     name: str
@@ -140,6 +141,7 @@ class Stream:
     analytics_dimensions: AnalyticsDimensions | None = None
     partitions: Callable[[str], list[str]] = lambda value: [value]
     people: tuple[tuple[str, str], ...] = ()
+    kind_of: Callable[[Mapping[str, Any]], str] | None = None
 
     def with_time_shards(self, shards: Shards) -> Stream:
         """The stream whose time index has the shards of a stage."""
@@ -182,33 +184,12 @@ class Gate(Protocol):
         """Why each event is refused, in order; ``now`` in microseconds. May mark an event. Never raises for a table."""
 
 
-class BeforeStore(Protocol):
-    """A hook of one stream that sees its rows before they are stored: a check, an attribute that is set late."""
+Reason = StoreUnavailable | PoisonRecord | FollowUpUnavailable
+"""Why an event is tried again: its row is not stored, or something that must follow is not done yet."""
+Hook = Callable[[Sequence[Item]], "Sequence[Reason | None]"]
+"""Gets rows of one kind; returns one outcome per row, in order. It must not raise, and may get a row again.
 
-    def before_store(
-        self, items: Sequence[Item]
-    ) -> tuple[Sequence[Item], Mapping[int, StoreUnavailable | PoisonRecord]]:
-        """The rows to store, in order, and why each of the others is not stored, by its index in ``items``.
-
-        May change rows. Must not raise, and may be called again with the same row.
-        """
-
-
-class Known(Protocol):
-    """A hook of one stream for items whose keys have a row already."""
-
-    def known(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
-        """One outcome per item, in order. An item becomes its row, which later hooks see. Must not raise."""
-
-
-class AfterStore(Protocol):
-    """A hook that is called after rows are stored: a live copy, an invalidated cache, a count."""
-
-    def after_store(
-        self, stream: Stream, items: Sequence[Item]
-    ) -> Sequence[StoreUnavailable | PoisonRecord | FollowUpUnavailable | None]:
-        """One outcome per item, in order. Must not raise, and may be called again with the same item.
-
-        A failure sends the item's event to the retry queue: it is stored again, and the hook is called again. Return
-        failures only for work that answers depend on. Report a failure of best-effort work, and return ``None``.
-        """
+Before rows are stored, a hook checks and changes them: a row with a reason is not stored. After it, a hook makes what
+follows, such as a live copy, an invalidated cache or a count: a reason sends the event to the retry queue, where it is
+stored and hooked again. Return reasons only for work that answers depend on; report what is best effort.
+"""

@@ -20,11 +20,12 @@ from aws_lambda_powertools.metrics import MetricUnit
 from headrace.core import times
 from headrace.core.envelope import CORRELATION_ID, Envelope, correlation_attribute, pack
 from headrace.core.errors import PoisonRecord, RetryLaneUnavailable, StoreThrottled
+from headrace.core.stream import Reason
 from headrace.core.times import Clock
 from headrace.delivery import records, retry_schedule
 from headrace.delivery.backlog import BacklogReports
 from headrace.delivery.records import ATTEMPTS, UNKNOWN_STREAM, Record
-from headrace.delivery.row_writer import Failed, Reason, RowWriter
+from headrace.delivery.row_writer import Failed, RowWriter
 from headrace.queues.ports import RetryLane, RetryRecord
 from headrace.queues.rabbitmq.event import rabbit_body, rabbit_correlation_id
 from headrace.queues.sqs import BASE64, ENCODING, fits

@@ -27,9 +27,10 @@ UNKNOWN_STREAM = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One event of a record: its row, or why it can never be stored."""
+    """One event of a record: the item of its ``kind``, or why it can never be stored."""
 
     event: dict[str, Any]
+    kind: str
     item: Item | None
     poison: PoisonRecord | None = None
 
@@ -95,9 +96,10 @@ def rows_of(body: bytes, tables: Mapping[str, TableSettings]) -> Record:
 
 
 def _row(stream: Stream, event: dict[str, Any], accepted_at: int, table: TableSettings) -> Row:
+    kind = stream.name if stream.kind_of is None else stream.kind_of(event)
     try:
         item = stream.item(event, accepted_at, table)
         items.check(item, stream.partition_key, stream.sort_key)
     except PoisonRecord as error:
-        return Row(event, None, error)
-    return Row(event, item)
+        return Row(event, kind, None, error)
+    return Row(event, kind, item)

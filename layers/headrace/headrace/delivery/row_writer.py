@@ -6,23 +6,20 @@ import functools
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
 from headrace.core.errors import FollowUpUnavailable, Lane, PoisonRecord, StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.stream import AfterStore, BeforeStore, Known, Stream, TableSettings
+from headrace.core.stream import Hook, Reason, Stream, TableSettings
 from headrace.delivery.records import Record, Row
 from headrace.erasure.screen import ErasureScreen
 from headrace.runtime.observability import Meter, logger, report
-from headrace.storage.ports import EXISTS, Failure, Store, Table
+from headrace.storage.ports import EXISTS, Store, Table
 from headrace.streams.registry import STREAMS
-
-Reason = Failure | FollowUpUnavailable
-"""Why an event is retried: it is not stored, or a hook on the stored row failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +33,58 @@ class Failed:
 
 _Placed = tuple[int, Row]
 """The row of an event, after the index of its record."""
+Hooks = Sequence[tuple[str, Hook]]
+"""Hooks in the order in which they run, each after the kind of rows that it gets."""
+
+
+class Batch:
+    """The items of one stream that are written together, sorted by kind, and the reasons of those to retry."""
+
+    def __init__(self, rows: Iterable[tuple[str, Item]]) -> None:
+        self.items: list[Item] = []
+        self.kinds: dict[str, list[int]] = {}
+        for at, (kind, item) in enumerate(rows):
+            self.items.append(item)
+            self.kinds.setdefault(kind, []).append(at)
+        self.reasons: list[Reason | None] = [None] * len(self.items)
+
+    def run(self, hooks: Hooks, places: Container[int] | None = None) -> None:
+        """Run each hook on the items of its kind that have no reason yet; with ``places``, only on these of them."""
+        for kind, hook in hooks:
+            due = [at for at in self.kinds.get(kind, ()) if self.reasons[at] is None]
+            if places is not None:
+                due = [at for at in due if at in places]
+            if due:
+                for at, reason in zip(due, hook([self.items[at] for at in due]), strict=True):
+                    self.reasons[at] = reason
+
+    def put(self, store: Store, table: Table) -> set[int]:
+        """Store the items that have no reason; the places of those that have a row already."""
+        due = [at for at, reason in enumerate(self.reasons) if reason is None]
+        exist = set()
+        for at, outcome in zip(due, store.put_many(table, [self.items[at] for at in due]), strict=True):
+            if outcome == EXISTS:
+                exist.add(at)
+            else:
+                self.reasons[at] = outcome
+        return exist
 
 
 @dataclass(frozen=True)
 class RowWriter:
     """Writes the rows of records.
 
-    ``tables``, the hooks ``before`` a write, and those of items that are ``known`` already, are by stream name. The
-    hooks ``after`` a write run in this order. ``screen`` finds the events of erased people, which are dropped.
+    ``tables`` are by stream name. Hooks run ``before`` a write, ``after`` it, and before those of the latter on items
+    that are ``known``: their keys have a row already. Without such a hook they count as stored. ``screen`` finds the
+    events of erased people, which are dropped.
     """
 
     store: Store
     tables: Mapping[str, TableSettings]
-    after: Sequence[AfterStore] = ()
-    before: Mapping[str, BeforeStore] = field(default_factory=dict)
+    after: Hooks = ()
+    before: Hooks = ()
     screen: ErasureScreen | None = None
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Hooks = ()
 
     def write(self, parsed: Mapping[int, Record], lane: Lane, meter: Meter) -> list[Failed]:
         """Store every row of all records, one call per stream; returns the events to retry."""
@@ -104,62 +137,32 @@ class RowWriter:
             meter.count("Erased", len(gone), stream=stream.name, lane=lane)
         return [row for at, row in enumerate(rows) if at not in gone], unknown
 
-    def _write_stream(self, stream: Stream, rows: Sequence[tuple[int, Row]], lane: Lane, meter: Meter) -> list[Failed]:
+    def _write_stream(self, stream: Stream, rows: Sequence[_Placed], lane: Lane, meter: Meter) -> list[Failed]:
         failed = [Failed(index, row.event, row.poison) for index, row in rows if row.poison is not None]
-        good = [(index, row.event, row.item) for index, row in rows if row.item is not None]
+        good = [(index, row.event, row.kind, row.item) for index, row in rows if row.item is not None]
         if good:
-            key = (stream.partition_key, stream.sort_key)
-            table = Table(self.tables[stream.name].table, key)
+            batch = Batch((kind, item) for _, _, kind, item in good)
+            table = Table(self.tables[stream.name].table, (stream.partition_key, stream.sort_key))
             began = time.perf_counter()
-            put = self._put(stream, table, [item for _, _, item in good])
+            batch.run(self.before)
+            if exist := batch.put(self.store, table):
+                batch.run(self.known, exist)
             taken = round(time.perf_counter() - began, 6)
             meter.measure("StoreSeconds", taken, MetricUnit.Seconds, stream=stream.name, lane=lane)
-            outcomes = self._run_hooks(stream, good, put)
-            for (index, event, _), reason in zip(good, outcomes, strict=True):
+            batch.run(self.after)
+            for (index, event, _, _), reason in zip(good, batch.reasons, strict=True):
                 if reason is not None:
                     failed.append(Failed(index, event, reason))
         return failed
 
-    def _put(self, stream: Stream, table: Table, items: Sequence[Item]) -> Sequence[Failure | None]:
-        hook = self.before.get(stream.name)
-        allowed, refused = (items, {}) if hook is None else hook.before_store(items)
-        outcomes = self.store.put_many(table, allowed)
-        known = [item for item, outcome in zip(allowed, outcomes, strict=True) if outcome == EXISTS]
-        owner = self.known.get(stream.name)
-        # Without a hook, they count as stored.
-        found = iter(owner.known(known) if owner is not None and known else [None] * len(known))
-        stored = iter([next(found) if outcome == EXISTS else outcome for outcome in outcomes])
-        return [refused[index] if index in refused else next(stored) for index in range(len(items))]
 
-    def _run_hooks(
-        self, stream: Stream, rows: Sequence[tuple[int, dict[str, Any], Item]], outcomes: Sequence[Failure | None]
-    ) -> Sequence[Reason | None]:
-        """The ``outcomes`` of storing, and the failures of hooks."""
-        reasons: list[Reason | None] = list(outcomes)
-        for hook in self.after:
-            stored = [at for at, reason in enumerate(reasons) if reason is None]
-            if not stored:
-                break
-            found = hook.after_store(stream, [rows[at][2] for at in stored])
-            for at, reason in zip(stored, found, strict=True):
-                reasons[at] = reason
-        return reasons
+def built_later(build: Callable[[], Hook]) -> Hook:
+    """A hook that is built when it gets its first rows, so that an environment without such rows loads none of it."""
+    built = functools.cache(build)
+    return lambda items: built()(items)
 
 
-class StreamHooks:
-    """Calls the hook of a row's stream, if it has one. ``factories`` build the hooks, by stream name, on first use."""
-
-    def __init__(self, factories: Mapping[str, Callable[[], AfterStore]]) -> None:
-        self._hooks = {name: functools.cache(build) for name, build in factories.items()}
-
-    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
-        hook = self._hooks.get(stream.name)
-        return [None] * len(items) if hook is None else hook().after_store(stream, items)
-
-
-def _stored(
-    parsed: Mapping[int, Record], rows: Sequence[tuple[int, Row]], failed: Sequence[Failed]
-) -> Mapping[str, int]:
+def _stored(parsed: Mapping[int, Record], rows: Sequence[_Placed], failed: Sequence[Failed]) -> Mapping[str, int]:
     """How many events of each request are stored, by correlation id."""
     found = Counter(parsed[index].correlation_id for index, _ in rows)
     if failed:
@@ -167,9 +170,7 @@ def _stored(
     return found
 
 
-def _log_stored(
-    rows: Sequence[tuple[int, Row]], failed: Sequence[Failed], parsed: Mapping[int, Record], lane: Lane
-) -> None:
+def _log_stored(rows: Sequence[_Placed], failed: Sequence[Failed], parsed: Mapping[int, Record], lane: Lane) -> None:
     """Log the ids of the stored events, a line per record."""
     left = {id(each.event) for each in failed}
     stored: dict[int, list[str]] = {}

@@ -37,7 +37,7 @@ from headrace.streams.chat.changes.reactions import ReactionCounts
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
 from headrace.streams.chat.messages.room_log import Batch, RoomLog
-from headrace.streams.chat.stream import CHAT, TEXT
+from headrace.streams.chat.stream import TEXT
 
 _AS_DELETED = (
     f", deletedAt = if_not_exists(deletedAt, :at), deletedBy = :by, {CHANGE_KEY} = :erased "
@@ -83,7 +83,7 @@ class ChatEraser:
         found = rows_of(messages_of(self._table, target.user_id))
         for rows in parts(found, PART):
             # Before the rows change: afterwards, they are not found again.
-            if any(self._late.after_store(CHAT, rows)):
+            if any(self._late.after_store(rows)):
                 raise StoreUnavailable("analytics cannot be marked as changed right now")
             self._restart_logs({row["roomId"] for row in rows})
             yield "messages", sum(self._parallel.map(partial(self._erase, target), rows))

@@ -13,7 +13,6 @@ from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoTable
-from headrace.streams.ads.stream import ADS
 
 
 class ClickEraser:
@@ -28,7 +27,7 @@ class ClickEraser:
         """Put a pseudonym in place of the user, and remove the hashed address."""
         for rows in parts(rows_of(clicks_of(self._table, target.user_id)), PART):
             # Before the rows change: afterwards, they are not found again.
-            if any(self._late.after_store(ADS, rows)):
+            if any(self._late.after_store(rows)):
                 raise StoreUnavailable("analytics cannot be marked as changed right now")
             yield "clicks", sum(self._parallel.map(partial(self._erase, target), rows))
 

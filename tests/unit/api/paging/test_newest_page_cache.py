@@ -14,7 +14,6 @@ from headrace.core.caller import Caller
 from headrace.live.connections import NONE, live_marker
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import live_hook
 from tests.fakes.storage import MemoryCache, MemoryReader
@@ -57,7 +56,7 @@ class Room:
     def store(self, second: float, message_id: str) -> None:
         new = row(second, message_id)
         self.rows.append(new)
-        live_hook(self.cache, self.clock).after_store(CHAT, [new])
+        live_hook(self.cache, self.clock).after_store([new])
 
 
 @pytest.mark.parametrize("count", [0, 1, ROWS - 1, ROWS, ROWS + 1, ROWS + 2, 60])
@@ -241,6 +240,6 @@ def test_writers_invalidate_each_room_once_in_one_cache_call() -> None:
         cache.set_many({newest_page(f"room-{n}"): (b"x", 2), live_marker(f"room-{n}"): (NONE, 2)})
     calls = cache.calls
 
-    assert live_hook(cache, clock).after_store(CHAT, items) == [None] * 25
+    assert live_hook(cache, clock).after_store(items) == [None] * 25
     assert cache.calls == calls + 1
     assert cache.get_many([newest_page(f"room-{n}") for n in range(3)]) == [None] * 3

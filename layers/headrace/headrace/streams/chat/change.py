@@ -38,6 +38,8 @@ from headrace.core.stream import TableSettings, ValidatedEvent
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.text import TEXT_FORM, VALUE_FORM, MessageText, ReactionValue
 
+KIND = "chat.change"
+"""The kind of a change's row."""
 ID_FIELD = "changeId"
 CHANGE = "change"
 """Attribute that only rows of changes have."""

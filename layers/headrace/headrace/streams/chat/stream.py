@@ -190,6 +190,15 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     return row
 
 
+MESSAGE = "chat.message"
+"""The kind of a message's row."""
+
+
+def kind_of(event: Mapping[str, Any]) -> str:
+    """The kind of the row of a stamped event."""
+    return changes.KIND if changes.CHANGE in event else MESSAGE
+
+
 def thread(room_id: str, key: str) -> str:
     """What the replies to a message have in common. Only the room makes a key unique: two can have the same one."""
     return f"{room_id}#{key}"
@@ -283,6 +292,7 @@ CHAT = Stream(
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
     people=(("userId", "user"), ("memberId", "user"), ("changedBy", "user")),
+    kind_of=kind_of,
 )
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple, Protocol
 from headrace.core.errors import CacheUnavailable, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.keys import SEPARATOR
-from headrace.core.stream import Stream
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.streams.ski.resorts import Resorts
@@ -128,7 +127,7 @@ class RideHook:
         self._clock = clock
         self._invalid_until: dict[int, int] = {}
 
-    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
+    def after_store(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
         days: dict[ResortDay, list[Item]] = {}
         for item in items:
             days.setdefault(parse_resort_day(item["resortDayId"]), []).append(item)

@@ -195,7 +195,7 @@ def test_a_batch_keeps_a_limited_number_of_files_and_the_rest_later(world: World
         for n in range(51)
     ]
 
-    *others, last = KeepHook(world.attachments).after_store(CHAT, messages)
+    *others, last = KeepHook(world.attachments).after_store(messages)
 
     assert others == [None] * 50
     assert isinstance(last, FollowUpUnavailable)
@@ -241,7 +241,7 @@ def test_the_files_of_a_stored_message_stay(world: World) -> None:
     name = world.upload()
     event = accepted(attachment()).event
 
-    assert KeepHook(world.attachments).after_store(CHAT, [event, {"roomId": "hall"}]) == [None, None]
+    assert KeepHook(world.attachments).after_store([event, {"roomId": "hall"}]) == [None, None]
     assert (list(world.files.objects), world.files.states) == ([name], {name: "stored"})
 
 
@@ -249,13 +249,13 @@ def test_a_file_that_cannot_be_kept_yet_is_kept_by_a_later_try(world: World) -> 
     world.upload()
     world.files.calls_left = 0
 
-    (outcome,) = KeepHook(world.attachments).after_store(CHAT, [accepted(attachment()).event])
+    (outcome,) = KeepHook(world.attachments).after_store([accepted(attachment()).event])
 
     assert isinstance(outcome, FollowUpUnavailable)
 
 
 def test_a_stored_message_whose_file_is_gone_is_no_failure() -> None:
-    assert KeepHook(lambda: NO_FILES).after_store(CHAT, [accepted(attachment()).event]) == [None]
+    assert KeepHook(lambda: NO_FILES).after_store([accepted(attachment()).event]) == [None]
 
 
 @pytest.mark.parametrize("is_late", [False, True])

@@ -10,10 +10,11 @@ from headrace.core.times import SECOND, iso
 from headrace.streams.chat.changes.versions import list_versions
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.stream import CHANGES, CHAT
-from tests.worlds.chat_world import MESSAGES, ChatWorld
+from tests.worlds.chat_world import ChatWorld
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import caller
 from tests.worlds.senders import TABLE, sender
+from tests.worlds.write_path import MESSAGES
 
 RETAINED = 32 * 24 * 3600
 

@@ -17,7 +17,7 @@ from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.streams.chat.messages.hooks import NOTICES, LiveHook
 from headrace.streams.chat.messages.positions import UNLOGGED, parse_position, position
-from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.worlds.live_world import Live, row
 from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message
 from tests.worlds.write_path import WritePath
@@ -100,7 +100,7 @@ def test_messages_that_no_log_has_get_a_mark_that_later_checks_find() -> None:
 
     assert live.marks == [("kitchen", each["timestampSk"], iso(live.clock.now() + UNLOGGED)) for each in rows]
     live.failure = StoreUnavailable("down")
-    assert live.hook.after_store(CHAT, [row(id="m-3"), rows[0]]) == [live.failure, None]
+    assert live.hook.after_store([row(id="m-3"), rows[0]]) == [live.failure, None]
 
 
 def test_a_copy_has_the_position_of_its_time_of_storing() -> None:
@@ -174,7 +174,9 @@ def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
 def test_both_lanes_publish_what_they_stored_and_only_that(lane: str) -> None:
     live, write_path = Live(), WritePath()
     tables = {"chat": TABLE, "probe": TABLE}
-    write_path.persister = Persister(RowWriter(write_path.store, tables, (live.hook,)), write_path.retry, CLOCK)
+    write_path.persister = Persister(
+        RowWriter(write_path.store, tables, ((MESSAGE, live.hook.after_store),)), write_path.retry, CLOCK
+    )
     live.subscribe("kitchen")
     write_path.acceptor.accept(
         CHAT, caller(), [message(message="kept"), message(messageId="m-2", message="not kept")], "r", Meter()

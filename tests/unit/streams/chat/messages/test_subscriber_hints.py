@@ -16,7 +16,6 @@ from headrace.live.connections import (
 )
 from headrace.live.frames import LiveCopy
 from headrace.runtime.breaker import COOLDOWN_SECONDS
-from headrace.streams.chat.stream import CHAT
 from tests.fakes.live import MemoryConnections
 from tests.fakes.storage import MemoryCache
 from tests.worlds.live_world import CountedConnections, Live, row
@@ -162,7 +161,7 @@ def test_copies_have_no_mark_while_the_cache_is_unavailable() -> None:
     live.subscribe("kitchen")
     live.cache.down = True
 
-    live.hook.after_store(CHAT, [row(text="one")])
+    live.hook.after_store([row(text="one")])
 
     assert [copy.mark for copy in live.copies()] == [""]
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.core.errors import FollowUpUnavailable, StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.stream import Stream
 from headrace.runtime.observability import report
-from headrace.storage.ports import Failure
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 
@@ -22,7 +20,7 @@ class KeepHook:
     def __init__(self, attachments: Callable[[], Attachments]) -> None:
         self._attachments = attachments
 
-    def after_store(self, _: Stream, items: Sequence[Item]) -> Sequence[Failure | FollowUpUnavailable | None]:
+    def after_store(self, items: Sequence[Item]) -> Sequence[FollowUpUnavailable | None]:
         outcomes: list[FollowUpUnavailable | None] = [None] * len(items)
         left = AT_MOST
         places: list[int] = []

@@ -6,7 +6,7 @@ The row of a message is inserted once: a message that is sent or delivered again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from headrace.core import keys, times
 from headrace.core.errors import (
@@ -18,7 +18,7 @@ from headrace.core.errors import (
     UserError,
 )
 from headrace.core.items import Item
-from headrace.core.stream import AfterStore, BeforeStore, Stream
+from headrace.core.stream import Reason
 from headrace.core.times import Clock
 from headrace.runtime.observability import report
 from headrace.runtime.threads import Parallel
@@ -34,7 +34,6 @@ from headrace.streams.chat.change import (
     TRUSTED,
     VALUE,
     fold,
-    is_change,
     message_of,
 )
 from headrace.streams.chat.change_store import ChangeStore
@@ -50,67 +49,34 @@ TRIES = 5
 AT_ONCE = 8
 _NEVER = 2**53
 
-Reason = Failure | FollowUpUnavailable
-
-
-class MessagesOnly:
-    """Calls a hook with the messages, and not with their changes."""
-
-    def __init__(self, hook: AfterStore) -> None:
-        self._hook = hook
-
-    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
-        if not any(CHANGE in item for item in items):
-            return self._hook.after_store(stream, items)
-        messages = [item for item in items if not is_change(item)]
-        outcomes = iter(self._hook.after_store(stream, messages) if messages else ())
-        return [None if is_change(item) else next(outcomes) for item in items]
-
 
 class ChangeCheck:
-    """Chat's hook before rows are stored. ``messages`` is the hook of messages."""
+    """Checks changes and reactions before they are stored: those that could not be checked when they were accepted."""
 
-    def __init__(
-        self,
-        messages: BeforeStore,
-        rights: ChangeRights,
-        rooms: CachedRooms,
-        clock: Clock,
-    ) -> None:
-        self._messages = messages
+    def __init__(self, rights: ChangeRights, rooms: CachedRooms, clock: Clock) -> None:
         self._rights = rights
         self._rooms = rooms
         self._clock = clock
 
-    def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
-        messages = [item for item in items if CHANGE not in item]
-        allowed, refused = self._messages.before_store(messages)
-        if len(messages) == len(items):
-            return allowed, refused
-        places = [index for index, item in enumerate(items) if CHANGE not in item]
-        found: dict[int, Failure] = {places[index]: reason for index, reason in refused.items()}
-        found |= self._unchecked(items)
-        self._limit([item for item in items if item.get(CHANGE, DELETE) != DELETE])
-        return [item for index, item in enumerate(items) if index not in found], found
+    def before_store(self, items: Sequence[Item]) -> Sequence[Failure | None]:
+        outcomes = [self._unchecked(item) if UNCHECKED in item else None for item in items]
+        self._limit([item for item in items if item[CHANGE] != DELETE])
+        return outcomes
 
-    def _unchecked(self, items: Sequence[Item]) -> dict[int, Failure]:
-        """The changes that may not be stored, of those that could not be checked when they were accepted."""
-        refused: dict[int, Failure] = {}
-        for index, item in enumerate(items):
-            if CHANGE in item and UNCHECKED in item:
-                at, is_trusted = times.micros_of(item.pop(UNCHECKED)), item.pop(TRUSTED)
-                room_id, key = message_of(item)
-                given = {name: item[name] for name in (CHANGE, "changedBy", VALUE) if name in item}
-                change = {"roomId": room_id, "key": key, **given}
-                try:
-                    item["by"] = self._rights.by(change, at, is_trusted=is_trusted)
-                except StoreUnavailable as error:
-                    refused[index] = error
-                except Conflict:
-                    item["by"] = AUTHOR  # deleted meanwhile: the hook forgets this change too
-                except UserError:
-                    refused[index] = PoisonRecord("not_allowed")
-        return refused
+    def _unchecked(self, item: Item) -> Failure | None:
+        """Why a change may not be stored that could not be checked when it was accepted."""
+        at, is_trusted = times.micros_of(item.pop(UNCHECKED)), item.pop(TRUSTED)
+        room_id, key = message_of(item)
+        given = {name: item[name] for name in (CHANGE, "changedBy", VALUE) if name in item}
+        try:
+            item["by"] = self._rights.by({"roomId": room_id, "key": key, **given}, at, is_trusted=is_trusted)
+        except StoreUnavailable as error:
+            return error
+        except Conflict:
+            item["by"] = AUTHOR  # deleted meanwhile: the hook forgets this change too
+        except UserError:
+            return PoisonRecord("not_allowed")
+        return None
 
     def _limit(self, changes: Sequence[Item]) -> None:
         """Let edits and reactions expire with their messages. The row of a deletion has no text, and stays longer."""
@@ -121,7 +87,7 @@ class ChangeCheck:
 
 
 class KnownMessages:
-    """Chat's hook for messages whose keys have a row already: they become what is stored."""
+    """The hook of messages whose keys have a row already: they become what is stored."""
 
     def __init__(self, store: ChangeStore, attachments: Callable[[], Attachments], clock: Clock) -> None:
         self._store = store
@@ -131,14 +97,12 @@ class KnownMessages:
 
     def known(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
         try:
-            rows = self._store.rows_of({message_of(item) for item in items if not is_change(item)})
+            rows = self._store.rows_of(set(map(message_of, items)))
         except StoreUnavailable as error:
-            return [None if is_change(item) else error for item in items]
+            return [error] * len(items)
         return self._parallel.map(lambda item: self._become(item, rows.get(message_of(item))), items)
 
     def _become(self, item: Item, row: Item | None) -> StoreUnavailable | None:
-        if is_change(item):
-            return None
         try:
             stored = self._row_of(item, row)
         except StoreUnavailable as error:
@@ -182,7 +146,7 @@ class KnownMessages:
 
 
 class ChangeHook:
-    """Chat's hook after rows are stored: applies changes, and publishes the changed messages as live ones.
+    """Applies changes and reactions that are stored, and publishes the changed messages as live ones.
 
     ``live`` publishes messages.
     """
@@ -202,18 +166,15 @@ class ChangeHook:
         self._clock = clock
         self._reactions = ReactionCounts(store, clock)
 
-    def after_store(self, stream: Stream, items: Sequence[Item]) -> Sequence[Reason | None]:
-        outcomes = dict(enumerate(MessagesOnly(self._live).after_store(stream, items)))
+    def after_store(self, items: Sequence[Item]) -> Sequence[Reason | None]:
         rows: list[Item] = []
-        places: dict[tuple[str, str], list[int]] = {}
-        for at, item in enumerate(items):
-            if is_change(item):
-                places.setdefault(message_of(item), []).append(at)
-        for (room_id, key), changes in places.items():
-            outcomes |= dict.fromkeys(changes, self._apply(room_id, key, [items[at] for at in changes], rows))
+        places: dict[tuple[str, str], list[Item]] = {}
+        for item in items:
+            places.setdefault(message_of(item), []).append(item)
+        outcomes = {place: self._apply(*place, changes, rows) for place, changes in places.items()}
         if rows and not self._live.push(rows, hides_earlier=True):
             self._live.mark(rows)  # a failure is reported: the next try would find nothing to apply, and mark nothing
-        return list(outcomes.values())
+        return [outcomes[message_of(item)] for item in items]
 
     def _apply(self, room_id: str, key: str, changes: Sequence[Item], rows: list[Item]) -> Reason | None:
         """Apply what a message shows after all its changes, of which ``changes`` are new."""

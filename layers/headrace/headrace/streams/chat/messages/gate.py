@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from headrace.core import keys, times
 from headrace.core.caller import AHEAD_LIMIT, EVENTS_WRITE, Caller
@@ -205,17 +205,16 @@ class MessageCheck:
         self._memberships = memberships
         self._clock = clock
 
-    def before_store(self, items: Sequence[Item]) -> tuple[Sequence[Item], Mapping[int, Failure]]:
+    def before_store(self, items: Sequence[Item]) -> Sequence[Failure | None]:
         # The mark is removed first, so that neither the table nor a hook sees it.
         marked = [(index, item, item.pop(UNCHECKED)) for index, item in enumerate(items) if UNCHECKED in item]
         refused = self._refused(marked) if marked else {}
         now = self._clock.now()
         mark_late(items, now)
         self._limit(items, now)
-        allowed = [item for index, item in enumerate(items) if index not in refused]
         if self._log is not None and self._log.is_unavailable:
-            mark_unlogged(allowed, now)
-        return allowed, refused
+            mark_unlogged(items, now)
+        return [refused.get(index) for index in range(len(items))]
 
     def _limit(self, items: Sequence[Item], now: int) -> None:
         """Let items expire with the retention of their rooms.

@@ -18,7 +18,6 @@ from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.json import encoded_list
 from headrace.core.room_shards import shard_count
-from headrace.core.stream import Stream
 from headrace.core.times import Clock, iso
 from headrace.live.connections import SOME, SubscriberHints
 from headrace.live.frames import frame, split
@@ -69,7 +68,7 @@ class LiveHook:
         self._quiet: BoundedDict[str, None] = BoundedDict(REMEMBERED)
         """Rooms that had no subscribers at their last messages. Their next ones are appended without their items."""
 
-    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+    def after_store(self, items: Sequence[Item]) -> Sequence[Failure | None]:
         return [None] * len(items) if self.push(items) else self.mark(items)
 
     def mark(self, items: Sequence[Item]) -> Sequence[Failure | None]:
@@ -204,7 +203,7 @@ class ActivityHook:
         self._cooldown = Cooldown(monotonic)
         self._parallel = Parallel(UPDATES_AT_ONCE, "activity")
 
-    def after_store(self, _stream: Stream, items: Sequence[Item]) -> Sequence[Failure | None]:
+    def after_store(self, items: Sequence[Item]) -> Sequence[Failure | None]:
         outcomes: list[Failure | None] = [None] * len(items)
         newest: dict[str, int] = {}
         for at, item in enumerate(items):
