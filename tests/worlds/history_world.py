@@ -16,7 +16,8 @@ from headrace.core.errors import Forbidden
 from headrace.core.json import encode_object
 from headrace.core.times import Interval
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, not_in_room
+from headrace.streams.chat.rooms.read_scope import ReadScope
+from headrace.streams.chat.rooms.rooms import RoomAccess, not_in_room
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryReader
 
@@ -68,11 +69,8 @@ class Rights:
                 found[room_id] = None
         return found
 
-    def kept_from(self, room_id: str, now: int) -> str:
-        return self.kept_from_each([room_id], now)[room_id]
-
-    def kept_from_each(self, room_ids: Sequence[str], _now: int) -> dict[str, str]:
-        return dict.fromkeys(room_ids, "")
+    def whole_rooms(self, room_ids: Sequence[str]) -> dict[str, ReadScope]:
+        return {room_id: ReadScope(None) for room_id in room_ids}
 
 
 def history(

@@ -8,7 +8,6 @@ from typing import Any
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.api.paging.request import PageRequest
 from headrace.core.caller import SenderContext
-from headrace.core.errors import HeadraceError
 from headrace.core.items import Item
 from headrace.core.json import encode_object
 from headrace.core.keys import time_of
@@ -18,7 +17,6 @@ from headrace.streams.chat.change import KIND as CHANGE
 from headrace.streams.chat.change import message_of
 from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
 from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
-from headrace.streams.chat.changes.versions import list_versions
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
@@ -146,14 +144,6 @@ class RetentionWorld(ChatWorld):
     def of_user(self, user: str, reader: str) -> list[str]:
         page = self.read.history.user(caller(reader), user, PageRequest(limit=100))
         return [item["message"] for item in body(page)["items"]][::-1]
-
-    def versions(self, message: dict[str, Any]) -> list[str] | str:
-        path = MessagePath(roomId=ROOM, key=self.key(message))
-        try:
-            found = list_versions(self.read, request_of(caller("alice"), self.clock.now(), path))
-        except HeadraceError as error:
-            return type(error).__name__
-        return [each["message"] for each in found["items"]]
 
     def replies(self, message: dict[str, Any], user: str = "bob", limit: int = 2) -> list[str]:
         """The texts of all pages of replies to a message."""

@@ -30,6 +30,12 @@ def expires_at(timestamp: str, accepted_at: int, retention_days: int) -> int:
     return (max(times.micros_of(timestamp) + AGE_LIMIT, accepted_at) + retention_days * times.DAY) // times.SECOND
 
 
+def is_expired(row: Mapping[str, Any], now: int) -> bool:
+    """Whether a row has expired at ``now`` (microseconds), which DynamoDB deletes days later."""
+    seconds = now // times.SECOND
+    return bool(row.get("expiresAt", seconds + 1) <= seconds)
+
+
 def check(item: Item, partition_key: str, sort_key: str | None = None) -> None:
     """Check that DynamoDB accepts ``item``: its key, its numbers and its size.
 

@@ -13,9 +13,9 @@ from headrace.exports.tasks import Task
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS, names_of
 from headrace.streams.chat.attachments.store import Attachments
-from headrace.streams.chat.change import unexpired
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Memberships
-from headrace.streams.chat.rooms.rooms import MEMBERS, ReadScope, Room, Rooms, effective_role
+from headrace.streams.chat.rooms.read_scope import ReadScope
+from headrace.streams.chat.rooms.rooms import MEMBERS, Room, Rooms, effective_role
 from headrace.streams.chat.stream import item_of
 
 _MEMBERS_AT_ONCE = 100
@@ -41,7 +41,7 @@ class RoomSources:
         room, membership = self.rooms.get(task.id), self.memberships.get(task.beside or "", task.id)
         if room is None or not owns(room, membership):
             return None
-        scope = ReadScope(membership.intervals)
+        scope = ReadScope(membership.intervals, lambda: room.retention)
         members = [partial(self._members, room)] if membership.is_open else []
         messages = [partial(self._messages, room, scope), partial(self._attachments, room, scope)]
         return [partial(self._room, room), *members, *messages], NOT_INCLUDED
@@ -87,17 +87,7 @@ class RoomSources:
         """Pages of the messages that the owner may read."""
         for rows, place in self.messages.query_pages("roomId", room.room_id, start, ConsistentRead=True):
             now = self.clock.now()
-            kept_from = room.retention.kept_from(now)
-            yield (
-                [
-                    row
-                    for row in rows
-                    if unexpired(row, now) is not None
-                    and row["timestamp"] >= kept_from
-                    and scope.covers(row["timestamp"])
-                ],
-                place,
-            )
+            yield [row for row in rows if scope.shows(row, now)], place
 
 
 def owns(room: Room, membership: Membership) -> bool:

@@ -223,20 +223,9 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["roomId"].removeprefix(_PARTITION), "#".join(row["timestampSk"].split("#")[:3])
 
 
-def unexpired(message: Item | None, now: int) -> Item | None:
-    """The row of a message that readers may still see at ``now`` (microseconds): DynamoDB deletes it days later."""
-    seconds = now // times.SECOND
-    return message if message is not None and message.get("expiresAt", seconds + 1) > seconds else None
-
-
 def is_message(row: Mapping[str, Any]) -> bool:
     """Whether a row under the key of a message is a message, and not only awaited."""
     return "userId" in row
-
-
-def is_change(row: Mapping[str, Any]) -> bool:
-    """Whether a row of the table of messages is a change."""
-    return CHANGE in row
 
 
 def is_reaction(row: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from headrace.core.keys import SEPARATOR, TIME_LENGTH
 from headrace.core.room_shards import room_of
 from headrace.core.stream import Told
 from headrace.core.times import HOUR_LENGTH, is_canonical
-from headrace.streams.chat.change import CHANGE_KEY, REACTIONS_AT, is_change, is_message, message_of
+from headrace.streams.chat.change import CHANGE, CHANGE_KEY, REACTIONS_AT, is_message, message_of
 from headrace.streams.chat.stream import item_of
 
 STORED, EDITED, DELETED = "message.stored", "message.edited", "message.deleted"
@@ -20,7 +20,7 @@ TYPES = (STORED, EDITED, DELETED, REACTIONS)
 
 def hour(row: Item) -> str:
     """The hour of a message, also for the rows of its changes; empty for other rows, such as those of probes."""
-    key: str = message_of(row)[1] if is_change(row) else row["timestampSk"]
+    key: str = message_of(row)[1] if CHANGE in row else row["timestampSk"]
     return key[:HOUR_LENGTH] if is_canonical(key[:TIME_LENGTH]) else ""
 
 

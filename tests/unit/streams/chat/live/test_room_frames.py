@@ -13,7 +13,8 @@ from headrace.live.connections import CONNECTION_SECONDS, SOME, Subscription, li
 from headrace.live.routes import CONNECTIONS_PER_ROOM
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.messages.room_log import newest_tag
-from headrace.streams.chat.rooms.rooms import ReadScope, Room
+from headrace.streams.chat.rooms.read_scope import ReadScope
+from headrace.streams.chat.rooms.rooms import Room
 from tests.fakes.live import MemoryRoomLog
 from tests.worlds.frame_stage import TICKS, Stage
 from tests.worlds.room_world import GROUP, OPEN

@@ -6,6 +6,7 @@ It is checked when a change is accepted. If the tables are unavailable then, it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from headrace.core import keys, times
@@ -14,10 +15,11 @@ from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, Stor
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.runtime.observability import report
-from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, REACT, TRUSTED, VALUE, By, unexpired
+from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, REACT, TRUSTED, VALUE, By
 from headrace.streams.chat.change_store import ChangeStore
 from headrace.streams.chat.messages.gate import Intervals, RoomGate, as_of
 from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, effective_role, no_room, not_in_room
 from headrace.streams.chat.stream import TEXT, UNCHECKED
 
@@ -97,10 +99,9 @@ class ChangeRights:
 
     def _kept(self, room_id: str, key: str, now: int) -> Item | None:
         """The row of a message that readers may still see."""
-        message = unexpired(self._store.message(room_id, key), now)
-        if message is None or message["timestamp"] < self._rooms.retentions([room_id])[room_id].kept_from(now):
-            return None
-        return message
+        message = self._store.message(room_id, key)
+        scope = ReadScope(None, partial(self._rooms.retention, room_id))
+        return message if message is not None and scope.shows(message, now) else None
 
 
 class ChangeGate:

@@ -7,6 +7,7 @@ The row of a message is inserted once: a message that is sent or delivered again
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from headrace.core import keys, times
 from headrace.core.errors import (
@@ -41,6 +42,7 @@ from headrace.streams.chat.changes.gate import ChangeRights
 from headrace.streams.chat.changes.reactions import ReactionCounts
 from headrace.streams.chat.messages.hooks import LiveHook
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
+from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import UNCHECKED
 
@@ -222,8 +224,7 @@ class ChangeHook:
         now = self._clock.now()
         if row["timestamp"] >= times.iso(now - times.DAY):
             return True
-        room_id = row["roomId"]
-        return bool(row["timestamp"] >= self._rooms.retentions([room_id])[room_id].kept_from(now))
+        return ReadScope(None, partial(self._rooms.retention, row["roomId"])).shows(row, now)
 
 
 def _not_applied(error: StoreUnavailable) -> Reason:

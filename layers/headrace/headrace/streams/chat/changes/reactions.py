@@ -13,9 +13,9 @@ from typing import Any
 
 from headrace.core import times
 from headrace.core.errors import StoreThrottled
-from headrace.core.items import Item
+from headrace.core.items import Item, is_expired
 from headrace.core.times import Clock
-from headrace.streams.chat.change import REACTIONS_AT, VALUE, unexpired
+from headrace.streams.chat.change import REACTIONS_AT, VALUE
 from headrace.streams.chat.change_store import ChangeStore
 
 SHOWN_VALUES = 20
@@ -95,7 +95,7 @@ class ReactionCounts:
         """As :func:`fold_reactions`, of at most READ_ROWS rows; ``None`` for a message without reactions."""
         now = self._clock.now()
         rows = list(islice(self._store.reactions_to(room_id, key), READ_ROWS + 1))
-        shown, replaced = fold_reactions(row for row in rows[:READ_ROWS] if unexpired(row, now))
+        shown, replaced = fold_reactions(row for row in rows[:READ_ROWS] if not is_expired(row, now))
         if len(rows) > READ_ROWS:
             shown["moreReactions"] = True
         return shown if rows else None, replaced

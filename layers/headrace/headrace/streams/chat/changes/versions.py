@@ -12,7 +12,7 @@ from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo
 from headrace.core.fields import CanonicalTime
 from headrace.core.items import Item
-from headrace.streams.chat.change import CHANGE, DELETE, FIRST_TEXT, counts, unexpired
+from headrace.streams.chat.change import CHANGE, DELETE, FIRST_TEXT, counts
 from headrace.streams.chat.changes.gate import no_message
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.paths import MessagePath
@@ -40,11 +40,10 @@ def readable_message(chat: ChatReading, request: Request[MessagePath, Any, None]
     Raises:
         NotFound, Forbidden: there is no such message for the caller; StoreUnavailable.
     """
-    room_id, key, access = request.path.room_id, request.path.key, chat.history.access
-    scope = access.read_scope(request.caller, room_id)
-    message = unexpired(chat.changes.message(room_id, key), request.now)
-    sent_at = "" if message is None else message["timestamp"]
-    if message is None or not scope.covers(sent_at) or sent_at < access.kept_from(room_id, request.now):
+    room_id, key = request.path.room_id, request.path.key
+    scope = chat.history.access.read_scope(request.caller, room_id)
+    message = chat.changes.message(room_id, key)
+    if message is None or not scope.shows(message, request.now):
         raise no_message(key)
     return message
 

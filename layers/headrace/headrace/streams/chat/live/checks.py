@@ -29,7 +29,7 @@ from headrace.streams.chat.live.subscriptions import Subscriptions, follow, read
 from headrace.streams.chat.messages.history import History
 from headrace.streams.chat.messages.positions import LATE_INDEX, OVERLAP, STORED_AT, Position, first_time, position
 from headrace.streams.chat.messages.room_log import Since
-from headrace.streams.chat.rooms.rooms import ReadScope
+from headrace.streams.chat.rooms.read_scope import ReadScope
 
 MISSED_BYTES = responses.FRAME_BYTES - 16 * 1024
 """Bytes of items that the answer to `resume` may have. The rest is for the cursors and errors of 20 rooms."""

@@ -14,7 +14,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from headrace.api.paging.cursors import Query
-from headrace.api.paging.range_walk import ReadBudget, ranges, read_page, spans_of
+from headrace.api.paging.range_walk import ReadBudget, ranges, read_page
 from headrace.api.paging.request import ListRequest
 from headrace.api.params import UserPath
 from headrace.api.router import Request
@@ -22,11 +22,11 @@ from headrace.core import times
 from headrace.core.fields import CanonicalTime, Cursor, Number, whole_number
 from headrace.core.keys import shown_read_mark, time_of
 from headrace.core.room_shards import shard_count
-from headrace.core.times import Interval
 from headrace.storage.ports import RangeQuery
 from headrace.streams.chat.messages.history import ChatReading
 from headrace.streams.chat.messages.walks import Order
 from headrace.streams.chat.rooms.memberships import Membership, newest, state_of
+from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import MembershipState
 from headrace.streams.chat.rooms.rooms import OPEN, Form, Room, RoomKind, check_own
 from headrace.streams.chat.stream import TEXT, MessageItem, ReadTo
@@ -93,7 +93,6 @@ class RoomView:
     """A room as one user sees it."""
 
     membership: Membership
-    intervals: tuple[Interval, ...]
     room: Room
 
     @property
@@ -103,7 +102,7 @@ class RoomView:
         A ``members`` room that the user has left stays at the time of the leave. The order must not reveal messages
         that the user may not read (P12).
         """
-        last = self.intervals[-1]
+        last = self.membership.intervals[-1]
         if last.left_at is not None and self.room.kind != OPEN:
             return last.left_at, self.room.room_id
         return max(self.room.last_key or "", last.joined_at), self.room.room_id
@@ -111,7 +110,7 @@ class RoomView:
 
 def list_conversations(chat: ChatReading, request: Request[UserPath, ConversationsQuery, None]) -> dict[str, Any]:
     """List the rooms that the caller is or was in, newest activity first, with unread counts."""
-    user_id, asked, seconds = request.path.user_id, request.query, request.now // times.SECOND
+    user_id, asked = request.path.user_id, request.query
     check_own(request.caller, user_id, "conversations are shown to their own user only")
     query = Query("conversations", user_id, user_id)
     after, order = None, None
@@ -132,7 +131,7 @@ def list_conversations(chat: ChatReading, request: Request[UserPath, Conversatio
     shown = [views[room_id] for _, room_id in page if room_id in views]
     _count_reads(chat, request, sum(shard_count(room_id) - 1 for _, room_id in page) // SHARDS_PER_READ)
     return {
-        "items": chat.parallel.map(lambda view: _item(chat, view, seconds), shown),
+        "items": chat.parallel.map(lambda view: _item(chat, view, request.now), shown),
         "next": chat.cursors.sign(query, "before", page[-1]) if left else None,
         "hasMore": bool(left),
         "complete": order.is_complete,
@@ -165,7 +164,7 @@ def _rooms_of(chat: ChatReading, user_id: str, room_ids: Sequence[str]) -> dict[
 def _views(chat: ChatReading, memberships: Sequence[Membership]) -> dict[str, RoomView]:
     rooms = chat.rooms.get_many([each.room_id for each in memberships])
     found = [(each, rooms[each.room_id]) for each in memberships]
-    return {each.room_id: RoomView(each, each.intervals, room) for each, room in found if room is not None}
+    return {each.room_id: RoomView(each, room) for each, room in found if room is not None}
 
 
 def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
@@ -181,7 +180,7 @@ def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
         "name": room.name,
         "topic": room.topic,
         "retentionDays": room.retention.days,
-        "membership": state_of(view.intervals[-1]),
+        "membership": state_of(view.membership.intervals[-1]),
         "activityAt": time_of(view.place[0]),
         "lastMessage": None if message is None else chat.history.item_of(message),
         "unread": unread,
@@ -192,8 +191,9 @@ def _item(chat: ChatReading, view: RoomView, now: int) -> dict[str, Any]:
 
 def _last_message(chat: ChatReading, view: RoomView, now: int) -> Mapping[str, Any] | None:
     """The newest message that the user may see."""
-    spans = spans_of(None if view.room.kind == OPEN else view.intervals, _kept_from(view, now), None)
-    found = read_page(chat.reader, ranges(_rows(chat, view), spans, None, True), 1, now, LAST_BUDGET)
+    scope = ReadScope(None if view.room.kind == OPEN else view.membership.intervals, lambda: view.room.retention)
+    queries = ranges(_rows(chat, view), scope.spans(now), None, True)
+    found = read_page(chat.reader, queries, 1, now // times.SECOND, LAST_BUDGET)
     return found.items[0] if found.items else None
 
 
@@ -201,17 +201,14 @@ def _unread(chat: ChatReading, view: RoomView, now: int) -> tuple[int, bool]:
     """The number of unread messages, and whether there may be more. Only texts of others count."""
     mark, user_id = view.membership.read_to, view.membership.user_id
     place = None if mark is None else {"timestampSk": mark}
-    queries = ranges(_rows(chat, view, _COUNTED), spans_of(view.intervals, _kept_from(view, now), None), place, False)
+    scope = ReadScope(view.membership.intervals, lambda: view.room.retention)
+    queries = ranges(_rows(chat, view, _COUNTED), scope.spans(now), place, False)
 
     def counts(row: Mapping[str, Any]) -> bool:
         return bool(row["userId"] != user_id and row["messageType"] == TEXT and "deletedAt" not in row)
 
-    found = read_page(chat.reader, queries, UNREAD_LIMIT, now, UNREAD_BUDGET, counts)
+    found = read_page(chat.reader, queries, UNREAD_LIMIT, now // times.SECOND, UNREAD_BUDGET, counts)
     return len(found.items), found.more is not None
-
-
-def _kept_from(view: RoomView, now: int) -> str | None:
-    return view.room.retention.kept_from(now * times.SECOND) or None
 
 
 def _rows(chat: ChatReading, view: RoomView, attributes: tuple[str, ...] = ()) -> RangeQuery:

@@ -35,9 +35,9 @@ from headrace.streams.chat.messages.room_filter import RoomFilter
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import RoomPath
-from headrace.streams.chat.rooms.retention import later
-from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess, Rooms, no_room
+from headrace.streams.chat.rooms.rooms import RoomAccess, Rooms, no_room
 from headrace.streams.chat.stream import POSITION, item_of
 
 ROOM_BUDGET = ReadBudget(reads=64, rows=4000)
@@ -161,8 +161,7 @@ class History:
     def _room(self, caller: Caller, room_id: str, request: PageRequest, scope: ReadScope, now: int) -> Page:
         query = Query("room", room_id, caller.subject, request.start, request.end)
         rows = RangeQuery(self.table, "roomId", room_id, "timestampSk", consistent=True)
-        kept_from = self.access.kept_from(room_id, now) if scope.exists else ""
-        spans = spans_of(scope.intervals, later(request.start, kept_from), request.end)
+        spans = scope.spans(now, request.start, request.end)
         pager = Pager(
             reader=self.reader,
             cursors=self.cursors,
@@ -193,7 +192,6 @@ class History:
         of the first one, since later pages miss what is stored meanwhile. Raises StoreUnavailable.
         """
         now = self.clock.now()
-        seconds, kept_from = now // times.SECOND, self.access.kept_from(room_id, now) if scope.exists else ""
         query = Query("since", room_id, caller.subject, first)
         key, stored_at = "", ""
         if request.before is not None:
@@ -203,14 +201,14 @@ class History:
         if not stored_at:
             table = RangeQuery(self.table, "roomId", room_id, "timestampSk", consistent=True)
             place = {"timestampSk": key} if key else None
-            spans = ranges(table, spans_of(scope.intervals, later(first, kept_from), None), place, True)
-            found = read_page(self.reader, spans, request.limit, seconds, ROOM_BUDGET)
+            spans = ranges(table, scope.spans(now, first), place, True)
+            found = read_page(self.reader, spans, request.limit, now // times.SECOND, ROOM_BUDGET)
             rows = found.items
             if found.more is not None:
                 more = (found.more["timestampSk"], "")
         count_of_table = len(rows)
         if more is not None and more[1] and len(rows) < request.limit:
-            found = self._stored_late(room_id, first, more, request.limit - len(rows), scope, seconds, kept_from)
+            found = self._stored_late(room_id, first, more, request.limit - len(rows), scope, now)
             rows += found.items
             more = None if found.more is None else (found.more["timestampSk"], found.more[positions.STORED_AT])
         items = [encode(self.item_of(row)) for row in rows]
@@ -222,14 +220,7 @@ class History:
         return Page(items[:count], following, None, more is not None, begun)
 
     def _stored_late(
-        self,
-        room_id: str,
-        first: str,
-        place: tuple[str, str],
-        limit: int,
-        scope: ReadScope,
-        seconds: int,
-        kept_from: str,
+        self, room_id: str, first: str, place: tuple[str, str], limit: int, scope: ReadScope, now: int
     ) -> Rows:
         """Messages that were stored late, at ``first`` or after it, except those that the table shows anyway.
 
@@ -247,11 +238,11 @@ class History:
         spans += [(replace(late, partition=partition), ALL_KEYS) for partition in partitions[1:]]
 
         def sees(row: Mapping[str, Any]) -> bool:
-            return bool(kept_from <= row["timestamp"] < first) and scope.covers(row["timestamp"])
+            return row["timestamp"] < first and scope.shows(row, now)
 
         # A page before this one was full: one shard may fill this one too.
         at_once = 1 if key else len(spans)
-        return read_page(self.reader, spans, limit, seconds, ROOM_BUDGET, sees, at_once)
+        return read_page(self.reader, spans, limit, now // times.SECOND, ROOM_BUDGET, sees, at_once)
 
     def user(self, caller: Caller, user_id: str, request: PageRequest) -> Page:
         """A page of one user's messages in all rooms. Other callers see only those that they may read.

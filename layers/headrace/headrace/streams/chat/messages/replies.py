@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from headrace.api.paging.cursors import Query
 from headrace.api.paging.pager import cut
-from headrace.api.paging.range_walk import ranges, read_page, spans_of
+from headrace.api.paging.range_walk import ranges, read_page
 from headrace.api.paging.request import DEFAULT_LIMIT, LIMIT, PAGE_BYTES, ListRequest
 from headrace.api.router import Request
 from headrace.core import times
@@ -44,19 +44,16 @@ def list_replies(chat: ChatReading, request: Request[MessagePath, RepliesQuery, 
     """
     room_id, caller, asked = request.path.room_id, request.caller, request.query
     thread_id = thread(room_id, request.path.key)
-    access = chat.history.access
-    scope = access.read_scope(caller, room_id)
+    scope = chat.history.access.read_scope(caller, room_id)
     if not scope.exists:
         raise no_room(room_id)
     query = Query("replies", thread_id, caller.subject)
     after = asked.after(chat.cursors, query)
     # The key to continue after has the keys of the table too.
     place = None if after is None else {"timestampSk": after, "roomId": room_id}
-    spans = spans_of(scope.intervals, access.kept_from(room_id, request.now) or None, None)
     rows = RangeQuery(chat.table, THREAD, thread_id, "timestampSk", index=REPLY_INDEX)
-    found = read_page(
-        chat.reader, ranges(rows, spans, place, False), asked.limit, request.now // times.SECOND, ROOM_BUDGET
-    )
+    spans = ranges(rows, scope.spans(request.now), place, False)
+    found = read_page(chat.reader, spans, asked.limit, request.now // times.SECOND, ROOM_BUDGET)
     items = [encode(chat.history.item_of(row)) for row in found.items]
     count = cut(items, PAGE_BYTES)
     more = found.items[count - 1] if count < len(items) else found.more

@@ -8,7 +8,8 @@ from typing import Any
 
 from headrace.core.caller import Caller
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
-from headrace.streams.chat.rooms.rooms import ReadScope, RoomAccess
+from headrace.streams.chat.rooms.read_scope import ReadScope
+from headrace.streams.chat.rooms.rooms import RoomAccess
 
 ROOMS_PER_PAGE = 50
 """Rooms whose read scope one page of another user's messages may read."""
@@ -20,7 +21,7 @@ OWN_ROOMS_PER_PAGE = 200
 class RoomFilter:
     """Reads rows of a user, and decides which of them are still kept and which ``caller`` may see.
 
-    Without a ``caller``, the user reads their own. It reads each room once.
+    Without a ``caller``, the user reads their own. It reads each room once. ``now`` is in microseconds.
     """
 
     reader: RangeReader
@@ -28,7 +29,6 @@ class RoomFilter:
     caller: Caller | None
     now: int
     scopes: dict[str, ReadScope | None] = field(default_factory=dict)
-    kept_from: dict[str, str] = field(default_factory=dict)
 
     def read(self, query: RangeQuery) -> Rows:
         return self.read_many([query])[0]
@@ -39,15 +39,13 @@ class RoomFilter:
         unknown = [room_id for room_id in rooms if room_id not in self.scopes]
         most = OWN_ROOMS_PER_PAGE if self.caller is None else ROOMS_PER_PAGE
         if asked := unknown[: most - len(self.scopes)]:
-            own = dict.fromkeys(asked, ReadScope(None))
-            self.scopes |= own if self.caller is None else self.access.read_scopes(self.caller, asked)
-            shown = [room_id for room_id in asked if self.scopes[room_id] is not None]
-            self.kept_from |= self.access.kept_from_each(shown, self.now)
+            access, caller = self.access, self.caller
+            self.scopes |= access.whole_rooms(asked) if caller is None else access.read_scopes(caller, asked)
         return answers
 
     def sees(self, row: Mapping[str, Any]) -> bool | None:
         """Whether the row may be shown; ``None`` in a room that is one too many for the page."""
         if row["roomId"] not in self.scopes:
             return None
-        scope, sent_at = self.scopes[row["roomId"]], row["timestamp"]
-        return scope is not None and scope.covers(sent_at) and sent_at >= self.kept_from[row["roomId"]]
+        scope = self.scopes[row["roomId"]]
+        return scope is not None and scope.shows(row, self.now)

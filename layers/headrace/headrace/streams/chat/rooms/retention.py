@@ -103,8 +103,3 @@ class KnownRetentions:
 
     def _is_recent(self, room_id: str, now: float) -> bool:
         return room_id in self._known and 0 <= now - self._known[room_id][1] < RETENTION_SECONDS
-
-
-def later(start: str | None, kept_from: str) -> str | None:
-    """The later of two lower bounds of a page; ``None`` without one."""
-    return max(start or "", kept_from) or None

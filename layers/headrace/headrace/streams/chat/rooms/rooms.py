@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from headrace.core.caller import Caller
@@ -17,9 +18,9 @@ from headrace.core.collections import BoundedDict
 from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, echo
 from headrace.core.keys import is_reserved_room
 from headrace.core.room_shards import shard_count
-from headrace.core.times import Interval
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.memberships import MEMBER, OWNER, Membership, Memberships, Role
+from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.retention import AS_STAGE, KnownRetentions, Retention
 
 RoomKind = Literal["open", "members"]
@@ -197,26 +198,6 @@ class CachedRooms:
         return self._retentions.recent(room_ids, lambda old: self.table.get_many(old).values(), or_old=or_old)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadScope:
-    """Which messages of a room a caller may read: those within ``intervals``, oldest first, never overlapping.
-
-    ``None`` is the whole room. A message of a trusted sender may be stored a moment before its room ``exists``.
-    """
-
-    intervals: tuple[Interval, ...] | None
-    exists: bool = True
-
-    @property
-    def is_open(self) -> bool:
-        """Whether new messages may be read."""
-        return self.intervals is None or (bool(self.intervals) and self.intervals[-1].left_at is None)
-
-    def covers(self, timestamp: str) -> bool:
-        """Whether a message of this time may be read."""
-        return self.intervals is None or any(interval.covers(timestamp) for interval in self.intervals)
-
-
 class RoomAccess:
     """Decides what callers may read. Memberships are read every time, so a leave or removal counts at once.
 
@@ -235,14 +216,17 @@ class RoomAccess:
         Raises:
             Forbidden: a ``members`` room that the caller was never in, or the id of a direct room, existing or not.
         """
+        kept = partial(self._rooms.retention, room_id)
         if not is_reserved_room(room_id):
             room = self._rooms.get(room_id)
-            if room is None or room.kind == OPEN:
-                return ReadScope(None, exists=room is not None)
+            if room is None:
+                return ReadScope(None, exists=False)
+            if room.kind == OPEN:
+                return ReadScope(None, kept)
         intervals = self._memberships.get(caller.subject, room_id).intervals
         if not intervals:
             raise not_in_room(room_id)
-        return ReadScope(intervals)
+        return ReadScope(intervals, kept)
 
     def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
         """The :meth:`read_scope` of each room, or ``None`` if the caller may not read it. Costs two reads in all."""
@@ -250,19 +234,15 @@ class RoomAccess:
         rooms = self._rooms.get_many([room_id for room_id in room_ids if not is_reserved_room(room_id)])
         closed += [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]
         memberships = self._memberships.get_many([(caller.subject, room_id) for room_id in closed])
-        found: dict[str, ReadScope | None] = dict.fromkeys(rooms, ReadScope(None))
-        for room_id in closed:
-            intervals = memberships[caller.subject, room_id].intervals
-            found[room_id] = ReadScope(intervals) if intervals else None
-        return found
+        found: dict[str, ReadScope | None] = dict.fromkeys(closed)
+        within = {room_id: memberships[caller.subject, room_id].intervals for room_id in closed}
+        whole = self.whole_rooms([room_id for room_id in {**rooms, **within} if within.get(room_id) != ()])
+        return found | {each: replace(scope, intervals=within.get(each)) for each, scope in whole.items()}
 
-    def kept_from(self, room_id: str, now: int) -> str:
-        """The time before which no message of an existing room is shown at ``now`` (microseconds); "": no bound."""
-        return self._rooms.retention(room_id).kept_from(now)
-
-    def kept_from_each(self, room_ids: Collection[str], now: int) -> dict[str, str]:
-        """The :meth:`kept_from` of each room, in one read."""
-        return {room_id: each.kept_from(now) for room_id, each in self._rooms.retentions(room_ids).items()}
+    def whole_rooms(self, room_ids: Collection[str]) -> dict[str, ReadScope]:
+        """Scopes of all that rooms keep, for a user's own messages. Costs one read."""
+        retentions = self._rooms.retentions(room_ids)
+        return {room_id: ReadScope(None, partial(retentions.__getitem__, room_id)) for room_id in room_ids}
 
     def exists(self, room_id: str) -> bool:
         """Whether there is such a room. Of direct rooms only :meth:`read_scope` tells."""
