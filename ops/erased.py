@@ -12,9 +12,9 @@ from headrace.core.items import Item
 from headrace.core.keys import TIME_LENGTH
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
+from headrace.features.edits.change import OWNER, changes_by
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import from_wire, to_wire
-from headrace.streams.chat.change import OWNER, changes_by
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
 from localstage.core.errors import StageError
 from ops.aws import Stack

@@ -4,12 +4,11 @@ from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
 from headrace.api.router import Route
 from headrace.bootstrap.api import http_api
-from headrace.bootstrap.chat import reading
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
-from headrace.streams.chat.changes import attachments
-from headrace.streams.chat.changes.reactors import ReactionPage, ReactionsQuery, list_reactions
-from headrace.streams.chat.changes.versions import Versions, list_versions
+from headrace.services.reading import reading
+from headrace.stage.registry import routes_of
+from headrace.streams.chat.messages import attachments
 from headrace.streams.chat.messages.conversations import (
     ConversationPage,
     ConversationsQuery,
@@ -24,26 +23,28 @@ from headrace.streams.chat.stream import MessagePage, RoomMessagePage
 READ = (CHAT_READ,)
 PAGE = (InvalidCursor, NotFound)
 
-ROUTES = {
-    "GET /rooms/{roomId}/messages": Route(
-        read_room, READ, RoomPath, query=RoomPageRequest, answer=RoomMessagePage, errors=PAGE
-    ),
-    "GET /rooms/{roomId}/messages/{key}/versions": Route(
-        list_versions, READ, MessagePath, answer=Versions, errors=(NotFound,)
-    ),
-    "GET /rooms/{roomId}/messages/{key}/replies": Route(
-        list_replies, READ, MessagePath, query=RepliesQuery, answer=ReplyPage, errors=PAGE
-    ),
-    "GET /rooms/{roomId}/messages/{key}/reactions": Route(
-        list_reactions, READ, MessagePath, query=ReactionsQuery, answer=ReactionPage, errors=PAGE
-    ),
-    "GET /rooms/{roomId}/messages/{key}/attachments": attachments.route(READ),
-    "GET /users/{userId}/messages": Route(
-        read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
-    ),
-    "GET /users/{userId}/rooms": Route(
-        list_conversations, READ, UserPath, query=ConversationsQuery, answer=ConversationPage, errors=(InvalidCursor,)
-    ),
-}
+ROUTES = routes_of(
+    "read_chat",
+    {
+        "GET /rooms/{roomId}/messages": Route(
+            read_room, READ, RoomPath, query=RoomPageRequest, answer=RoomMessagePage, errors=PAGE
+        ),
+        "GET /rooms/{roomId}/messages/{key}/replies": Route(
+            list_replies, READ, MessagePath, query=RepliesQuery, answer=ReplyPage, errors=PAGE
+        ),
+        "GET /rooms/{roomId}/messages/{key}/attachments": attachments.route(READ),
+        "GET /users/{userId}/messages": Route(
+            read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
+        ),
+        "GET /users/{userId}/rooms": Route(
+            list_conversations,
+            READ,
+            UserPath,
+            query=ConversationsQuery,
+            answer=ConversationPage,
+            errors=(InvalidCursor,),
+        ),
+    },
+)
 
 handler = http_api(ROUTES, reading)

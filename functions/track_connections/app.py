@@ -6,8 +6,8 @@ API Gateway calls $disconnect best effort, so rows also expire.
 from headrace.api.rates.rate_limiter import CONNECTIONS
 from headrace.api.router import Route
 from headrace.bootstrap.api import connection_api
-from headrace.bootstrap.live import connections
 from headrace.live.routes import close_connection, open_connection
+from headrace.services.live import connections
 
 ROUTES = {
     "$connect": Route(open_connection, limit=CONNECTIONS),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from headrace.analytics.generations import LateEvents
@@ -30,20 +31,24 @@ from headrace.exports.room import RoomSources
 from headrace.exports.tasks import Task as ExportTask
 from headrace.exports.user import UserSources
 from headrace.exports.withdrawal import ExportEraser
+from headrace.features.edits.change import KINDS as EDITS
+from headrace.features.edits.change import fold
+from headrace.features.edits.people import erase_changes, exported
+from headrace.features.reactions.counts import ReactionCounts
+from headrace.features.reactions.people import erase_reactions
+from headrace.features.reactions.reaction import KINDS as REACTIONS
 from headrace.live.connections import connection_row, subscription_row
 from headrace.runtime.aws import client
+from headrace.stage.registry import STREAMS
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.ads.stream import ADS
-from headrace.streams.chat.change import fold
-from headrace.streams.chat.changes.dynamodb import DynamoChanges
-from headrace.streams.chat.changes.reactions import ReactionCounts
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
 from headrace.streams.chat.rooms.invitations import Invitation
 from headrace.streams.chat.rooms.memberships import Change, membership_event
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, Room
-from headrace.streams.chat.stream import CHANGES, CHAT
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI
 from tests.contract.tables import described, index
 from tests.fakes.clock import FixedClock
@@ -52,6 +57,7 @@ from tests.fakes.live import MemoryRoomLog
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.fakes.ski import MemoryResorts
 from tests.fakes.storage import MemoryCache, MemoryObjects
+from tests.worlds.message_changes import CHANGES, DynamoMessageChanges, remover
 from tests.worlds.senders import caller
 
 NOW = 1_763_719_258_000_000
@@ -93,7 +99,7 @@ class World:
         self.hashes = PersonHashes(lambda: SECRET)
         self.person = Person(USER, ANN)
         self.erasures = DynamoErasures(self.dynamodb, "Erasures")
-        self.changes = DynamoChanges(self.dynamodb, "EMessages")
+        self.changes = DynamoMessageChanges(self.dynamodb, "EMessages", "messages")
         self.tasks = Tasks()
         self.retry_lane = MemoryRetryLane(self.clock)
         self.dead = self.retry_lane.dead
@@ -101,7 +107,9 @@ class World:
         self.log = MemoryRoomLog(self.cache)
         self.uploads = MemoryFiles()
         self.attachments = memory_attachments(self.uploads)
-        chat = ChatEraser(self.dynamodb, "EMessages", self.changes, self.attachments, self.log, late, self.clock)
+        self.counts = ReactionCounts(self.changes, self.clock)
+        remove = remover(self.changes, lambda: self.attachments, self.counts)
+        chat = ChatEraser(self.dynamodb, "EMessages", remove, self.attachments, self.log, late, self.clock)
         places = RoomsEraser(self.dynamodb, "ERooms", "EMemberships", "EConnections", chat.notices)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
         self.exports, self.files = DynamoExports(self.dynamodb, "Erasures"), MemoryObjects()
@@ -111,12 +119,13 @@ class World:
             ExportEraser(messages, memberships, self.exports, self.files, self.hashes).exports,
             chat.attachments,
             chat.messages,
-            chat.changes,
+            partial(erase_reactions, self.changes, self.counts, self.log),
+            partial(erase_changes, self.changes, self.clock),
             places.connections,
             places.memberships,
             ClickEraser(self.dynamodb, "EClicks", LateEvents(ADS, self.cache, self.clock, 10)).clicks,
             RideEraser(self.dynamodb, "ERides", MemoryResorts(), self.clock).rides,
-            LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, screen).dead_letters,
+            LetterEraser(MemoryDeadLane(self.dead), self.retry_lane, screen, STREAMS).dead_letters,
             places.named_by_others,
             places.rooms,
         ]
@@ -132,7 +141,18 @@ class World:
         self.invitations = DynamoInvitations(self.dynamodb, "EMemberships")
         self.rooms = DynamoRooms(self.dynamodb, "ERooms")
         user = UserSources(
-            self.dynamodb, "EMessages", "ERooms", "EMemberships", "EConnections", "EClicks", "ERides", self.attachments
+            self.dynamodb,
+            "EMessages",
+            "ERooms",
+            "EMemberships",
+            "EConnections",
+            "EClicks",
+            "ERides",
+            self.attachments,
+            lambda user_id: [
+                exported(self.changes, user_id, "changes", EDITS),
+                exported(self.changes, user_id, "reactions", REACTIONS),
+            ],
         )
         room = RoomSources(self.rooms, self.memberships, messages, self.attachments, self.clock)
         self.export_tasks = Tasks()

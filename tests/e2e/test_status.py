@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headrace.queues.names import persist_queues
+from headrace.stage.registry import STREAMS
 from headrace.streams.probe import PROBE
-from headrace.streams.registry import STREAMS
 from tests.e2e.clients import Client, until
 from tests.e2e.conftest import RunningStage
 

@@ -9,17 +9,10 @@ from typing import Any
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.streams.chat.change import (
-    AWAITED,
-    CHANGE_KEY,
-    REACTIONS_AT,
-    SHOWN_REACTIONS,
-    edits_of,
-    is_message,
-    partition,
-    reactions_partition,
-)
-from headrace.streams.chat.change import Change as MessageChange
+from headrace.features.edits.change import Change as MessageChange
+from headrace.features.edits.change import edits_of, partition
+from headrace.features.reactions.reaction import reactions_partition
+from headrace.streams.chat.message_row import AWAITED, CHANGE_KEY, REACTIONS_AT, SHOWN_REACTIONS, is_message
 from headrace.streams.chat.messages.positions import STORED_AT
 from headrace.streams.chat.rooms.channels import Changed
 from headrace.streams.chat.rooms.invitations import OPEN_LIMIT, UNOPENED_LIMIT, Invitation, too_many
@@ -356,12 +349,11 @@ class MemoryChanges:
             if row is not None and row.get("expiresAt", expires_at + 1) > expires_at:
                 self.rows[room_id, key] = row | {"expiresAt": expires_at}
 
-    def forget(self, room_id: str, key: str) -> None:
+    def forget_edits(self, room_id: str, key: str) -> None:
         with self._one_step:
             self._call()
             for place in list(self.rows):
-                is_edit = place[0] == partition(room_id) and str(place[1]).startswith(edits_of(key))
-                if is_edit or place[0] == reactions_partition(room_id, key):
+                if place[0] == partition(room_id) and str(place[1]).startswith(edits_of(key)):
                     del self.rows[place]
 
     def reactions_to(self, room_id: str, key: str) -> Iterator[Item]:

@@ -9,14 +9,15 @@ from typing import Any
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.paging.request import PageRequest
 from headrace.api.params import UserPath
+from headrace.bootstrap.teller import TOLD
 from headrace.core.json import encode_object
 from headrace.exports.room import RoomSources
 from headrace.exports.tasks import ROOM as OF_A_ROOM
 from headrace.exports.tasks import Task
 from headrace.exports.user import UserSources
+from headrace.features.edits.versions import VersionServices, list_versions
+from headrace.features.reactions.reactors import ReactionsQuery, list_reactions
 from headrace.storage.dynamodb.client import from_wire, to_wire
-from headrace.streams.chat.changes.reactors import ReactionsQuery, list_reactions
-from headrace.streams.chat.changes.versions import list_versions
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from headrace.streams.chat.messages.history import ChatReading, History
@@ -24,7 +25,6 @@ from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.messages.walks import Walks
-from headrace.streams.chat.told import tell
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.change_world import ChangeWorld
 from tests.worlds.requests import request_of
@@ -58,6 +58,7 @@ class Readers:
         walks = Walks(MemoryCache(world.clock))
         services = world.memberships, world.rooms, reader, cursors, TABLE.table, walks, world.store
         self._chat = ChatReading(history, *services)
+        self._versions = VersionServices(self._chat, world.store)
         self._rows: dict[Any, Any] = {}
         self._seen: dict[tuple[str, str], Version] = {}
         self._looks = 0
@@ -81,7 +82,7 @@ class Readers:
                     "replies", json.loads(encode_object(self._ask(list_replies, parent, RepliesQuery())))["items"]
                 )
             if item["userId"] == "alice":
-                texts = self._ask(list_versions, path)["items"]
+                texts = self._ask(list_versions, path, services=self._versions)["items"]
                 self._raise("versions", item["key"], (0, f"{len(texts):05d}") if texts else (2, ""))
                 assert texts == [] or "deletedAt" not in item
             reactors = self._ask(list_reactions, path, ReactionsQuery())["items"]
@@ -102,7 +103,7 @@ class Readers:
         lines = [line for source in found[0] for page, _ in source(None) for kind, line in page if kind == "messages"]
         self._show("export of the room", lines)
         assert sorted(line["key"] for line in lines) == sorted(item["key"] for item in items)
-        user = UserSources(client, TABLE.table, "", "", "", "", "", world.attachments())
+        user = UserSources(client, TABLE.table, "", "", "", "", "", world.attachments(), lambda _user: [])
         for user_id in ("alice", "bob"):
             (messages, *_), _ = user.of(Task("user", user_id, None, ""))
             rows = [line | {"key": line["timestampSk"]} for page, _ in messages(None) for _, line in page]
@@ -125,12 +126,14 @@ class Readers:
         rows = self._world.write_path.store.tables[TABLE.table]
         for place, row in rows.items():
             before = self._rows.get(place)
-            if before != row and (told := tell(before, row)) is not None:
+            if before != row and (told := TOLD["chat"][0](before, row)) is not None:
                 self._show("told", [told.data])
         self._rows = {place: dict(row) for place, row in rows.items()}
 
-    def _ask(self, route: Callable[..., dict[str, Any]], path: Any, query: Any = None) -> dict[str, Any]:
-        return route(self._chat, request_of(caller("alice"), self._world.clock.now(), path, query))
+    def _ask(
+        self, route: Callable[..., dict[str, Any]], path: Any, query: Any = None, services: Any = None
+    ) -> dict[str, Any]:
+        return route(services or self._chat, request_of(caller("alice"), self._world.clock.now(), path, query))
 
     def _show(self, reader: str, items: list[dict[str, Any]]) -> None:
         for item in items:

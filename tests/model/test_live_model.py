@@ -22,14 +22,13 @@ from headrace.delivery import row_writer
 from headrace.live.connections import SubscriberHints
 from headrace.queues.ports import Outgoing
 from headrace.storage.ports import Table
-from headrace.streams.chat.changes.hooks import KnownMessages
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.hooks import LiveHook
+from headrace.streams.chat.messages.known import KnownMessages
 from headrace.streams.chat.messages.room_log import Appended, Batch, Since
 from headrace.streams.chat.stream import MESSAGE
 from headrace_client.room import Message, Room
 from tests.fakes.chat import MemoryChanges
-from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryRoomLog
 from tests.model.following import Following, now
 from tests.model.running import ASKED, run
@@ -79,7 +78,7 @@ class Environment:
         self.check = MessageCheck(world.rooms, world.memberships, world.clock, self)
         hints = SubscriberHints(stage.cache, stage.connections, lambda: world.clock.now() / SECOND)
         changes = MemoryChanges(world.write_path.store.tables[MESSAGES.name])
-        self.known = KnownMessages(changes, memory_attachments, world.clock)
+        self.known = KnownMessages(changes, list)
         self.hook = LiveHook(self, hints, lambda: broker, world.clock, changes.set_stored)
 
     @property

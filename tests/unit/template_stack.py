@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headrace.core.stream import Stream
-from headrace.streams.registry import STREAMS
+from headrace.stage.registry import STREAMS
 from localstage.template.document import parse
 from localstage.template.translate import translate
 

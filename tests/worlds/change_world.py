@@ -11,16 +11,17 @@ from headrace.core.errors import UserError
 from headrace.core.items import Item
 from headrace.core.stream import Reason, ValidatedEvent
 from headrace.core.times import SECOND, iso
-from headrace.streams.chat.change import KIND as CHANGE
-from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
-from headrace.streams.chat.stream import CHANGES, CHAT, MESSAGE
+from headrace.stage.registry import STREAMS
+from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.files import memory_attachments
 from tests.worlds.live_world import Live
+from tests.worlds.message_changes import MessageChanges, accept
 from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld, caller
 from tests.worlds.senders import TABLE, sender
 from tests.worlds.write_path import MESSAGES, chat_batch
+
+CHAT = STREAMS[MESSAGE]
 
 
 class ChangeWorld(RoomWorld):
@@ -33,13 +34,10 @@ class ChangeWorld(RoomWorld):
         self.ok("alice", "PUT", "hall", OPEN)
         self.store = MemoryChanges(self.write_path.store.tables[TABLE.table])
         self.attachments = lambda: memory_attachments(self.files)
-        rights = ChangeRights(self.store, self.rooms, self.memberships)
-        self.changes = ChangeGate(rights)
-        self.changes_check = ChangeCheck(rights, self.rooms, self.clock)
-        self.known = KnownMessages(self.store, self.attachments, self.clock)
         self.copies = Live()
         self.copies.clock = self.clock
-        self.hook = ChangeHook(self.store, self.attachments, self.copies.hook, self.rooms, self.clock)
+        parts = (self.store, self.rooms, self.memberships, self.attachments, self.clock, self.copies.hook)
+        self.changes = MessageChanges(*parts)
 
     def message(
         self, user: str, text: str, room: str = "kitchen", number: int = 1, age: float = 0, **more: Any
@@ -57,13 +55,13 @@ class ChangeWorld(RoomWorld):
         """An event that edits or deletes ``message``; it is not checked."""
         raw = {"roomId": message["roomId"], "key": self.key(message), "change": "edit" if text else "delete"}
         raw |= {"timestamp": iso(self.clock.now()), **({"message": text} if text else {}), **more}
-        return CHANGES.accept(raw, self._sender(user))
+        return accept(raw, self._sender(user))
 
     def reaction(self, user: str, message: dict[str, Any], value: str | None = None, **more: Any) -> ValidatedEvent:
         """An event that reacts to ``message``, or takes the reaction back; it is not checked."""
         raw = {"roomId": message["roomId"], "key": self.key(message), "change": "react"}
         raw |= {"timestamp": iso(self.clock.now()), **({"value": value} if value else {}), **more}
-        return CHANGES.accept(raw, self._sender(user))
+        return accept(raw, self._sender(user))
 
     def _sender(self, user: str) -> SenderContext:
         return replace(sender(user, trusted=True), now=self.clock.now())
@@ -71,18 +69,19 @@ class ChangeWorld(RoomWorld):
     def admit(self, user: str, change: ValidatedEvent, *, is_trusted: bool = False) -> UserError | None:
         """Why the gate refuses a change, or ``None``."""
         who = caller(user, *([TRUSTED] if is_trusted else []))
-        return self.changes.admit(who, [change], self.clock.now())[0]
+        gate = self.changes.gates[CHAT.kind_name(change.event)]
+        return gate.admit(who, [change], self.clock.now())[0]
 
     def storing(self, events: Sequence[dict[str, Any]]) -> Iterator[Sequence[Reason | None]]:
         """Store events in four steps, between which others can run; the last value is the outcome of each."""
         batch = chat_batch(events, self.clock.now())
-        batch.run([(MESSAGE, self.check.before_store), (CHANGE, self.changes_check.before_store)])
+        batch.run([(MESSAGE, self.check.before_store), *self.changes.before])
         yield []
         exist = batch.put(self.write_path.store, MESSAGES)
         yield []
-        batch.run([(MESSAGE, self.known.known)], exist)
+        batch.run([(MESSAGE, self.changes.known)], exist)
         yield []
-        batch.run([(MESSAGE, self.copies.hook.after_store), (CHANGE, self.hook.after_store)])
+        batch.run([(MESSAGE, self.copies.hook.after_store), *self.changes.after])
         yield batch.reasons
 
     def put(self, *events: dict[str, Any]) -> Sequence[Reason | None]:

@@ -18,15 +18,14 @@ from headrace.core.times import MINUTE, SECOND, iso
 from headrace.delivery.acceptor import Acceptor
 from headrace.live.connections import SubscriberHints
 from headrace.live.push_service import PushService
-from headrace.streams.chat.changes.hooks import KnownMessages
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.conversations import ConversationsQuery, list_conversations
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
+from headrace.streams.chat.messages.known import KnownMessages
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.stream import MESSAGE
 from tests.fakes.chat import MemoryChanges
-from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryPusher, MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.functions import routes_of
@@ -44,9 +43,8 @@ class ChatWorld(RoomWorld):
 
     def __init__(self) -> None:
         super().__init__()
-        gates = {"chat": self.gate}
         broker, retry = self.write_path.broker, self.write_path.retry
-        self.sending = Acceptor(broker, retry, QUEUES, self.clock, gates)
+        self.sending = Acceptor(broker, retry, QUEUES, self.clock, self.gates)
         self.pusher = MemoryPusher()
         cache = MemoryCache(self.clock)
         log = MemoryRoomLog(cache)
@@ -93,8 +91,7 @@ class ChatWorld(RoomWorld):
         events = [event for each in bodies for event in decode(each).events]
         batch = chat_batch(events, self.clock.now())
         batch.run([(MESSAGE, self.check.before_store)])
-        known = KnownMessages(self.changes, lambda: memory_attachments(self.files), self.clock)
-        put_or_find(self.write_path.store, batch, known.known)
+        put_or_find(self.write_path.store, batch, KnownMessages(self.changes, list).known)
         batch.run([(MESSAGE, hook.after_store) for hook in self.hooks])
         assert not any(batch.reasons)
         records = [{"data": base64.b64encode(each.body).decode()} for each in self.live.sent]

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from headrace.api.router import Api, http_handler
+from headrace.features.edits.deleted_texts import DeletedTexts
 from headrace.operations.dead_letter_texts import LetterBodies
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues.ports import RetryRecord
-from headrace.streams.chat.changes.deleted_texts import DeletedTexts
 from tests.fakes.chat import MemoryChanges
 from tests.fakes.queues import MemoryDeadLane
 from tests.worlds.functions import routes_of

@@ -13,10 +13,7 @@ from headrace.core.json import encode_object
 from headrace.core.keys import time_of
 from headrace.core.times import DAY, SECOND, iso, micros_of
 from headrace.delivery.row_writer import Hooks
-from headrace.streams.chat.change import KIND as CHANGE
-from headrace.streams.chat.change import message_of
-from headrace.streams.chat.changes.gate import ChangeGate, ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
+from headrace.stage.registry import place_of
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
@@ -25,12 +22,13 @@ from headrace.streams.chat.messages.replies import RepliesQuery, list_replies
 from headrace.streams.chat.messages.shards import MessageReader
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess
-from headrace.streams.chat.stream import CHANGES, CHAT, MESSAGE
+from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.fakes.files import memory_attachments
 from tests.fakes.live import MemoryRoomLog
 from tests.fakes.storage import MemoryCache, MemoryReader
 from tests.worlds.chat_world import ChatWorld
 from tests.worlds.history_world import body
+from tests.worlds.message_changes import EDIT, MessageChanges, accept
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import caller
 from tests.worlds.senders import TABLE
@@ -78,14 +76,15 @@ class RetentionWorld(ChatWorld):
     def new_persist(self) -> tuple[Hooks, Hooks]:
         """persist_events in a new environment: the hooks before storing, and those after it."""
         rooms = self.cached_rooms()
-        self.rights = ChangeRights(self.changes, rooms, self.memberships)
         messages = MessageCheck(rooms, self.memberships, self.clock)
         live = LiveHook(self.log, self._all(), lambda: self.live, self.clock, self.changes.set_stored)
         activity = ActivityHook(self.rooms, rooms, self.changes.set_expiry, self.clock, lambda: 0.0)
-        check = ChangeCheck(self.rights, rooms, self.clock)
-        changes = ChangeHook(self.changes, memory_attachments, live, rooms, self.clock)
-        after = ((MESSAGE, live.after_store), (CHANGE, changes.after_store), (MESSAGE, activity.after_store))
-        return ((MESSAGE, messages.before_store), (CHANGE, check.before_store)), after
+        changes = self.message_changes(rooms, live)
+        after = ((MESSAGE, live.after_store), *changes.after, (MESSAGE, activity.after_store))
+        return ((MESSAGE, messages.before_store), *changes.before), after
+
+    def message_changes(self, rooms: CachedRooms, live: LiveHook | None = None) -> MessageChanges:
+        return MessageChanges(self.changes, rooms, self.memberships, memory_attachments, self.clock, live)
 
     def _all(self) -> Any:
         class Hints:
@@ -110,14 +109,12 @@ class RetentionWorld(ChatWorld):
         """The event of an edit, or without ``text`` of a deletion."""
         raw = {"roomId": message["roomId"], "key": self.key(message), "change": "edit" if text else "delete"}
         raw |= {"timestamp": iso(self.clock.now()), **({"message": text} if text else {})}
-        return CHANGES.accept(raw, self.sender(user)).event
+        return accept(raw, self.sender(user)).event
 
     def refusal(self, change: dict[str, Any], user: str = "alice") -> str:
         """The class of the error that refuses a change when it is accepted; "" without one."""
-        gate = ChangeGate(ChangeRights(self.changes, self.cached_rooms(), self.memberships))
-        (error,) = gate.admit(
-            caller(user), [CHANGES.accept(without_stamps(change), self.sender(user))], self.clock.now()
-        )
+        gate = self.message_changes(self.cached_rooms()).gates[EDIT]
+        (error,) = gate.admit(caller(user), [accept(without_stamps(change), self.sender(user))], self.clock.now())
         return "" if error is None else type(error).__name__
 
     def store(self, *events: dict[str, Any]) -> list[Item]:
@@ -125,7 +122,7 @@ class RetentionWorld(ChatWorld):
         before, after = self.persist
         batch = chat_batch(events, self.clock.now())
         batch.run(before)
-        put_or_find(self.write_path.store, batch, KnownMessages(self.changes, memory_attachments, self.clock).known)
+        put_or_find(self.write_path.store, batch, self.message_changes(self.cached_rooms()).known)
         assert not any(batch.reasons)
         batch.run(after)
         return [self.write_path.store.tables[TABLE.table][MESSAGES.key_of(item)] for item in batch.items]
@@ -164,7 +161,7 @@ class RetentionWorld(ChatWorld):
 
     def days_of(self, row: Item) -> float:
         """Days from a message until its row, or that of its change, expires."""
-        return (row["expiresAt"] * SECOND - micros_of(time_of(message_of(row)[1]))) / DAY
+        return (row["expiresAt"] * SECOND - micros_of(time_of(place_of(row)[1]))) / DAY
 
 
 def without_stamps(change: dict[str, Any]) -> dict[str, Any]:

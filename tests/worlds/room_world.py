@@ -58,6 +58,10 @@ class RoomWorld:
         self.check = MessageCheck(self.rooms, self.memberships, self.clock)
         self.routes = self.environment(self.clock)
 
+    def gates(self, _kind: str) -> tuple[RoomGate]:
+        """The gates of messages."""
+        return (self.gate,)
+
     def new_gate(self, *, by_first_message: bool = True) -> RoomGate:
         """The gate of a new environment."""
         rooms = CachedRooms(self.rooms)

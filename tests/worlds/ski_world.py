@@ -110,7 +110,7 @@ class SkiWorld:
         self.monotonic = 0.0
         self.context = Context(25)
         gate = SeasonGate(lambda: self.resorts, lambda: self.monotonic)
-        acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {SKI.name: gate})
+        acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {SKI.name: (gate,)}.__getitem__)
         self.http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, self.clock))
         self.hook = RideHook(self.counts, self.resorts, self.clock)
         writer = RowWriter(self.store, {SKI.name: RIDES}, ((SKI.name, self.hook.after_store),))

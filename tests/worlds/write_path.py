@@ -20,11 +20,12 @@ from headrace.delivery.row_writer import Batch, RowWriter
 from headrace.queues import names
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import to_text
+from headrace.stage.registry import STREAMS
 from headrace.storage.ports import Store, Table
 from headrace.streams.chat.live.frames import Sending
 from headrace.streams.chat.messages.gate import RoomGate
 from headrace.streams.chat.rooms.rooms import CachedRooms
-from headrace.streams.chat.stream import CHAT, MESSAGE, kind_of
+from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.queues import MemoryLivePublisher, MemoryPublisher, MemoryRetryLane, Message
 from tests.fakes.storage import MemoryStore
@@ -150,7 +151,13 @@ def http_event(body: object, *, room: str | None = None, scope: str = "chat:writ
 
 def chat_batch(events: Iterable[dict[str, Any]], now: int) -> Batch:
     """The rows of chat's events, to be stored together."""
-    return Batch((kind_of(event), CHAT.item(dict(event), now, TABLE)) for event in events)
+    return Batch((STREAMS[MESSAGE].kind_name(event), row_of(event, now)) for event in events)
+
+
+def row_of(event: dict[str, Any], now: int) -> Item:
+    """The row of an event of chat."""
+    kind = STREAMS[MESSAGE].kind_of(event)
+    return (CHAT if kind is None else kind).item(dict(event), now, TABLE)
 
 
 def put_or_find(store: Store, batch: Batch, known: Hook) -> None:

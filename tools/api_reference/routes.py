@@ -62,6 +62,8 @@ class Declared:
         if self.route.stream is not None:
             return self.route.stream.name
         package = self.route.function.__module__.removeprefix("headrace.").split(".")
+        if package[0] == "features":  # all of them are of messages
+            return "chat"
         return package[1] if package[0] == "streams" else package[0]
 
     @property

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from headrace.runtime import settings
 from headrace.runtime.setting_forms import Settings, accepted_form
-from headrace.streams.registry import STREAMS
+from headrace.stage.registry import STREAMS
 from tools.stack_reference.markdown import bullets, code, markdown, page, paragraph, sentence, template
 
 UNITS = {"SECONDS": "seconds", "DAYS": "days", "PERCENT": "percent", "EVENT_RATE": "events per second"}

@@ -173,11 +173,6 @@ class Operations:
         return Request("POST", f"/rooms/{_segment(room_id)}/messages", body=body)
 
     @operation
-    def list_versions(self, room_id: str | int, key: str | int) -> Request[types.Versions]:
-        """List the texts of a message, oldest first."""
-        return Request("GET", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/versions")
-
-    @operation
     def list_replies(
         self,
         room_id: str | int,
@@ -191,23 +186,6 @@ class Operations:
         return Request(
             "GET",
             f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/replies",
-            query={"limit": limit, "after": after, "cursor": cursor},
-        )
-
-    @operation
-    def list_reactions(
-        self,
-        room_id: str | int,
-        key: str | int,
-        *,
-        limit: int | None = None,
-        after: types.Cursor | None = None,
-        cursor: types.Cursor | None = None,
-    ) -> Request[types.ReactionPage]:
-        """List who reacted to a message, each user once."""
-        return Request(
-            "GET",
-            f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/reactions",
             query={"limit": limit, "after": after, "cursor": cursor},
         )
 
@@ -259,6 +237,33 @@ class Operations:
         )
 
     @operation
+    def list_versions(self, room_id: str | int, key: str | int) -> Request[types.Versions]:
+        """List the texts of a message, oldest first."""
+        return Request("GET", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/versions")
+
+    @operation
+    def list_reactions(
+        self,
+        room_id: str | int,
+        key: str | int,
+        *,
+        limit: int | None = None,
+        after: types.Cursor | None = None,
+        cursor: types.Cursor | None = None,
+    ) -> Request[types.ReactionPage]:
+        """List who reacted to a message, each user once."""
+        return Request(
+            "GET",
+            f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/reactions",
+            query={"limit": limit, "after": after, "cursor": cursor},
+        )
+
+    @operation
+    def send_messages(self, body: types.MessageBatch) -> Request[types.MessageResults]:
+        """Send up to 500 messages in one request, with one result for each, in the order sent."""
+        return Request("POST", "/messages/batch", body=body)
+
+    @operation
     def edit_message(self, room_id: str | int, key: str | int, body: types.EditBody) -> Request[types.AcceptedChange]:
         """Edit a text message."""
         return Request("PATCH", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}", body=body)
@@ -283,11 +288,6 @@ class Operations:
     ) -> Request[types.AcceptedChange]:
         """Take the caller's reaction to a message back, also one that is not stored yet."""
         return Request("DELETE", f"/rooms/{_segment(room_id)}/messages/{_segment(key)}/reaction", body=body or {})
-
-    @operation
-    def send_messages(self, body: types.MessageBatch) -> Request[types.MessageResults]:
-        """Send up to 500 messages in one request, with one result for each, in the order sent."""
-        return Request("POST", "/messages/batch", body=body)
 
     @operation
     def get_window(
@@ -563,6 +563,7 @@ class Operations:
             "refused_by_store",
             "storable",
             "unexpected",
+            "unknown_kind",
             "unknown_stream",
         ]
         | None = None,

@@ -433,7 +433,7 @@ DiscardBody = TypedDict(
     "DiscardBody",
     {
         "id": "NotRequired[str | None]",
-        "reason": 'NotRequired[Literal["empty_key", "invalid_event", "invalid_key", "invalid_number", "item_too_large", "missing_field", "newer_version", "no_events", "not_allowed", "not_an_envelope", "not_base64", "not_json", "not_text", "refused_by_store", "storable", "unexpected", "unknown_stream", None]]',
+        "reason": 'NotRequired[Literal["empty_key", "invalid_event", "invalid_key", "invalid_number", "item_too_large", "missing_field", "newer_version", "no_events", "not_allowed", "not_an_envelope", "not_base64", "not_json", "not_text", "refused_by_store", "storable", "unexpected", "unknown_kind", "unknown_stream", None]]',
         "stream": 'NotRequired[Literal["ads", "chat", "probe", "ski", "unknown", None]]',
         "from": "NotRequired[str | int | None]",
         "to": "NotRequired[str | int | None]",
@@ -1139,7 +1139,7 @@ RedriveBody = TypedDict(
     "RedriveBody",
     {
         "id": "NotRequired[str | None]",
-        "reason": 'NotRequired[Literal["empty_key", "invalid_event", "invalid_key", "invalid_number", "item_too_large", "missing_field", "newer_version", "no_events", "not_allowed", "not_an_envelope", "not_base64", "not_json", "not_text", "refused_by_store", "storable", "unexpected", "unknown_stream", None]]',
+        "reason": 'NotRequired[Literal["empty_key", "invalid_event", "invalid_key", "invalid_number", "item_too_large", "missing_field", "newer_version", "no_events", "not_allowed", "not_an_envelope", "not_base64", "not_json", "not_text", "refused_by_store", "storable", "unexpected", "unknown_kind", "unknown_stream", None]]',
         "stream": 'NotRequired[Literal["ads", "chat", "probe", "ski", "unknown", None]]',
         "from": "NotRequired[str | int | None]",
         "to": "NotRequired[str | int | None]",

@@ -12,9 +12,13 @@ A package imports only packages above it in this map:
     streams     the kinds of events: chat, ski, ads; one folder each, with the same file names
     erasure     what is erased with a user, and what never comes back
     exports     everything that is held about a user, or a room, as files to download
+    services    objects that several functions and features use
+    features    what can be left out: edits, reactions; one folder each, which plugs into the packages above
+    stage       the features and streams of a stage, and what features add to it
     delivery    from clients to the tables: accept, publish, store, retry
     operations  health, status, probes, dead letters, the parking queue
-    bootstrap   the only place that builds objects
+    bootstrap   builds the functions
 
-``functions/<verb_noun>/app.py`` names its routes and takes their services from ``bootstrap``.
+``functions/<verb_noun>/app.py`` names its routes and takes their services from ``bootstrap``. Only ``services``,
+``bootstrap`` and the features build objects.
 """

@@ -11,14 +11,16 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.stream import TableSettings
 from headrace.core.times import iso
+from headrace.features.edits.change import Change, fold, item, message_of
+from headrace.features.edits.dynamodb import DynamoChanges
+from headrace.features.edits.store import ChangeStore
 from headrace.runtime.aws import client
-from headrace.streams.chat.change import Change, fold, item, message_of
-from headrace.streams.chat.change_store import ChangeStore
-from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from tests.contract.tables import described, made
 from tests.fakes.chat import MemoryChanges
+from tests.worlds.message_changes import DynamoMessageChanges
 from tests.worlds.ports import free_port
+from tests.worlds.write_path import row_of
 
 T = [iso(1_763_719_258_000_000 + number) for number in range(20)]
 KEY = f"{T[0]}#m-1#aaaaaaaaaaaa"
@@ -41,13 +43,13 @@ def place(request: pytest.FixtureRequest) -> tuple[ChangeStore, Put]:
         return MemoryChanges(rows), lambda row: rows.update({(row["roomId"], row["timestampSk"]): row})
     request.getfixturevalue("table")
     dynamodb = client("dynamodb")
-    return DynamoChanges(dynamodb, TABLE), DynamoMessages(dynamodb, TABLE, "messages").put
+    return DynamoMessageChanges(dynamodb, TABLE, "messages"), DynamoMessages(dynamodb, TABLE, "messages").put
 
 
 def change(number: int, kind: str = "edit", key: str = KEY, room: str = "kitchen~4", **more: Any) -> Item:
     event = {"roomId": room, "key": key, "change": kind, "changeId": f"c-{number}", "timestamp": T[number]}
     event |= {"changedBy": "alice", "sender": "bbbbbbbbbbbb", **more}
-    return item(event | ({"message": f"text {number}"} if kind == "edit" else {}), 0, TableSettings(table=TABLE))
+    return row_of(event | ({"message": f"text {number}"} if kind == "edit" else {}), 0)
 
 
 def test_the_changes_of_a_message_are_those_under_its_key_in_its_room(place: tuple[ChangeStore, Put]) -> None:

@@ -19,11 +19,10 @@ from headrace.delivery.archive_tidier import LOCK, Tidier
 from headrace.delivery.archiver import Archiver
 from headrace.erasure.people import USER, Person
 from headrace.erasure.tasks import DONE, Progress, Target
+from headrace.features.edits.change import fold
 from headrace.runtime.aws import client
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
-from headrace.streams.chat.change import fold
-from headrace.streams.chat.stream import CHANGES
 from headrace.streams.ski.dynamodb import DynamoResorts
 from localstage.triggers.table_stream import build_event
 from ops.erased import Erased
@@ -31,6 +30,7 @@ from ops.replay import ERASED, EXPIRED, READ, THERE, WRITTEN, Replay
 from tests.contract.emulators import Emulators, sdk
 from tests.contract.erasure_world import ANN, SKIER_ID, TABLES, World, count_reactions, fill
 from tests.contract.tables import described, made
+from tests.worlds.message_changes import CHANGES
 
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 LIVE = {

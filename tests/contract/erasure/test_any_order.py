@@ -28,13 +28,10 @@ from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
 from headrace.storage.ports import Store
 from headrace.streams.chat.attachments.files import file_name, folder_of, names_of
 from headrace.streams.chat.attachments.hooks import KeepHook
-from headrace.streams.chat.change import KIND as CHANGE
-from headrace.streams.chat.changes.gate import ChangeRights
-from headrace.streams.chat.changes.hooks import ChangeCheck, ChangeHook, KnownMessages
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.shards import MessageStore
 from headrace.streams.chat.rooms.rooms import CachedRooms
-from headrace.streams.chat.stream import CHANGES, CHAT, MESSAGE
+from headrace.streams.chat.stream import CHAT, MESSAGE
 from ops.copy_rows import put_if_absent
 from ops.erased import Erased
 from tests.contract.erasure_world import ANN, TABLES, World
@@ -42,6 +39,7 @@ from tests.contract.tables import made
 from tests.fakes.files import PNG
 from tests.fakes.live import live_hook
 from tests.fakes.queues import MemoryDeadLane
+from tests.worlds.message_changes import CHANGES, MessageChanges
 from tests.worlds.write_path import rabbit_event, received_event
 
 SETTINGS = {"chat": TableSettings(table="EMessages")}
@@ -55,17 +53,14 @@ class Stage(World):
     def __init__(self, dynamodb: Any, store: Store) -> None:
         super().__init__(dynamodb)
         rooms = CachedRooms(self.rooms)
-        rights = ChangeRights(self.changes, rooms, self.memberships)
         messages = MessageCheck(rooms, self.memberships, self.clock, self.log, by_first_message=True)
-        check = ChangeCheck(rights, rooms, self.clock)
-        known = KnownMessages(self.changes, lambda: self.attachments, self.clock)
         live = live_hook(self.cache, self.clock)
-        hook = ChangeHook(self.changes, lambda: self.attachments, live, rooms, self.clock)
+        changes = MessageChanges(self.changes, rooms, self.memberships, lambda: self.attachments, self.clock, live)
         screen = ErasureScreen(self.erasures, self.hashes, self.clock, 60)
         keep = KeepHook(lambda: self.attachments)
-        before = ((MESSAGE, messages.before_store), (CHANGE, check.before_store))
-        after = ((MESSAGE, live.after_store), (CHANGE, hook.after_store), (MESSAGE, keep.after_store))
-        writer = RowWriter(store, SETTINGS, after, before, screen, ((MESSAGE, known.known),))
+        before = ((MESSAGE, messages.before_store), *changes.before)
+        after = ((MESSAGE, live.after_store), *changes.after, (MESSAGE, keep.after_store))
+        writer = RowWriter(store, SETTINGS, after, before, screen, ((MESSAGE, changes.known),))
         self.persister = Persister(writer, self.retry_lane, self.clock)
         self.sent: list[tuple[str, int, str, bytes]] = []
         """The user, the time of acceptance and the text of each event, and its record."""

@@ -15,13 +15,14 @@ from headrace.core.envelope import Envelope
 from headrace.core.times import iso
 from headrace.erasure.people import SKIER, USER, Person
 from headrace.erasure.tasks import DONE, RUNNING, Task
+from headrace.features.edits.change import fold
 from headrace.queues.ports import RetryRecord
 from headrace.storage.dynamodb.client import DynamoClient
-from headrace.streams.chat.change import fold
-from headrace.streams.chat.stream import CHANGES, CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.contract.erasure_world import ANN, NAMES, NOW, SKIER_ID, TABLES, World, count_reactions, fill
 from tests.contract.tables import made
 from tests.fakes.queues import Message
+from tests.worlds.message_changes import CHANGES
 
 
 @pytest.fixture

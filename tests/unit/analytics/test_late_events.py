@@ -19,8 +19,8 @@ from headrace.delivery.retry_schedule import RECEIVES
 from headrace.delivery.row_writer import RowWriter
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
+from headrace.stage.registry import STREAMS
 from headrace.streams.chat.stream import CHAT, MESSAGE
-from headrace.streams.registry import STREAMS
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryCache
 from tests.worlds.senders import TABLE, caller, message

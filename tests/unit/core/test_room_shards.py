@@ -9,7 +9,8 @@ import pytest
 from headrace.core.keys import timestamp_sk
 from headrace.core.room_shards import partition_of, partitions_of, room_of, shard_count, shown, stored
 from headrace.core.times import iso
-from headrace.streams.chat.change import partition, reactions_partition
+from headrace.features.edits.change import partition
+from headrace.features.reactions.reaction import reactions_partition
 
 KEYS = [timestamp_sk(iso(1_763_719_258_000_000 + number), f"m-{number}", "a" * 12) for number in range(4000)]
 

@@ -13,6 +13,7 @@ from headrace.core.errors import (
     BrokerUnavailable,
     ConnectionLost,
     InvalidEvent,
+    NotFound,
     PublisherBlocked,
     PublishNacked,
     PublishReturned,
@@ -147,7 +148,7 @@ def test_a_repeated_event_is_answered_with_the_time_that_its_gate_gives_it() -> 
                 each.event["timestamp"] = each.receipt["timestamp"] = LATER
             return [None] * len(events)
 
-    acceptor = replace(write_path.acceptor, gates={"chat": LaterGate()})
+    acceptor = replace(write_path.acceptor, gates=lambda _kind: (LaterGate(),))
     results = acceptor.accept(CHAT, caller(), [message(), message()], "c-1", Meter())
 
     assert [event["timestamp"] for event in write_path.published()] == [LATER]
@@ -219,3 +220,21 @@ def test_a_refused_event_is_named_by_the_id_of_its_own_stream() -> None:
 
     assert result.to_body().keys() == {"rideId", "error"}
     assert result.receipt == {"rideId": "r-1"}
+
+
+def test_a_gate_gets_only_what_the_gates_before_it_let_pass() -> None:
+    write_path, asked = WritePath(), list[str]()
+
+    class First:
+        def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[NotFound | None]:
+            return [NotFound() if each.id == "m-1" else None for each in events]
+
+    class Second:
+        def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], _now: int) -> Sequence[None]:
+            asked.extend(each.id for each in events)
+            return [None] * len(events)
+
+    acceptor = replace(write_path.acceptor, gates=lambda kind: (First(), Second()) if kind == "chat" else ())
+    acceptor.accept(CHAT, caller(), [message(messageId="m-1"), message(messageId="m-2")], "c-1", Meter())
+
+    assert asked == ["m-2"]

@@ -10,8 +10,8 @@ from headrace.core.items import Item
 from headrace.core.stream import Reason
 from headrace.delivery.persister import Persister
 from headrace.delivery.row_writer import Hooks, RowWriter, built_later
+from headrace.features.edits.change import KIND as CHANGE
 from headrace.runtime.observability import Meter
-from headrace.streams.chat.change import KIND as CHANGE
 from headrace.streams.chat.stream import CHAT, MESSAGE
 from headrace.streams.probe import probe
 from tests.worlds.senders import CLOCK, TABLE, caller, message

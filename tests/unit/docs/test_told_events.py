@@ -9,7 +9,6 @@ from headrace.bootstrap.teller import TOLD
 from headrace.core.times import SECOND, parse_iso
 from headrace.delivery.teller import Teller, ToldStream
 from headrace.storage.dynamodb.client import to_wire
-from headrace.streams.chat.told import tell
 from tests.fakes.queues import MemoryRetryLane, MemoryTarget
 from tests.unit.template_stack import ROOT
 
@@ -23,7 +22,7 @@ def test_the_example_is_what_the_function_sends() -> None:
     row = {"roomId": data["roomId"], "timestampSk": data["key"], "bucketId": "003", "expiresAt": 1, **data}
     row.pop("key")
     target = MemoryTarget()
-    streams = {frozenset(("roomId", "timestampSk")): ToldStream("chat", tell)}
+    streams = {frozenset(("roomId", "timestampSk")): ToldStream("chat", TOLD["chat"][0])}
     change = {
         "ApproximateCreationDateTime": parse_iso(example["time"]) / SECOND,
         "Keys": to_wire({name: row[name] for name in ("roomId", "timestampSk")}),

@@ -16,7 +16,7 @@ from headrace.operations.dead_letter_routes import DiscardBody, RedriveBody, con
 from headrace.operations.dead_letters import DeadLetters, RedriveState
 from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import logger
-from headrace.streams.registry import STREAMS
+from headrace.stage.registry import STREAMS
 from tests.fakes.queues import MemoryDeadLane, MemoryRetryLane
 from tests.worlds.dead_letters import NO_SCREENS
 from tests.worlds.functions import routes_of

@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
+from headrace.features.edits.deleted_texts import SECONDS, DeletedTexts
 from headrace.operations.dead_letter import Filter
 from headrace.operations.dead_letter_texts import LetterBodies
 from headrace.queues.ports import RetryRecord
-from headrace.streams.chat.changes.deleted_texts import SECONDS, DeletedTexts
-from headrace.streams.chat.stream import CHANGES, CHAT
+from headrace.streams.chat.stream import CHAT
 from tests.unit.delivery.test_persister import envelope, event
 from tests.worlds.dead_letters import Dead
+from tests.worlds.message_changes import CHANGES
 from tests.worlds.senders import NOW, TABLE, sender
+from tests.worlds.write_path import row_of
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def change(message: dict[str, Any], text: str | None = None, user: str = "alice"
 def store(dead: Dead, *changes: dict[str, Any]) -> None:
     """Store changes of messages that are not stored yet, as persist_events does."""
     for each in changes:
-        row = CHAT.item(each, 0, TABLE)
+        row = row_of(each, 0)
         dead.changes.rows[row["roomId"], row["timestampSk"]] = row
         dead.changes.await_message(each["roomId"], each["key"], "1", None)
 
@@ -84,7 +86,7 @@ def test_the_text_of_an_edit_of_a_deleted_message_is_not_shown(dead: Dead) -> No
 
 def test_the_text_of_a_deleted_message_that_is_delivered_again_is_not_shown(dead: Dead) -> None:
     deleted, kept = event("m-1", message="secret"), event("m-2", message="hello")
-    rows = [CHAT.item(each, 0, TABLE) for each in (deleted, kept)]
+    rows = [row_of(each, 0) for each in (deleted, kept)]
     rows[0] |= {"message": "", "deletedAt": NOW, "deletedBy": "alice"}
     dead.changes.rows |= {(row["roomId"], row["timestampSk"]): row for row in rows}
     bury(dead, deleted, kept)

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from headrace.bootstrap.shared import broker_settings
 from headrace.core.errors import ConfigurationError
 from headrace.queues.brokers import beginning_at, each_broker
 from headrace.runtime.settings import (
@@ -20,6 +19,7 @@ from headrace.runtime.settings import (
     RetryLaneSettings,
     table_settings,
 )
+from headrace.services.shared import broker_settings
 from headrace.streams.chat.stream import CHAT
 
 WRITE = {

@@ -26,8 +26,8 @@ from headrace.operations.dead_letter import STREAM_NAMES, Filter
 from headrace.operations.dead_letters import DeadLetters
 from headrace.queues import names
 from headrace.runtime.settings import table_settings
+from headrace.stage.registry import STREAMS
 from headrace.storage.ports import RangeQuery
-from headrace.streams.registry import STREAMS
 from tests.fakes.clock import FixedClock
 from tests.fakes.queues import MemoryDeadLane, MemoryPublisher, MemoryRetryLane
 from tests.fakes.storage import MemoryReader, MemoryStore
@@ -89,7 +89,7 @@ class DoorsWorld:
         self.broker = MemoryPublisher(names.persist_queues(QUEUES))
         self.retry = MemoryRetryLane(self.clock)
         self.store = MemoryStore()
-        acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {DOORS.name: DoorGate()})
+        acceptor = Acceptor(self.broker, self.retry, QUEUES, self.clock, {DOORS.name: (DoorGate(),)}.__getitem__)
         self.http = http_handler(Api(ROUTES, lambda: acceptor, self.clock))
         writer = RowWriter(self.store, tables, after=((DOORS.name, HOOK.after_store),))
         self.persister = Persister(writer, self.retry, self.clock)

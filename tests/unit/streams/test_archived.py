@@ -9,10 +9,11 @@ import pytest
 from headrace.bootstrap.teller import ARCHIVED
 from headrace.core.items import Item
 from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
-from headrace.streams.chat.stream import CHANGES, CHAT
+from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI, TAKEN_BACK_RIDES
 from ops.replay import TABLES
 from tests.unit.template_stack import TemplateStack
+from tests.worlds.message_changes import CHANGES
 from tests.worlds.senders import TABLE, sender
 from tests.worlds.ski_world import ride
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from headrace.streams.registry import STREAMS
+from headrace.stage.registry import STREAMS
 from tests.unit.template_stack import ROOT, TemplateStack
 
 KINDS = ("AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::SecretsManager::Secret")

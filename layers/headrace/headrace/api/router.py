@@ -93,7 +93,8 @@ class Route:
     Forbidden, RateLimited). The fields of a frame are its ``body``. With a ``query`` too, that model has the fields
     that ``body`` does not have. A route that takes events has their ``stream``, and ``batch``: the most events that one
     request may hold, or 0 where the request itself is the event. Each request counts as one event; the acceptor counts
-    the others of a batch. Other requests count for ``limit`` of their caller.
+    the others of a batch. Other requests count for ``limit`` of their caller. ``services`` builds what the function
+    uses.
     """
 
     function: Callable[[Any, Request[Any, Any, Any]], Any]
@@ -107,6 +108,7 @@ class Route:
     stream: Stream | None = None
     batch: int = 0
     limit: RouteLimit = READS
+    services: Callable[[], Any] | None = None
 
 
 def _nothing() -> None:
@@ -118,11 +120,11 @@ class Api:
     """Routes, and what answers their requests in any protocol.
 
     ``services``, ``scope_prefix`` and ``limiter`` are called for every request. An error that they raise, such as for a
-    missing setting, is answered like an error of the route's function.
+    missing setting, is answered like an error of the route's function. ``services`` replace those of the routes.
     """
 
     routes: Mapping[str, Route]
-    services: Callable[[], Any]
+    services: Callable[[], Any] | None
     clock: Clock
     scope_prefix: Callable[[], str] = str
     limiter: Callable[[], RateLimiter | None] = _nothing
@@ -143,10 +145,11 @@ def answer(api: Api, route: Route, call: Call, caller: Caller, fields: Callable[
     if route.scopes is not None:
         caller.require(*route.scopes, now=now)
     path = read(route.path, path_parameters(call.key, call.event))
+    build = api.services or route.services or _nothing
     given, asked, content = fields()
     body, query = read(route.body, given), read(route.query, asked)
     known = (call.event, call.context, caller, now, call.headers[REQUEST_ID], call.meter)
-    return route.function(api.services(), Request(*known, path, query, body, content))
+    return route.function(build(), Request(*known, path, query, body, content))
 
 
 def _counted(api: Api, route: Route, call: Call, caller: Caller) -> RateLimited | None:

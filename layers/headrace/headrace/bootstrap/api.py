@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
-from headrace.bootstrap.shared import clock, rate_limiter, request_times, scope_prefix
+from headrace.services.shared import clock, rate_limiter, request_times, scope_prefix
+from headrace.stage.registry import actions
 
-ACTIONS = (
-    "sendMessage, sendBatch, editMessage, deleteMessage, react, unreact, sendSignal, subscribe, check, resume, "
-    "unsubscribe, history, ping, authenticate"
-)
+_SENDING = ("sendMessage", "sendBatch", *actions(), "sendSignal")
+ACTIONS = f"{', '.join(_SENDING)}, subscribe, check, resume, unsubscribe, history, ping, authenticate"
 """All actions of the WebSocket API."""
 
 
 def http_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Handler:
-    """The handler of HTTP ``routes``; ``services`` builds what they use."""
+    """The handler of HTTP ``routes``; ``services`` builds what those use that have no services of their own."""
     return http_handler(_api(routes, services), request_times)
 
 
@@ -37,13 +37,16 @@ def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Handl
 
 def _renewed(connection_id: str) -> int:
     # Imported here: only frames on a connection whose first token has expired need it.
-    from headrace.bootstrap.live import token_expiries
+    from headrace.services.live import token_expiries
 
     return token_expiries().get_many([connection_id])[connection_id]
 
 
 def _api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Api:
-    # The first request builds again; its handler answers, logs and counts the errors.
-    with contextlib.suppress(Exception):
-        services()
-    return Api(routes, services, clock(), scope_prefix, rate_limiter)
+    builds = {key: route.services or services for key, route in routes.items()}
+    for build in set(builds.values()):
+        # The first request builds again; its handler answers, logs and counts the errors.
+        with contextlib.suppress(Exception):
+            build()
+    routes = {key: replace(route, services=builds[key]) for key, route in routes.items()}
+    return Api(routes, None, clock(), scope_prefix, rate_limiter)

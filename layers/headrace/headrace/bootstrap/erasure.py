@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from headrace.analytics.generations import SETTLE_SECONDS, LateEvents
-from headrace.bootstrap.shared import attachments, cache, clock, dynamodb, person_hashes, retry_lane
 from headrace.bootstrap.teller import tidier
 from headrace.core.stream import Stream
 from headrace.erasure.chat import ChatEraser
@@ -31,12 +30,13 @@ from headrace.runtime.settings import (
     RoomSettings,
     table_settings,
 )
+from headrace.services.rooms import room_log
+from headrace.services.shared import attachments, cache, clock, dynamodb, person_hashes, retry_lane
+from headrace.stage.registry import STREAMS, erases, remove
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.s3 import S3Objects
 from headrace.streams.ads.stream import ADS
-from headrace.streams.chat.changes.dynamodb import DynamoChanges
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
-from headrace.streams.chat.messages.redis import RedisRoomLog
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.stream import SKI
@@ -53,8 +53,7 @@ def eraser() -> Eraser:
     settings, archiving = ErasureTaskSettings.read(), ArchiveSettings.read()
     rooms, connections = RoomSettings.read(), ConnectionSettings.read().connections_table
     messages = table_settings(CHAT).table
-    changes, log = DynamoChanges(dynamodb(), messages), RedisRoomLog(cache())
-    chat = ChatEraser(dynamodb(), messages, changes, attachments(), log, late(CHAT), clock())
+    chat = ChatEraser(dynamodb(), messages, remove, attachments(), room_log(), late(CHAT), clock())
     places = RoomsEraser(dynamodb(), rooms.rooms_table, rooms.memberships_table, connections, chat.notices)
     resorts = DynamoResorts(dynamodb(), ResortSettings.read().resorts_table)
     dead_queue, sqs = DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT)
@@ -72,12 +71,12 @@ def eraser() -> Eraser:
         exports.exports,
         chat.attachments,
         chat.messages,
-        chat.changes,
+        *erases(),
         places.connections,
         places.memberships,
         ClickEraser(dynamodb(), table_settings(ADS).table, late(ADS)).clicks,
         RideEraser(dynamodb(), table_settings(SKI).table, resorts, clock()).rides,
-        LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane(), screen).dead_letters,
+        LetterEraser(SqsDeadLane(dead_queue, sqs), retry_lane(), screen, STREAMS).dead_letters,
         # These read whole tables.
         places.named_by_others,
         places.rooms,

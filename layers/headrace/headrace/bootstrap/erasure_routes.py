@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.shared import dynamodb, person_hashes
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.routes import ErasureServices
 from headrace.erasure.sqs import SqsTaskQueue
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ErasureTaskSettings
+from headrace.services.shared import dynamodb, person_hashes
 
 
 @functools.cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.shared import attachments, clock, dynamodb, person_hashes
 from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.sqs import SqsTaskQueue
 from headrace.exports.dynamodb import DynamoExports
@@ -14,6 +13,8 @@ from headrace.exports.routes import ExportServices
 from headrace.exports.user import UserSources
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ConnectionSettings, ExportSettings, RoomSettings, table_settings
+from headrace.services.shared import attachments, clock, dynamodb, person_hashes
+from headrace.stage.registry import exported
 from headrace.storage.s3 import S3Objects
 from headrace.streams.ads.stream import ADS
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
@@ -54,6 +55,7 @@ def exporter() -> Exporter:
         table_settings(ADS).table,
         table_settings(SKI).table,
         attachments(),
+        exported,
     )
     room = RoomSources(
         DynamoRooms(dynamodb(), rooms.rooms_table),

@@ -1,31 +1,18 @@
-"""Builds what serves WebSocket connections: their store, hints which rooms have subscribers, renewals, and pushes."""
+"""Builds what serves WebSocket connections: renewals of their tokens, and pushes."""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING
 
-from headrace.bootstrap.shared import clock, dynamodb, separate_cache
-from headrace.live.connections import SubscriberHints, TokenExpiries
-from headrace.live.dynamodb import DynamoConnections
 from headrace.runtime.aws import signing
-from headrace.runtime.settings import ConnectionSettings, PushSettings
+from headrace.runtime.settings import PushSettings
+from headrace.services.live import connections
+from headrace.services.shared import clock
 
 if TYPE_CHECKING:
     from headrace.live.push_service import PushService
     from headrace.live.routes import RenewalServices
-
-
-@functools.cache
-def connections() -> DynamoConnections:
-    """The connections and their subscriptions."""
-    return DynamoConnections(dynamodb(), ConnectionSettings.read().connections_table)
-
-
-@functools.cache
-def token_expiries() -> TokenExpiries:
-    """When the tokens of renewed connections expire."""
-    return TokenExpiries(connections(), clock())
 
 
 @functools.cache
@@ -36,12 +23,6 @@ def renewal() -> RenewalServices:
     from headrace.live.routes import RenewalServices
 
     return RenewalServices(token_verifier(), connections())
-
-
-@functools.cache
-def subscriber_hints() -> SubscriberHints:
-    """Which rooms have subscribers."""
-    return SubscriberHints(separate_cache(), connections())
 
 
 @functools.cache

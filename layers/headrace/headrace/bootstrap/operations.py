@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from headrace.bootstrap.shared import clock, impatient, retry_lane, secrets, separate_cache
 from headrace.queues import names
 from headrace.queues.brokers import at_broker, each_broker
 from headrace.runtime.aws import call, client
@@ -23,6 +22,7 @@ from headrace.runtime.settings import (
     RetryLaneSettings,
     table_settings,
 )
+from headrace.services.shared import clock, impatient, retry_lane, secrets, separate_cache
 from headrace.storage import redis
 
 if TYPE_CHECKING:
@@ -65,25 +65,20 @@ def dead_letters() -> DeadLetters:
     from headrace.operations.dead_letter_texts import LetterBodies
     from headrace.operations.dead_letters import DeadLetters
     from headrace.queues.sqs import TIMEOUT, SqsDeadLane
-    from headrace.streams.chat.changes.deleted_texts import AT_ONCE, DeletedTexts
-    from headrace.streams.chat.changes.dynamodb import DynamoChanges
-    from headrace.streams.chat.stream import CHAT
-    from headrace.streams.registry import STREAMS
+    from headrace.stage.registry import STREAMS, screens
 
     dead_lane = SqsDeadLane(DeadLaneSettings.read().dead_letter_queue_url, client("sqs", timeout=TIMEOUT))
     tables = {name: table_settings(stream) for name, stream in STREAMS.items()}
-    dynamodb = client("dynamodb", timeout=1.0, attempts=1, connections=AT_ONCE)
-    screens = {CHAT.name: DeletedTexts(DynamoChanges(dynamodb, tables[CHAT.name].table))}
-    return DeadLetters(dead_lane, retry_lane(), tables, clock(), LetterBodies(screens))
+    return DeadLetters(dead_lane, retry_lane(), tables, clock(), LetterBodies(screens()))
 
 
 @functools.cache
 def user_connections() -> UserConnections:
     """The connections of users."""
-    from headrace.bootstrap.live import connections
     from headrace.live.management import ApiGatewayConnections
     from headrace.operations.connection_routes import AT_ONCE, UserConnections
     from headrace.runtime.threads import Parallel
+    from headrace.services.live import connections
 
     manager = ApiGatewayConnections(client("apigatewaymanagementapi", connections=AT_ONCE))
     return UserConnections(connections(), manager, Parallel(AT_ONCE, "connections"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from headrace.api.statistics import RequestTimes
-from headrace.bootstrap.shared import cache, clock, dynamodb, range_reader
 from headrace.runtime.settings import ResortSettings, table_settings
 from headrace.runtime.threads import Parallel
+from headrace.services.shared import cache, clock, dynamodb, range_reader
 from headrace.storage.dynamodb.readers import PARALLEL, DynamoColumns, columns_client
 from headrace.streams.ski.dynamodb import DynamoResorts
 from headrace.streams.ski.redis import RedisDayCounts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from headrace.bootstrap.shared import attachments, clock, dynamodb
+from headrace.core.items import Item
 from headrace.core.stream import Tell
 from headrace.delivery.archive import ArchivedTable
 from headrace.delivery.archive_tidier import Tidier
@@ -15,24 +15,32 @@ from headrace.queues.sqs import SqsRetryLane
 from headrace.queues.targets import TIMEOUT, target_of
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ArchiveSettings, ObserveSettings, RoomSettings, TellSettings
+from headrace.services.shared import attachments, clock, dynamodb
+from headrace.stage.registry import STREAMS, place_of, tells, told_types
 from headrace.storage.s3 import S3Objects
 from headrace.streams.ads import dynamodb as clicks
 from headrace.streams.ads import stream as ads
 from headrace.streams.chat import told as messages
-from headrace.streams.registry import STREAMS
 from headrace.streams.ski import stream as ski
 
 if TYPE_CHECKING:
     from headrace.streams.chat.attachments.tidier import AttachmentTidier
 
 TOLD: dict[str, tuple[Tell, tuple[str, ...]]] = {
-    "chat": (messages.tell, messages.TYPES),
+    "chat": (functools.partial(messages.tell, tells()), (messages.STORED, *told_types())),
     "ski": (ski.tell, (ski.STORED_TYPE, ski.TAKEN_BACK_TYPE)),
     "ads": (ads.tell, (ads.STORED_TYPE, ads.TAKEN_BACK_TYPE)),
 }
 """By stream: what is told of a change, and its types."""
+
+
+def hour(row: Item) -> str:
+    """The hour of a message, also for the rows of its changes."""
+    return messages.hour(place_of(row)[1])
+
+
 ARCHIVED: dict[frozenset[str], ArchivedTable] = {
-    frozenset(("roomId", "timestampSk")): ArchivedTable("chat", "messages", messages.hour),
+    frozenset(("roomId", "timestampSk")): ArchivedTable("chat", "messages", hour),
     frozenset(("roomId",)): ArchivedTable("chat", "rooms"),
     frozenset(("userId", "roomId")): ArchivedTable("chat", "memberships"),
     frozenset(("skierID", "rideSk")): ArchivedTable("ski", "rides", ski.hour),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 
-from headrace.bootstrap.shared import clock, dynamodb, secrets
 from headrace.delivery.dynamodb import DynamoSwitch
 from headrace.delivery.webhook_posts import Posts
 from headrace.delivery.webhooks import OffRule, Webhooks
 from headrace.queues.sqs import SqsRetryLane
 from headrace.runtime.aws import client
 from headrace.runtime.settings import WebhookSettings
+from headrace.services.shared import clock, dynamodb, secrets
 
 
 @functools.cache

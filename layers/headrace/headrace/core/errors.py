@@ -171,6 +171,7 @@ POISON_REASONS: dict[str, str] = {
     "not_an_envelope": "the body is JSON, but not an envelope",
     "newer_version": "the envelope is of a newer version than this code reads",
     "unknown_stream": "no stream of that name is declared",
+    "unknown_kind": "no event of that kind is declared, or its feature is left out",
     "no_events": "the envelope holds no events",
     "missing_field": "a field that its stream needs is missing",
     "empty_key": "a field that becomes part of a key is empty",

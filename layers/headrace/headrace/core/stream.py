@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.core import keys
@@ -15,6 +15,7 @@ from headrace.core.errors import (
     Lane,
     PoisonRecord,
     StoreUnavailable,
+    echo,
     to_body,
 )
 from headrace.core.items import Item
@@ -110,9 +111,21 @@ class AnalyticsDimensions:
     time: str = "timestampSk"
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Events of a stream with rows of their own form, such as changes of messages; ``name`` is that of their rows.
+
+    ``item`` is as that of a stream. ``place_of(row)`` is the partition and the sort key of the row that a row is about.
+    """
+
+    name: str
+    item: Callable[[dict[str, Any], int, TableSettings], Item]
+    place_of: Callable[[Mapping[str, Any]], tuple[str, str]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """One kind of event, declared in one module.
+    """One stream of events, declared in one module.
 
     ``incoming`` is the model of an event as clients send it; a stream without one is not for clients.
     ``accept(raw, sender)`` validates a client's event and adds its id, time and user, or raises InvalidEvent.
@@ -123,7 +136,7 @@ class Stream:
     A stream with ``analytics_dimensions`` has analytics (``headrace.analytics``).
     ``partitions(value)`` are those of the rows whose ``partition_key`` has a value.
     ``people`` are the fields of its stamped events that name a person, each with the kind of person.
-    ``kind_of(event)`` is the kind of an event's row, for which hooks are declared; without it, the stream's name.
+    ``kinds`` are those of events with a ``kind_field``, by its value. The kind of all others has the stream's name.
     """
 
     name: str
@@ -141,7 +154,26 @@ class Stream:
     analytics_dimensions: AnalyticsDimensions | None = None
     partitions: Callable[[str], list[str]] = lambda value: [value]
     people: tuple[tuple[str, str], ...] = ()
-    kind_of: Callable[[Mapping[str, Any]], str] | None = None
+    kind_field: str = ""
+    kinds: Mapping[str, Kind] = field(default_factory=dict, compare=False)
+
+    def kind_name(self, event: Mapping[str, Any]) -> str:
+        """The name of the kind of an event, or of a row."""
+        kind = self.kind_of(event)
+        return self.name if kind is None else kind.name
+
+    def kind_of(self, event: Mapping[str, Any]) -> Kind | None:
+        """The kind of an event, or of a row, with a ``kind_field``.
+
+        Raises:
+            PoisonRecord: unknown_kind: this stage has none of that value.
+        """
+        if self.kind_field not in event:
+            return None
+        try:
+            return self.kinds[event[self.kind_field]]
+        except (KeyError, TypeError):
+            raise PoisonRecord("unknown_kind", f"no {self.kind_field} is {echo(event[self.kind_field])}") from None
 
     def with_time_shards(self, shards: Shards) -> Stream:
         """The stream whose time index has the shards of a stage."""

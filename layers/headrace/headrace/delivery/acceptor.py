@@ -7,8 +7,8 @@ its result is an error with the id and time that make sending it again harmless.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -26,22 +26,29 @@ from headrace.queues.ports import Outgoing, Publisher, RetryLane, RetryRecord
 from headrace.runtime.observability import Meter, report
 
 Key = tuple[str, str]
+Gates = Callable[[str], Sequence[Gate]]
+"""The gates of events of a kind, in the order in which they are asked."""
+
+
+def no_gates(_kind: str) -> Sequence[Gate]:
+    """All that its scope allows is accepted."""
+    return ()
 
 
 @dataclass(frozen=True)
 class Acceptor:
     """Accepts events of any stream: published to a persist queue of its stream, or taken by the retry lane.
 
-    ``queues`` are the numbers of persist queues. ``gates``, by stream name, refuse events; a stream without one accepts
-    all that its scope allows. ``rate_limiter`` limits the events of a batch; the router has counted the first.
-    ``hash_address`` makes the keyed hashes of clients' addresses. ``backlog`` refuses events that would wait too long.
+    ``queues`` are the numbers of persist queues. ``gates`` refuse events. ``rate_limiter`` limits the events of a
+    batch; the router has counted the first. ``hash_address`` makes the keyed hashes of clients' addresses. ``backlog``
+    refuses events that would wait too long.
     """
 
     publisher: Publisher
     retry_lane: RetryLane
     queues: names.Groups
     clock: Clock
-    gates: Mapping[str, Gate] = field(default_factory=dict)
+    gates: Gates = no_gates
     rate_limiter: RateLimiter | None = None
     hash_address: HashAddress = without_hash
     backlog: BacklogLimit | None = None
@@ -79,9 +86,9 @@ class Acceptor:
                 unique[event.key] = event, result
                 results.append(result)
         events = list(unique.values())
-        gate = self.gates.get(stream.name)
-        if gate is not None and events:
-            errors = gate.admit(caller, [event for event, _ in events], now)
+        # The events of one request are of one kind.
+        for gate in self.gates(stream.kind_name(events[0][0].event)) if events else ():
+            errors = gate.admit(caller, [event for event, _ in events], now) if events else ()
             for (_, result), error in zip(events, errors, strict=True):
                 result.error = error
             events = [each for each in events if each[1].error is None]

@@ -15,7 +15,7 @@ from headrace.core.errors import PoisonRecord, echo
 from headrace.core.items import Item
 from headrace.core.stream import Stream, TableSettings
 from headrace.queues.sqs import ENCODING, from_text
-from headrace.streams.registry import STREAMS
+from headrace.stage.registry import STREAMS
 
 ATTEMPTS = "attempts"
 """The attribute of an SQS record that counts earlier tries, which SQS does not count."""
@@ -96,10 +96,14 @@ def rows_of(body: bytes, tables: Mapping[str, TableSettings]) -> Record:
 
 
 def _row(stream: Stream, event: dict[str, Any], accepted_at: int, table: TableSettings) -> Row:
-    kind = stream.name if stream.kind_of is None else stream.kind_of(event)
+    name = stream.name
     try:
-        item = stream.item(event, accepted_at, table)
+        kind = stream.kind_of(event)
+        if kind is None:
+            item = stream.item(event, accepted_at, table)
+        else:
+            name, item = kind.name, kind.item(event, accepted_at, table)
         items.check(item, stream.partition_key, stream.sort_key)
     except PoisonRecord as error:
-        return Row(event, kind, None, error)
-    return Row(event, kind, item)
+        return Row(event, name, None, error)
+    return Row(event, name, item)

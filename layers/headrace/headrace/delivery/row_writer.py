@@ -18,8 +18,8 @@ from headrace.core.stream import Hook, Reason, Stream, TableSettings
 from headrace.delivery.records import Record, Row
 from headrace.erasure.screen import ErasureScreen
 from headrace.runtime.observability import Meter, logger, report
+from headrace.stage.registry import STREAMS
 from headrace.storage.ports import EXISTS, Store, Table
-from headrace.streams.registry import STREAMS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Erases a user from the messages and their changes.
+"""Erases a user from the messages.
 
 A message stays as the stub of a deleted one, so that pages, cursors and counts stay as they are. It has a pseudonym
 instead of the user.
@@ -6,7 +6,7 @@ instead of the user.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
@@ -15,26 +15,14 @@ from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.times import Clock, iso
-from headrace.erasure.finders import changes_of, messages_of, notices_of, rows_of
+from headrace.erasure.finders import messages_of, notices_of, rows_of
 from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
-from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
-from headrace.streams.chat.change import (
-    CHANGE_KEY,
-    ERASED,
-    GONE_WHEN_DELETED,
-    OWNER,
-    REACTIONS_AT,
-    VALUE,
-    changes_by,
-    is_reaction,
-    message_of,
-)
-from headrace.streams.chat.change_store import ChangeStore
-from headrace.streams.chat.changes.reactions import ReactionCounts
+from headrace.streams.chat.message_row import CHANGE_KEY, ERASED, GONE_WHEN_DELETED
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
+from headrace.streams.chat.messages.known import Remove
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
 from headrace.streams.chat.messages.room_log import Batch, RoomLog
 from headrace.streams.chat.stream import TEXT
@@ -46,22 +34,24 @@ _AS_DELETED = (
 
 
 class ChatEraser:
-    """Steps for the table of messages. Positions and cached pages of its rooms, and its analytics, follow."""
+    """Steps for messages. Positions and cached pages of their rooms, and analytics, follow.
+
+    ``remove`` deletes what is kept beside a message.
+    """
 
     def __init__(
         self,
         client: AwsClient,
         table: str,
-        changes: ChangeStore,
+        remove: Remove,
         attachments: Attachments,
         log: RoomLog,
         late: LateEvents,
         clock: Clock,
     ) -> None:
         self._table = DynamoMessages(client, table, "messages")
-        self._changes = changes
+        self._remove = remove
         self._attachments = attachments
-        self._reactions = ReactionCounts(changes, clock)
         self._log = log
         self._late = late
         self._clock = clock
@@ -89,11 +79,7 @@ class ChatEraser:
             yield "messages", sum(self._parallel.map(partial(self._erase, target), rows))
 
     def _erase(self, target: Target, row: Item) -> bool:
-        room_id, key = row["roomId"], row["timestampSk"]
-        if ATTACHMENTS in row:
-            self._attachments.delete(row)  # first: the row names them
-        if CHANGE_KEY in row or REACTIONS_AT in row:
-            self._changes.forget(room_id, key)
+        self._remove(row)
         # The notice of an import may have a text too.
         expression = f"SET userId = :name, username = :name, message = :none, {STORED_AT} = :stored"
         values: Item = {":user": target.user_id, ":name": target.pseudonym, ":none": ""}
@@ -106,49 +92,6 @@ class ChatEraser:
             expression += _AS_DELETED
             values |= {":at": target.erased_at, ":by": by, ":erased": ERASED}
         return self._table.update_if("userId = :user", _key(row), expression, values)
-
-    def changes(self, target: Target) -> Progress:
-        """Delete the user's edits and reactions. What the user deleted as an owner stays deleted, by a pseudonym."""
-        found = rows_of(changes_of(self._table, target.user_id))
-        for rows in parts(found, PART):
-            reactions = [row for row in rows if is_reaction(row)]
-            others = [row for row in rows if not is_reaction(row)]
-            self._take_back(reactions)
-            self._changes.forget_rows(reactions)
-            yield "reactions", len(reactions)
-            for row in others:
-                if row["by"] == OWNER:
-                    self._rename_owner(target, row)
-            self._changes.forget_rows([row for row in others if row["by"] != OWNER])
-            yield "changes", len(others)
-
-    def _take_back(self, reactions: Sequence[Item]) -> None:
-        """Let reactions count no more. Their rows stay until the messages are counted: they lead to these."""
-        places = sorted(set(map(message_of, reactions)))
-        self._restart_logs({room_id for room_id, _ in places})
-        for row in reactions:
-            value = {"ExpressionAttributeNames": {"#value": VALUE}}
-            self._table.update_if("changeId = :id", _key(row), "REMOVE #value", {":id": row["changeId"]}, **value)
-        for room_id, key in places:
-            if (message := self._changes.message(room_id, key)) is not None:
-                self._reactions.apply(message)
-
-    def _rename_owner(self, target: Target, row: Item) -> None:
-        values: Item = {":user": target.user_id, ":name": target.pseudonym}
-        room_id, key = message_of(row)
-        self._table.update_if(
-            "deletedBy = :user",
-            {"roomId": room_id, "timestampSk": key},
-            f"SET deletedBy = :name, {STORED_AT} = :stored",
-            {**values, ":stored": iso(self._clock.now())},
-        )
-        # Last: afterwards, the row is not found again.
-        self._table.update_if(
-            "changedBy = :user",
-            _key(row),
-            "SET changedBy = :name, userId = :changes",
-            {**values, ":changes": changes_by(target.pseudonym)},
-        )
 
     def notices(self, target: Target, membership: Item) -> int:
         """Take the user out of the notices of a membership, which others may have sent; returns how many."""

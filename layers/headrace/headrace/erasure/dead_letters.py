@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from headrace.core.envelope import Envelope, decode
 from headrace.core.errors import PoisonRecord
+from headrace.core.stream import Stream
 from headrace.erasure.screen import ErasureScreen
 from headrace.erasure.tasks import Progress, Target
 from headrace.queues.ports import DeadLane, ReceivedLetter, RetryLane, RetryRecord
 from headrace.queues.sqs import ENCODING, from_text
-from headrace.streams.registry import STREAMS
 
 HOLD = 900
 """Seconds for which a letter is hidden while others are read: as long as a slice may take."""
@@ -22,10 +23,13 @@ class LetterEraser:
     Of each letter the events of all erased people go. So it does not matter which of two erasures receives it.
     """
 
-    def __init__(self, lane: DeadLane, retry_lane: RetryLane, screen: ErasureScreen) -> None:
+    def __init__(
+        self, lane: DeadLane, retry_lane: RetryLane, screen: ErasureScreen, streams: Mapping[str, Stream]
+    ) -> None:
         self._lane = lane
         self._retry_lane = retry_lane
         self._screen = screen
+        self._streams = streams
 
     def dead_letters(self, target: Target) -> Progress:
         """Delete the events of erased people. Letters that cannot be read stay; the last round counts them."""
@@ -37,7 +41,7 @@ class LetterEraser:
                 held |= {each.id: each for each in received}
                 erased = unreadable = 0
                 for letter in received:
-                    envelope = _envelope(letter)
+                    envelope = self._envelope(letter)
                     if envelope is None:
                         unreadable += 1
                     elif events := self._erase(letter, envelope):
@@ -51,7 +55,7 @@ class LetterEraser:
 
     def _erase(self, letter: ReceivedLetter, envelope: Envelope) -> int:
         """Erase events of a letter; returns how many. It stays as it is if the retry queue refuses the rest."""
-        stream = STREAMS[envelope.stream]
+        stream = self._streams[envelope.stream]
         gone = self._screen.erased(stream, [(envelope.accepted_at, event) for event in envelope.events])
         if not gone:
             return 0
@@ -64,11 +68,10 @@ class LetterEraser:
         (deleted,) = self._lane.delete([letter])
         return len(gone) if deleted else 0
 
-
-def _envelope(letter: ReceivedLetter) -> Envelope | None:
-    """What a letter holds; ``None`` if it is no record of a known stream."""
-    try:
-        envelope = decode(from_text(letter.body, letter.attributes.get(ENCODING)))
-    except PoisonRecord:
-        return None
-    return envelope if envelope.stream in STREAMS else None
+    def _envelope(self, letter: ReceivedLetter) -> Envelope | None:
+        """What a letter holds; ``None`` if it is no record of a known stream."""
+        try:
+            envelope = decode(from_text(letter.body, letter.attributes.get(ENCODING)))
+        except PoisonRecord:
+            return None
+        return envelope if envelope.stream in self._streams else None

@@ -12,10 +12,9 @@ from headrace.core.items import Item
 from headrace.core.room_shards import partitions_of
 from headrace.storage.dynamodb.client import DynamoTable, Pages, to_wire
 from headrace.streams.ads.stream import USER_INDEX as CLICKS_BY_USER
-from headrace.streams.chat.change import changes_by
 from headrace.streams.chat.rooms.memberships import INVITED, INVITERS
 
-_MESSAGES_BY_USER = "UserIndex"
+MESSAGES_BY_USER = "UserIndex"
 _CONNECTIONS_BY_USER = "ByUser"
 _INVITED_OTHERS = "roomId = :one AND begins_with(userId, :inviters) AND attribute_not_exists(blockedAt)"
 _NAMES_USER = f"addedBy = :user OR invitedBy = :user OR ({_INVITED_OTHERS})"
@@ -28,12 +27,7 @@ def rows_of(pages: Pages) -> Iterator[Item]:
 
 def messages_of(messages: DynamoTable, user_id: str, start: Item | None = None) -> Pages:
     """The user's messages, and notices that the user sent. The index may lag by milliseconds."""
-    return messages.query_pages("userId", user_id, start, IndexName=_MESSAGES_BY_USER)
-
-
-def changes_of(messages: DynamoTable, user_id: str, start: Item | None = None) -> Pages:
-    """The user's edits, deletions and reactions."""
-    return messages.query_pages("userId", changes_by(user_id), start, IndexName=_MESSAGES_BY_USER)
+    return messages.query_pages("userId", user_id, start, IndexName=MESSAGES_BY_USER)
 
 
 def notices_of(messages: DynamoTable, membership: Item) -> Iterator[Item]:

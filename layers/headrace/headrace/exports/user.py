@@ -5,7 +5,7 @@ Of memberships and invitations of others that name the user, a line has only the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +17,6 @@ from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
-from headrace.streams.chat.change import is_reaction
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 
 _NAMED = ("userId", "roomId", "addedBy", "invitedBy")
@@ -43,6 +42,7 @@ class UserSources:
     clicks: str
     rides: str
     attachments: Attachments
+    features: Callable[[str], Sequence[Source]]
 
     def of(self, task: Task) -> tuple[Sequence[Source], Sequence[Omitted]]:
         """The sources of a user's export in their order, and what none of them has."""
@@ -51,7 +51,7 @@ class UserSources:
         sources: list[Source] = [
             partial(self._messages, user_id),
             partial(self._attachments, user_id),
-            partial(self._changes, user_id),
+            *self.features(user_id),
             partial(self._memberships, user_id),
             partial(self._invitations, user_id),
             partial(self._inviters, user_id),
@@ -79,10 +79,6 @@ class UserSources:
         """The files that the user uploaded, also those that no message names yet."""
         for name, _ in self.attachments.of_user(user_id, "" if start is None else start["name"]):
             yield [(ATTACHMENTS, self.attachments.exported(name))], {"name": name}
-
-    def _changes(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.changes_of(self._messages_table, user_id, start):
-            yield [("reactions" if is_reaction(row) else "changes", row) for row in rows], place
 
     def _memberships(self, user_id: str, start: Item | None) -> Pages:
         """Memberships, and the notices about them that others have sent: the user's own are among the messages."""

@@ -22,7 +22,7 @@ from headrace.delivery.records import ATTEMPTS, THROTTLED_SINCE, UNKNOWN_STREAM,
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.ports import ReceivedLetter, RetryRecord
 from headrace.queues.sqs import BASE64, ENCODING, from_text
-from headrace.streams.registry import STREAMS
+from headrace.stage.registry import STREAMS
 
 STORABLE = "storable"
 UNEXPECTED = "unexpected"

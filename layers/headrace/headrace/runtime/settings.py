@@ -42,6 +42,13 @@ class BrokerSettings(Settings):
     """Heartbeat of the AMQP connections. The broker closes a frozen environment's connection after one or two beats."""
 
 
+class FeatureSettings(Settings):
+    """What the stage can do."""
+
+    features: Names = Field(default=("all",), description="all, none, or a comma list of features, such as edits")
+    """Features of the stage; what others have stored stays, and comes back with them."""
+
+
 class AuthSettings(Settings):
     """How tokens are read."""
 

@@ -299,7 +299,7 @@ def test_refused_events_cause_no_reads_of_a_table() -> None:
             return [None] * len(events)
 
     gate, write_path = Gate(), WritePath(RateLimiter(SETTINGS, None, lambda: 1000.0))
-    write_path.acceptor = replace(write_path.acceptor, gates={"chat": gate})
+    write_path.acceptor = replace(write_path.acceptor, gates=lambda _kind: (gate,))
     for number in range(MOST + 5):
         write_path.post(BATCH_POST, http_event({"events": [message(messageId=str(number))]}))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired, Protocol
 
 from pydantic import Field
@@ -33,7 +32,6 @@ from headrace.core.json import encode
 from headrace.core.room_shards import partitions_of
 from headrace.core.stream import TIME_SHARDS, AnalyticsDimensions, Index, Result, Stream, TableSettings, ValidatedEvent
 from headrace.runtime.observability import Meter
-from headrace.streams.chat import change as changes
 from headrace.streams.chat.attachments.files import (
     ATTACHMENTS,
     COUNT_FORM,
@@ -42,8 +40,11 @@ from headrace.streams.chat.attachments.files import (
     SentAttachments,
     dumped,
 )
+from headrace.streams.chat.message_row import CHANGE, KEY_FORM, MessageKey
 from headrace.streams.chat.text import TEXT_FORM, MessageText
 
+MESSAGE = "chat"
+"""The kind of messages, which has the name of their stream."""
 TEXT = "TEXT"
 UNCHECKED = "uncheckedAt"
 """Attribute of a message whose sender's right could not be checked when it was accepted; it holds that time."""
@@ -81,7 +82,7 @@ class IncomingMessage(IncomingModel):
     username: Name | None = Field(default=None, description=keys.STORED_ID_FORM)
     member_id: Id | None = Field(default=None, description=f"{keys.ID_FORM}; beside JOIN or LEAVE")
     member_name: Name | None = Field(default=None, description=f"{keys.STORED_ID_FORM}; beside memberId")
-    reply_to: changes.MessageKey | None = Field(default=None, description=f"{changes.KEY_FORM}; beside TEXT")
+    reply_to: MessageKey | None = Field(default=None, description=f"{KEY_FORM}; beside TEXT")
     attachments: SentAttachments | None = Field(default=None, description=f"{COUNT_FORM}; beside TEXT")
 
 
@@ -99,7 +100,7 @@ class StampedMessage(EventModel):
     unchecked_at: CanonicalTime | None = Field(default=None, description="a canonical UTC time with six digits")
     member_id: StoredId | None = Field(default=None, description=keys.STORED_ID_FORM)
     member_name: Text | None = Field(default=None, description="a text")
-    reply_to: changes.MessageKey | None = Field(default=None, description=changes.KEY_FORM)
+    reply_to: MessageKey | None = Field(default=None, description=KEY_FORM)
     attachments: list[Attachment] | None = Field(default=None, description=COUNT_FORM)
 
 
@@ -162,9 +163,7 @@ def _check_type(message: IncomingMessage, sender: SenderContext) -> None:
 
 
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
-    """The row of a stamped message, or of its change. It is kept for ``table.retention_days``; 0 is without limit."""
-    if changes.CHANGE in event:
-        return changes.item(event, accepted_at, table)
+    """The row of a stamped message. It is kept for ``table.retention_days``; 0 is without limit."""
     message = _stamped(event)
     row: Item = {
         "roomId": message.room_id,
@@ -188,15 +187,6 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     if table.retention_days:
         row["expiresAt"] = expires_at(message.timestamp, accepted_at, table.retention_days)
     return row
-
-
-MESSAGE = "chat.message"
-"""The kind of a message's row."""
-
-
-def kind_of(event: Mapping[str, Any]) -> str:
-    """The kind of the row of a stamped event."""
-    return changes.KIND if changes.CHANGE in event else MESSAGE
 
 
 def thread(room_id: str, key: str) -> str:
@@ -273,7 +263,7 @@ def item_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 CHAT = Stream(
-    name="chat",
+    name=MESSAGE,
     id_field=ID_FIELD,
     write_scope=CHAT_WRITE,
     incoming=IncomingMessage,
@@ -292,12 +282,8 @@ CHAT = Stream(
     ),
     analytics_dimensions=AnalyticsDimensions(user="userId", groups=("roomId",)),
     people=(("userId", "user"), ("memberId", "user"), ("changedBy", "user")),
-    kind_of=kind_of,
+    kind_field=CHANGE,
 )
-
-
-CHANGES = replace(CHAT, id_field=changes.ID_FIELD, incoming=changes.IncomingChange, accept=changes.accept)
-"""How clients send edits, deletions and reactions. They take the queues of chat, and its table has their rows."""
 
 
 class Acceptor(Protocol):

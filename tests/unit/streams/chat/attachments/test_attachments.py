@@ -20,7 +20,6 @@ from headrace.streams.chat.attachments.files import (
 )
 from headrace.streams.chat.attachments.gate import AT_MOST, AttachmentGate
 from headrace.streams.chat.attachments.hooks import KeepHook
-from headrace.streams.chat.changes.gate import ChatGate
 from headrace.streams.chat.stream import CHAT, item_of
 from tests.fakes.files import NO_FILES, PNG, memory_attachments
 from tests.worlds.change_world import ChangeWorld
@@ -49,7 +48,7 @@ class World(ChangeWorld):
 
     def __init__(self) -> None:
         super().__init__()
-        self.gated = AttachmentGate(ChatGate(self.gate, lambda: self.changes), self.attachments)
+        self.gated = AttachmentGate(self.attachments)
 
     def upload(self, number: int = 0, user: str = "alice", room: str = "hall", **more: Any) -> str:
         name = file_name(user, room, IDS[number])
@@ -199,17 +198,6 @@ def test_a_batch_keeps_a_limited_number_of_files_and_the_rest_later(world: World
 
     assert others == [None] * 50
     assert isinstance(last, FollowUpUnavailable)
-
-
-def test_a_message_that_its_room_refuses_changes_no_file(world: World) -> None:
-    name = world.upload(user="carol", room="kitchen")
-
-    (error,) = world.gated.admit(
-        caller("carol"), [accepted(attachment(), user="carol", room="kitchen")], world.clock.now()
-    )
-
-    assert error is not None
-    assert world.files.states == {name: "unnamed"}
 
 
 def test_while_the_bucket_is_away_only_messages_with_attachments_are_refused(world: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.times import micros_of
-from headrace.streams.chat.change import changes_by
+from headrace.features.edits.change import changes_by
 from headrace.streams.chat.messages.positions import STORED_AT, UNLOGGED
 from headrace.streams.chat.stream import item_of
 from tests.worlds.change_world import ChangeWorld

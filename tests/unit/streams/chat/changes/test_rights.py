@@ -9,8 +9,9 @@ import pytest
 from headrace.core.errors import Conflict, Forbidden, InvalidEvent, NotFound, PoisonRecord, StoreUnavailable
 from headrace.core.stream import ValidatedEvent
 from headrace.core.times import SECOND, iso
-from headrace.streams.chat.stream import CHANGES, UNCHECKED
+from headrace.streams.chat.stream import UNCHECKED
 from tests.worlds.change_world import ChangeWorld
+from tests.worlds.message_changes import CHANGES
 from tests.worlds.senders import sender
 
 DAYS = 3 * 24 * 3600

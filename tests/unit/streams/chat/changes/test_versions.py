@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headrace.core.errors import Forbidden, NotFound
 from headrace.core.items import Item
 from headrace.core.times import SECOND, iso
-from headrace.streams.chat.changes.versions import list_versions
+from headrace.features.edits.versions import VersionServices, list_versions
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.stream import CHANGES, CHAT
 from tests.worlds.chat_world import ChatWorld
+from tests.worlds.message_changes import CHANGES
 from tests.worlds.requests import request_of
 from tests.worlds.room_world import caller
 from tests.worlds.senders import TABLE, sender
@@ -19,8 +21,13 @@ from tests.worlds.write_path import MESSAGES
 RETAINED = 32 * 24 * 3600
 
 
+def versions(world: ChatWorld, path: MessagePath, user: str) -> dict[str, Any]:
+    services = VersionServices(world.chat, world.changes)
+    return list_versions(services, request_of(caller(user), world.clock.now(), path))
+
+
 def _row(event: dict[str, str]) -> Item:
-    return CHAT.item(CHANGES.accept(event, sender("alice", trusted=True)).event, 0, TABLE)
+    return CHANGES.item(CHANGES.accept(event, sender("alice", trusted=True)).event, 0, TABLE)
 
 
 def test_the_first_text_and_the_last_hundred_are_shown() -> None:
@@ -35,7 +42,9 @@ def test_the_first_text_and_the_last_hundred_are_shown() -> None:
         assert world.write_path.store.put_many(MESSAGES, [_row(event)]) == [None]
 
     path = MessagePath(roomId="lobby", key=str(key))
-    found = list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))
+    found = list_versions(
+        VersionServices(world.chat, world.changes), request_of(caller("alice"), world.clock.now(), path)
+    )
 
     texts = [version["message"] for version in found["items"]]
     assert texts == ["hello", *(f"text {number}" for number in range(1, 101))]
@@ -48,14 +57,16 @@ def test_the_texts_of_an_expired_message_are_gone_before_its_row_is() -> None:
     ((_, key),) = world.write_path.store.tables["ChatMessages"]
     path = MessagePath(roomId="lobby", key=str(key))
 
-    found = list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))
+    found = list_versions(
+        VersionServices(world.chat, world.changes), request_of(caller("alice"), world.clock.now(), path)
+    )
     assert [version["message"] for version in found["items"]] == ["hello"]
     with pytest.raises(Forbidden):
-        list_versions(world.chat, request_of(caller("bob"), world.clock.now(), path))
+        versions(world, path, "bob")
 
     world.clock.advance(RETAINED)
     with pytest.raises(NotFound):
-        list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))
+        versions(world, path, "alice")
 
 
 def test_the_creator_of_an_open_room_reads_no_earlier_texts_of_others() -> None:
@@ -67,8 +78,15 @@ def test_the_creator_of_an_open_room_reads_no_earlier_texts_of_others() -> None:
     path = MessagePath(roomId="hall", key=str(key))
 
     with pytest.raises(Forbidden):
-        list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))
-    assert len(list_versions(world.chat, request_of(caller("bob"), world.clock.now(), path))["items"]) == 1
+        versions(world, path, "alice")
+    assert (
+        len(
+            list_versions(
+                VersionServices(world.chat, world.changes), request_of(caller("bob"), world.clock.now(), path)
+            )["items"]
+        )
+        == 1
+    )
 
 
 def test_versions_are_oldest_first_also_after_an_edit_by_a_clock_behind() -> None:
@@ -80,7 +98,9 @@ def test_versions_are_oldest_first_also_after_an_edit_by_a_clock_behind() -> Non
     assert world.write_path.store.put_many(MESSAGES, [_row(event)]) == [None]
 
     path = MessagePath(roomId="lobby", key=str(key))
-    found = list_versions(world.chat, request_of(caller("alice"), world.clock.now(), path))["items"]
+    found = list_versions(
+        VersionServices(world.chat, world.changes), request_of(caller("alice"), world.clock.now(), path)
+    )["items"]
 
     assert [version["message"] for version in found] == ["hello", "hi"]
     assert found[0]["timestamp"] == found[1]["timestamp"] == iso(world.clock.now() + 60 * SECOND)

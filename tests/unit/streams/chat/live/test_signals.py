@@ -67,7 +67,7 @@ def test_a_signal_goes_to_its_own_live_queue_and_is_accepted_by_no_lane(world: R
 def test_a_signal_is_refused_to_whom_a_message_is_refused(world: RoomWorld) -> None:
     """Members of a room, the two users of a direct room until one blocks the other, and all users of an open room."""
     direct = world.ok("alice", "PUT", "alice/direct/bob")["roomId"]
-    acceptor = Acceptor(world.write_path.broker, world.write_path.retry, QUEUES, world.clock, {"chat": world.gate})
+    acceptor = Acceptor(world.write_path.broker, world.write_path.retry, QUEUES, world.clock, world.gates)
 
     def fates() -> dict[tuple[str, str], str]:
         found = {}

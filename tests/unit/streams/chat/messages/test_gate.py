@@ -40,7 +40,7 @@ def world() -> RoomWorld:
 
 
 def send(world: RoomWorld, user: str, *raws: dict[str, Any], scopes: tuple[str, ...] = ()) -> list[Result]:
-    acceptor = Acceptor(world.write_path.broker, world.write_path.retry, QUEUES, world.clock, {"chat": world.gate})
+    acceptor = Acceptor(world.write_path.broker, world.write_path.retry, QUEUES, world.clock, world.gates)
     return acceptor.accept(CHAT, caller(user, *scopes), raws, "c-1", Meter())
 
 

@@ -13,8 +13,8 @@ from headrace.core.errors import Forbidden, StoreUnavailable
 from headrace.core.times import SECOND
 from headrace.storage.ports import RangeQuery, Rows
 from headrace.streams.chat.messages.history import History
-from headrace.streams.chat.messages.room_filter import ROOMS_PER_PAGE
 from headrace.streams.chat.rooms.memberships import Change
+from headrace.streams.chat.rooms.room_filter import ROOMS_PER_PAGE
 from headrace.streams.chat.rooms.rooms import Room, RoomAccess
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.fakes.clock import FixedClock

@@ -11,17 +11,18 @@ import pytest
 from typing_extensions import get_type_hints
 
 from headrace.api.router import Api, frame_handler, http_handler
+from headrace.features.edits.versions import Version, VersionServices
+from headrace.features.reactions.reactors import Reaction
 from headrace.live.connections import SubscriberHints
 from headrace.streams.chat.attachments.files import LinkedAttachment
-from headrace.streams.chat.changes.reactors import Reaction
-from headrace.streams.chat.changes.versions import Version
 from headrace.streams.chat.live.subscriptions import Subscriptions
 from headrace.streams.chat.messages.positions import position
 from headrace.streams.chat.rooms.retention import RETENTION_SECONDS
-from headrace.streams.chat.stream import CHANGES, MessageItem
+from headrace.streams.chat.stream import MessageItem
 from tests.fakes.files import PNG
 from tests.worlds.chat_world import claims
 from tests.worlds.functions import FUNCTIONS, app
+from tests.worlds.message_changes import accept
 from tests.worlds.retention_world import ROOM, RetentionWorld
 from tests.worlds.write_path import frame_event
 
@@ -54,7 +55,7 @@ def test_every_reader_that_there_is_obeys_the_retention_of_rooms(key: str, kind:
     old = world.message(1, days=2, user="bob", message="gone text", attachments=[file])
     reply = world.message(2, days=2, message="gone reply", replyTo=world.key(old))
     reaction = {"roomId": ROOM, "key": world.key(old), "change": "react", "value": "gone"}
-    world.store(old, reply, CHANGES.accept(reaction, world.sender("alice")).event)
+    world.store(old, reply, accept(reaction, world.sender("alice")).event)
 
     assert "gone" in answer(world, key, old)
     world.keep(1)
@@ -71,12 +72,14 @@ def test_readers_are_found_in_both_protocols() -> None:
 def answer(world: RetentionWorld, key: str, old: dict[str, Any]) -> str:
     given = {"roomId": ROOM, "userId": "bob", "key": world.key(old)}
     if " " in key:
+        of_versions = key.endswith("/versions")
+        services = VersionServices(world.read, world.changes) if of_versions else world.read
         event = {
             "routeKey": key,
             "requestContext": {"authorizer": {"jwt": {"claims": claims("bob")}}, "requestId": "r"},
             "pathParameters": {name: given[name] for name in re.findall(r"{(\w+)}", key)},
         }
-        return str(http_handler(Api(app(READERS[key]).ROUTES, lambda: world.read, world.clock))(event)["body"])
+        return str(http_handler(Api(app(READERS[key]).ROUTES, lambda: services, world.clock))(event)["body"])
     hints, access = SubscriberHints(world.cache, world.connections), world.read.history.access
     services = Subscriptions(world.connections, hints, access, world.read.history)
     event = frame_event(FRAMES[key], subject="bob", scope="chat:read")

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, HeadraceError, InvalidEvent, StoreUnavailable
-from headrace.core.stream import Gate, ValidatedEvent
+from headrace.core.stream import ValidatedEvent
 from headrace.runtime.observability import report
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
@@ -17,26 +17,24 @@ AT_MOST = 100
 
 
 class AttachmentGate:
-    """Asks ``gate`` first, and looks at the attachments of the messages that it admits."""
+    """Looks at the attachments of messages."""
 
-    def __init__(self, gate: Gate, attachments: Callable[[], Attachments]) -> None:
-        self._gate = gate
+    def __init__(self, attachments: Callable[[], Attachments]) -> None:
         self._attachments = attachments
 
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
+    def admit(self, _caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[HeadraceError | None]:
         """Why each event is refused, or ``None``, in order. Messages without attachments cost nothing."""
-        errors = self._gate.admit(caller, events, now)
-        if not any(ATTACHMENTS in each.event for each in events):
-            return errors
-        found, left = list(errors), AT_MOST
+        found: list[HeadraceError | None] = [None] * len(events)
+        left = AT_MOST
         asked: list[int] = []
         for at, each in enumerate(events):
-            if found[at] is None and (named := len(each.event.get(ATTACHMENTS, ()))):
+            if named := len(each.event.get(ATTACHMENTS, ())):
                 left -= named
                 found[at] = _too_many() if left < 0 else None
                 asked += [at] if left >= 0 else []
-        for at, error in zip(asked, self._refusals([events[at].event for at in asked], now), strict=True):
-            found[at] = error
+        if asked:
+            for at, error in zip(asked, self._refusals([events[at].event for at in asked], now), strict=True):
+                found[at] = error
         return found
 
     def _refusals(self, messages: Sequence[dict[str, Any]], now: int) -> Sequence[HeadraceError | None]:

@@ -23,20 +23,22 @@ from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, InvalidCursor, NotFound, echo
+from headrace.core.items import Item
 from headrace.core.json import encode
 from headrace.core.room_shards import partition_of, partitions_of
 from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
-from headrace.streams.chat.change_store import ChangeStore
+from headrace.streams.chat.message_row import MessageTable
 from headrace.streams.chat.messages import positions
-from headrace.streams.chat.messages.room_filter import RoomFilter
+from headrace.streams.chat.messages.paths import MessagePath, no_message
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Memberships
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.requests import RoomPath
+from headrace.streams.chat.rooms.room_filter import RoomFilter
 from headrace.streams.chat.rooms.rooms import RoomAccess, Rooms, no_room
 from headrace.streams.chat.stream import POSITION, item_of
 
@@ -93,7 +95,7 @@ class ChatReading:
     cursors: CursorSigner
     table: str
     walks: Walks
-    changes: ChangeStore
+    messages: MessageTable
     limiter: RateLimiter | None = None
     parallel: Parallel = field(default_factory=lambda: Parallel(AT_ONCE, "conversations"))
 
@@ -106,6 +108,20 @@ def read_room(chat: ChatReading, request: Request[RoomPath, RoomPageRequest, Non
 def read_user(chat: ChatReading, request: Request[UserPath, PageRequest, None]) -> dict[str, Any]:
     """Read a page of a user's messages, in all rooms that the caller may read."""
     return chat.history.user(request.caller, request.path.user_id, request.query).to_body()
+
+
+def readable_message(chat: ChatReading, request: Request[MessagePath, Any, None]) -> Item:
+    """The row of a message that the caller may read.
+
+    Raises:
+        NotFound, Forbidden: there is no such message for the caller; StoreUnavailable.
+    """
+    room_id, key = request.path.room_id, request.path.key
+    scope = chat.history.access.read_scope(request.caller, room_id)
+    message = chat.messages.message(room_id, key)
+    if message is None or not scope.shows(message, request.now):
+        raise no_message(key)
+    return message
 
 
 @dataclass(frozen=True, slots=True)

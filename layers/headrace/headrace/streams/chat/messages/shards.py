@@ -10,7 +10,7 @@ from headrace.core.items import Item
 from headrace.core.room_shards import partitions_of, room_of, shard_count, shown, stored
 from headrace.storage.merged_reader import MergedReader
 from headrace.storage.ports import ColumnReader, Columns, Outcome, Query, RangeQuery, RangeReader, Rows, Store, Table
-from headrace.streams.chat.change import is_message
+from headrace.streams.chat.message_row import is_message
 
 
 def share(limit: int, shards: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -11,10 +12,10 @@ from headrace.api.router import Request
 from headrace.core.caller import Caller
 from headrace.core.errors import FieldError, Forbidden, echo
 from headrace.core.fields import CanonicalTime
-from headrace.core.items import Item
-from headrace.streams.chat.change import CHANGE, DELETE, FIRST_TEXT, counts
-from headrace.streams.chat.changes.gate import no_message
-from headrace.streams.chat.messages.history import ChatReading
+from headrace.features.edits.change import DELETE, counts
+from headrace.features.edits.store import ChangeStore
+from headrace.streams.chat.message_row import CHANGE, FIRST_TEXT
+from headrace.streams.chat.messages.history import ChatReading, readable_message
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.rooms.rooms import MEMBERS, existing
 
@@ -34,29 +35,24 @@ class Versions(TypedDict):
     items: list[Version]
 
 
-def readable_message(chat: ChatReading, request: Request[MessagePath, Any, None]) -> Item:
-    """The row of a message that the caller may read.
+@dataclass(frozen=True, slots=True)
+class VersionServices:
+    """Messages that callers may read, and their edits."""
 
-    Raises:
-        NotFound, Forbidden: there is no such message for the caller; StoreUnavailable.
-    """
-    room_id, key = request.path.room_id, request.path.key
-    scope = chat.history.access.read_scope(request.caller, room_id)
-    message = chat.changes.message(room_id, key)
-    if message is None or not scope.shows(message, request.now):
-        raise no_message(key)
-    return message
+    chat: ChatReading
+    changes: ChangeStore
 
 
-def list_versions(chat: ChatReading, request: Request[MessagePath, None, None]) -> dict[str, Any]:
+def list_versions(services: VersionServices, request: Request[MessagePath, None, None]) -> dict[str, Any]:
     """List the texts of a message, oldest first. Its author may, and owners of a ``members`` room."""
     room_id, key = request.path.room_id, request.path.key
+    chat = services.chat
     message = readable_message(chat, request)
     author = message["userId"]
     if author != request.caller.subject and not _is_owner(chat, request.caller, room_id):
         detail = FieldError("key", "is the message of another user", echo(key), "your own message, or a room you own")
         raise Forbidden("only its author and owners read earlier texts", details=[detail])
-    rows = list(islice((row for row in chat.changes.changes_of(room_id, key) if counts(author, row)), EDITS))
+    rows = list(islice((row for row in services.changes.changes_of(room_id, key) if counts(author, row)), EDITS))
     if "deletedAt" in message or any(row[CHANGE] == DELETE for row in rows):
         return {"items": []}
     sent_at = message["timestamp"]  # an edit's clock can be behind

@@ -1,37 +1,35 @@
-"""Who may change a message: its author, and the owners of a ``members`` room, who may delete it. And who may react.
+"""Who may change a message: its author, and the owners of a ``members`` room, who may delete it.
 
 It is checked when a change is accepted. If the tables are unavailable then, it is checked before the change is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from headrace.core import keys, times
 from headrace.core.caller import AGE_LIMIT, AHEAD_LIMIT, EVENTS_WRITE, Caller
-from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, StoreUnavailable, UserError, echo
+from headrace.core.errors import Conflict, FieldError, Forbidden, StoreUnavailable, UserError, echo
 from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
+from headrace.features.edits.change import AUTHOR, EDIT, OWNER, TRUSTED, By
 from headrace.runtime.observability import report
-from headrace.streams.chat.change import AUTHOR, CHANGE, EDIT, OWNER, REACT, TRUSTED, VALUE, By
-from headrace.streams.chat.change_store import ChangeStore
-from headrace.streams.chat.messages.gate import Intervals, RoomGate, as_of
-from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.message_row import CHANGE, MessageTable
+from headrace.streams.chat.messages.gate import as_of
+from headrace.streams.chat.messages.paths import no_message
+from headrace.streams.chat.rooms.memberships import Membership, Memberships
 from headrace.streams.chat.rooms.read_scope import ReadScope
-from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, effective_role, no_room, not_in_room
+from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, effective_role, no_room, not_in_room
 from headrace.streams.chat.stream import TEXT, UNCHECKED
-
-MOST_REACTIONS = 1_000
-"""So many users can react to a message. All reactions to it are read to count them, for each batch with a new one."""
 
 
 class ChangeRights:
     """Reads what decides who may change a message. ``by`` may raise StoreUnavailable."""
 
-    def __init__(self, store: ChangeStore, rooms: CachedRooms, memberships: Memberships) -> None:
-        self._store = store
+    def __init__(self, table: MessageTable, rooms: CachedRooms, memberships: Memberships) -> None:
+        self._table = table
         self._rooms = rooms
         self._memberships = memberships
 
@@ -42,8 +40,7 @@ class ChangeRights:
 
         A message that is not stored yet may be changed by its author: it can be in a lane. Whether the sender is its
         author then shows when it is stored. An author who has left the room may delete, and no longer edit. A
-        ``is_trusted`` sender need not be in the room. Everyone who may write in the room can react to what they may
-        read there; a user who has left can still take a reaction back.
+        ``is_trusted`` sender need not be in the room.
 
         Raises:
             NotFound, Forbidden, Conflict: the sender may not change it.
@@ -58,48 +55,34 @@ class ChangeRights:
         is_closed = room.kind == MEMBERS and not is_trusted
         if is_closed and not membership.intervals:
             raise not_in_room(room_id)
-        if change[CHANGE] == REACT:
-            self._check_reaction(change, membership.intervals if is_closed else None, now)
-            return AUTHOR
+        return self._decide(change, room, membership, is_closed, now)
+
+    def _decide(self, change: Mapping[str, Any], room: Room, membership: Membership, is_closed: bool, now: int) -> By:
+        """As :meth:`by`, with what it has read. Of a room that ``is_closed``, only members may write."""
+        room_id, user_id = room.room_id, membership.user_id
         is_edit = change[CHANGE] == EDIT
-        message = self._kept(room_id, change["key"], now)
+        message = self.kept(room_id, change["key"], now)
         is_author = message is None or message["userId"] == user_id
         may_delete_all = not is_edit and room.kind == MEMBERS and effective_role(room, membership) == OWNER
         if is_author and is_edit and is_closed and not as_of(membership.intervals, times.iso(now)):
             raise not_in_room(room_id)
         if message is None:
-            _check_waiting(change["key"], now)
+            check_waiting(change["key"], now)
             return OWNER if may_delete_all else AUTHOR
         if message["messageType"] != TEXT:
             raise _refused(change, "is the notice of a join or leave", "the key of a text")
         if is_author:
             if is_edit:
-                _check_not_deleted(message)
+                check_not_deleted(message)
             return AUTHOR
         if may_delete_all:
             return OWNER
         whose = "the key of your own message" if is_edit else "the key of your own message, or a room that you own"
         raise _refused(change, "is the message of another user", whose)
 
-    def _check_reaction(self, change: Mapping[str, Any], intervals: Intervals | None, now: int) -> None:
-        """Check that a user with these ``intervals`` may react, or take it back; ``None``: everybody may write."""
-        room_id, key = change["roomId"], change["key"]
-        if intervals is not None:
-            if VALUE in change and not as_of(intervals, times.iso(now)):
-                raise not_in_room(room_id)
-            if not any(each.covers(keys.time_of(key)) for each in intervals):
-                raise no_message(key)
-        message = self._kept(room_id, key, now)
-        if message is None:
-            _check_waiting(key, now)
-        else:
-            _check_not_deleted(message)
-            if VALUE in change:
-                _check_not_full(message, change[VALUE])
-
-    def _kept(self, room_id: str, key: str, now: int) -> Item | None:
+    def kept(self, room_id: str, key: str, now: int) -> Item | None:
         """The row of a message that readers may still see."""
-        message = self._store.message(room_id, key)
+        message = self._table.message(room_id, key)
         scope = ReadScope(None, partial(self._rooms.retention, room_id))
         return message if message is not None and scope.shows(message, now) else None
 
@@ -126,48 +109,17 @@ class ChangeGate:
         return None
 
 
-class ChatGate:
-    """The gate of chat. A request has either messages or one change, for which ``changes`` builds a gate."""
-
-    def __init__(self, messages: RoomGate, changes: Callable[[], ChangeGate]) -> None:
-        self._messages = messages
-        self._changes = changes
-
-    def admit(self, caller: Caller, events: Sequence[ValidatedEvent], now: int) -> Sequence[UserError | None]:
-        """Why each event is refused, or ``None``, in order."""
-        gate = self._changes() if CHANGE in events[0].event else self._messages
-        return gate.admit(caller, events, now)
-
-
-def no_message(key: str) -> NotFound:
-    """The error for a message that does not exist."""
-    detail = FieldError("key", "is not the key of a message in this room", echo(key), "the `key` of an item")
-    return NotFound("there is no such message", details=[detail])
-
-
-def _check_waiting(key: str, now: int) -> None:
+def check_waiting(key: str, now: int) -> None:
     """Check that a message which is not stored can be in a lane: its time is one that an acceptance allows."""
     if not times.iso(now - AGE_LIMIT) <= keys.time_of(key) <= times.iso(now + AHEAD_LIMIT):
         raise no_message(key)
 
 
-def _check_not_deleted(message: Item) -> None:
+def check_not_deleted(message: Item) -> None:
     if "deletedAt" in message:
         given = echo(message["timestampSk"])
         detail = FieldError("key", "is a deleted message", given, "the key of another message")
         raise Conflict("the message is deleted", details=[detail])
-
-
-def _check_not_full(message: Item, value: str) -> None:
-    shown = message.get("reactions", {})
-    if sum(shown.values()) >= MOST_REACTIONS:
-        given = echo(message["timestampSk"])
-        detail = FieldError("key", f"has {MOST_REACTIONS:,} reactions", given, "the key of a message with fewer")
-    elif "moreReactions" in message and value not in shown:
-        detail = FieldError("value", "is one value too many", echo(value), "a value that the message shows")
-    else:
-        return
-    raise Conflict("the message has too many reactions", details=[detail])
 
 
 def _refused(change: Mapping[str, Any], message: str, allowed: str) -> Forbidden:

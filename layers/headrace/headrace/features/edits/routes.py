@@ -1,4 +1,4 @@
-"""The routes and frames of changes: edit and delete a message, and react to one."""
+"""The routes and frames that edit and delete a message, and what those of other changes have in common."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, to_body
 from headrace.core.fields import AcceptedLane, CanonicalTime, Id, Time
 from headrace.core.fields import Key as ItemKey
-from headrace.core.stream import Result
-from headrace.streams.chat.change import DELETE, EDIT, KEY_FORM, REACT, Kind, MessageKey
+from headrace.core.stream import Result, Stream
+from headrace.features.edits.change import DELETE, EDIT, EDITS
+from headrace.streams.chat.message_row import CHANGE, KEY_FORM, MessageKey
 from headrace.streams.chat.messages.paths import MessagePath
-from headrace.streams.chat.stream import CHANGES, Acceptor
-from headrace.streams.chat.text import TEXT_FORM, VALUE_FORM, MessageText, ReactionValue
+from headrace.streams.chat.stream import Acceptor
+from headrace.streams.chat.text import TEXT_FORM, MessageText
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 
@@ -45,14 +46,6 @@ class EditBody(DeletionBody):
     message: MessageText = Field(description=TEXT_FORM)
 
 
-class ReactionBody(DeletionBody):
-    """A reaction to a message."""
-
-    is_optional = False
-
-    value: ReactionValue = Field(description=VALUE_FORM)
-
-
 class DeletionFrame(DeletionBody):
     """A message to delete, or to which to take a reaction back."""
 
@@ -69,12 +62,6 @@ class EditFrame(DeletionFrame):
     message: MessageText = Field(description=TEXT_FORM)
 
 
-class ReactionFrame(DeletionFrame):
-    """A message, and a reaction to it."""
-
-    value: ReactionValue = Field(description=VALUE_FORM)
-
-
 class AcceptedChange(TypedDict):
     """An accepted edit, deletion or reaction. It will be stored from either ``lane``, and then be in its message."""
 
@@ -85,33 +72,23 @@ class AcceptedChange(TypedDict):
     lane: AcceptedLane
 
 
-class _Answer(AcceptedChange):
+class ChangeAnswer(AcceptedChange):
+    """What the answers to frames with a change have."""
+
     requestId: NotRequired[RequestId]
     correlationId: str
 
 
-class Edited(_Answer):
+class Edited(ChangeAnswer):
     """The answer to a frame that edits."""
 
     type: Literal["edited"]
 
 
-class Deleted(_Answer):
+class Deleted(ChangeAnswer):
     """The answer to a frame that deletes."""
 
     type: Literal["deleted"]
-
-
-class Reacted(_Answer):
-    """The answer to a frame that reacts."""
-
-    type: Literal["reacted"]
-
-
-class Unreacted(_Answer):
-    """The answer to a frame that takes a reaction back."""
-
-    type: Literal["unreacted"]
 
 
 def route(change: Callable[..., dict[str, Any]], body: type[DeletionBody]) -> Route:
@@ -132,7 +109,7 @@ def edit_message(acceptor: Acceptor, request: Request[MessagePath, None, EditBod
     The message keeps its place, and shows the newest text and ``editedAt``. Of several edits, the one with the latest
     ``timestamp`` counts.
     """
-    return _sent(acceptor, request, EDIT)
+    return sent(EDITS, acceptor, request, EDIT)
 
 
 def delete_message(acceptor: Acceptor, request: Request[MessagePath, None, DeletionBody]) -> dict[str, Any]:
@@ -140,63 +117,58 @@ def delete_message(acceptor: Acceptor, request: Request[MessagePath, None, Delet
 
     The message keeps its place without its text, and shows ``deletedAt`` and ``deletedBy``. No edit brings it back.
     """
-    return _sent(acceptor, request, DELETE)
+    return sent(EDITS, acceptor, request, DELETE)
 
 
-def react(acceptor: Acceptor, request: Request[MessagePath, None, ReactionBody]) -> dict[str, Any]:
-    """React to a message. Everyone who may write in the room can.
-
-    A user has one reaction to a message: it replaces the one before. Of several, the one with the latest ``timestamp``
-    counts.
-    """
-    return _sent(acceptor, request, REACT)
-
-
-def take_reaction_back(acceptor: Acceptor, request: Request[MessagePath, None, DeletionBody]) -> dict[str, Any]:
-    """Take the caller's reaction to a message back, also one that is not stored yet."""
-    return _sent(acceptor, request, REACT)
-
-
-def edit_frame(services: _Sending, request: Request[None, None, EditFrame]) -> dict[str, Any]:
+def edit_frame(services: Sending, request: Request[None, None, EditFrame]) -> dict[str, Any]:
     """Edit a text message of one's own."""
-    return _answered(services, request, EDIT, "edited")
+    return answered(EDITS, services, request, EDIT, "edited")
 
 
-def delete_frame(services: _Sending, request: Request[None, None, DeletionFrame]) -> dict[str, Any]:
+def delete_frame(services: Sending, request: Request[None, None, DeletionFrame]) -> dict[str, Any]:
     """Delete a text message of one's own, or of a ``members`` room that one owns."""
-    return _answered(services, request, DELETE, "deleted")
+    return answered(EDITS, services, request, DELETE, "deleted")
 
 
-def react_frame(services: _Sending, request: Request[None, None, ReactionFrame]) -> dict[str, Any]:
-    """React to a message, in place of an earlier reaction."""
-    return _answered(services, request, REACT, "reacted")
+class Sending(Protocol):
+    """What frames that send events use."""
 
-
-def unreact_frame(services: _Sending, request: Request[None, None, DeletionFrame]) -> dict[str, Any]:
-    """Take one's reaction to a message back."""
-    return _answered(services, request, REACT, "unreacted")
-
-
-class _Sending(Protocol):
     @property
     def acceptor(self) -> Acceptor: ...
 
 
-def _sent(acceptor: Acceptor, request: Request[Any, None, Any], kind: Kind) -> dict[str, Any]:
-    result = _accept(acceptor, request, kind, {"roomId": request.path.room_id, "key": request.path.key})
+def sent(stream: Stream, acceptor: Acceptor, request: Request[Any, None, Any], how: str) -> dict[str, Any]:
+    """The answer to a request whose change is accepted. Raises the error that refuses it."""
+    place = {"roomId": request.path.room_id, "key": request.path.key}
+    result = _accept(stream, acceptor, request, {**place, CHANGE: how})
     if result.error is not None:
         raise result.error
     return result.to_body()
 
 
-def _answered(services: _Sending, request: Request[None, None, Any], kind: Kind, answer: str) -> dict[str, Any]:
-    result = _accept(services.acceptor, request, kind, {})
+def answered(
+    stream: Stream, services: Sending, request: Request[None, None, Any], how: str, answer: str
+) -> dict[str, Any]:
+    """The frame that answers one with a change; ``answer`` is its type if the change is accepted."""
+    result = _accept(stream, services.acceptor, request, {CHANGE: how})
     if result.error is not None:
         return {"type": "error", **result.receipt, "error": to_body(result.error, request.correlation_id)}
     return {"type": answer, **result.to_body()}
 
 
-def _accept(acceptor: Acceptor, request: Request[Any, None, Any], kind: Kind, place: dict[str, str]) -> Result:
-    event = {**request.body.model_dump(by_alias=True, exclude_none=True), **place, "change": kind}
-    (result,) = acceptor.accept(CHANGES, request.caller, [event], request.correlation_id, request.meter)
+def _accept(stream: Stream, acceptor: Acceptor, request: Request[Any, None, Any], more: dict[str, str]) -> Result:
+    event = {**request.body.model_dump(by_alias=True, exclude_none=True), **more}
+    (result,) = acceptor.accept(stream, request.caller, [event], request.correlation_id, request.meter)
     return result
+
+
+ROUTES = {
+    "receive_http": {
+        "PATCH /rooms/{roomId}/messages/{key}": route(edit_message, EditBody),
+        "DELETE /rooms/{roomId}/messages/{key}": route(delete_message, DeletionBody),
+    },
+    "receive_frame": {
+        "editMessage": frame(edit_frame, EditFrame, Edited),
+        "deleteMessage": frame(delete_frame, DeletionFrame, Deleted),
+    },
+}

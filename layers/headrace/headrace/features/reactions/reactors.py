@@ -12,10 +12,9 @@ from headrace.api.paging.range_walk import ALL_KEYS, ranges, read_page
 from headrace.api.router import Request
 from headrace.core import times
 from headrace.core.fields import CanonicalTime, Cursor
+from headrace.features.reactions.reaction import VALUE, reactions_partition
 from headrace.storage.ports import RangeQuery
-from headrace.streams.chat.change import VALUE, reactions_partition
-from headrace.streams.chat.changes.versions import readable_message
-from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading
+from headrace.streams.chat.messages.history import ROOM_BUDGET, ChatReading, readable_message
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.replies import RepliesQuery
 

@@ -15,8 +15,9 @@ from headrace.core import times
 from headrace.core.errors import StoreThrottled
 from headrace.core.items import Item, is_expired
 from headrace.core.times import Clock
-from headrace.streams.chat.change import REACTIONS_AT, VALUE
-from headrace.streams.chat.change_store import ChangeStore
+from headrace.features.reactions.dynamodb import ReactionStore
+from headrace.features.reactions.reaction import VALUE
+from headrace.streams.chat.message_row import REACTIONS_AT, may_have_more, place_of
 
 SHOWN_VALUES = 20
 READ_ROWS = 5_000
@@ -28,7 +29,7 @@ TRIES = 5
 def fold_reactions(rows: Iterable[Item]) -> tuple[dict[str, Any], list[Item]]:
     """What a message shows of its reactions, and those of ``rows`` that later ones have replaced.
 
-    ``rows`` are as :meth:`.ChangeStore.reactions_to` reads them.
+    ``rows`` are as :meth:`.ReactionStore.reactions_to` reads them.
     """
     last: dict[str, Item] = {}
     replaced: list[Item] = []
@@ -47,19 +48,30 @@ def fold_reactions(rows: Iterable[Item]) -> tuple[dict[str, Any], list[Item]]:
 class ReactionCounts:
     """Counts the reactions to messages in ``store``. Every method may raise StoreUnavailable."""
 
-    def __init__(self, store: ChangeStore, clock: Clock) -> None:
+    def __init__(self, store: ReactionStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
-    def give(self, message: Item) -> None:
-        """Give a message that is about to be stored the reactions to it."""
-        shown, _ = self._counted(message["roomId"], message["timestampSk"])
-        if shown is not None:
-            message |= {**shown, REACTIONS_AT: times.iso(self._clock.now())}
+    def complete(self, message: Item) -> None:
+        """Give a message that was awaited the reactions to it."""
+        if "deletedAt" not in message:
+            shown, _ = self._counted(*place_of(message))
+            if shown is not None:
+                message |= {**shown, REACTIONS_AT: times.iso(self._clock.now())}
+
+    def remove(self, message: Item) -> None:
+        """Delete the reactions to a message."""
+        if may_have_more(message):
+            self._store.forget_rows(list(self._store.reactions_to(*place_of(message))))
 
     def forget_replaced(self, room_id: str, key: str) -> None:
         """Delete the reactions to a message that later ones of the same users have replaced."""
         self._store.forget_rows(self._counted(room_id, key)[1])
+
+    def show(self, message: Item, shown: list[Item]) -> None:
+        """Count the reactions to a stored message. If it shows something else than before, its row is in ``shown``."""
+        if (row := self.apply(message)) is not None:
+            shown.append(row)
 
     def apply(self, message: Item) -> Item | None:
         """Count the reactions to a stored message; the changed row, or ``None`` if it shows nothing else than before.
@@ -75,7 +87,7 @@ class ReactionCounts:
             if found is None:
                 return None
             if "deletedAt" in found:
-                self._store.forget(room_id, key)
+                self._store.forget_rows(list(self._store.reactions_to(room_id, key)))
                 return None
             before = found.get(REACTIONS_AT)
             counted, replaced = self._counted(room_id, key)

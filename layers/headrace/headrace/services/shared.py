@@ -29,7 +29,6 @@ from headrace.storage.redis import RedisCache
 if TYPE_CHECKING:
     from headrace.api.paging.cursors import CursorSigner
     from headrace.erasure.people import PersonHashes
-    from headrace.operations.breaker_status import BreakerStatus
     from headrace.queues.sqs import SqsRetryLane
     from headrace.storage.dynamodb.readers import DynamoReader
     from headrace.streams.chat.attachments.s3 import S3Files
@@ -123,15 +122,6 @@ def cursors() -> CursorSigner:
 
     arn = CursorSettings.read().cursor_secret_arn
     return CursorSigner(secrets().text(arn).encode(), lambda: [key.encode() for key in secrets().versions(arn)])
-
-
-@functools.cache
-def breaker_status() -> BreakerStatus:
-    """Publishes the states of this environment's breakers."""
-    # Imported here: it takes 17 ms of CPU, and only functions that publish or store events have breakers.
-    from headrace.operations.breaker_status import BreakerStatus
-
-    return BreakerStatus(EnvironmentSettings.read(), separate_cache, clock())
 
 
 @functools.cache

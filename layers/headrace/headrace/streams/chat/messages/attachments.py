@@ -10,8 +10,7 @@ from headrace.api.router import Request, Route
 from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
 from headrace.streams.chat.attachments.files import ATTACHMENTS, LinkedAttachment
-from headrace.streams.chat.changes.versions import readable_message
-from headrace.streams.chat.messages.history import ChatReading
+from headrace.streams.chat.messages.history import ChatReading, readable_message
 from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.rooms.uploads import until
 

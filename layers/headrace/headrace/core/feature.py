@@ -1,0 +1,46 @@
+"""What is known of a feature before it is imported, and which features a stage has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headrace.core.errors import ConfigurationError
+
+ALL, NONE = "all", "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """What is known of a feature before it is imported.
+
+    ``parts`` and ``routes`` name modules of its folder: of each part, and of the routes of each function. It gates
+    events of the kinds in ``gates``, and adds ``actions`` to the WebSocket API.
+    """
+
+    name: str
+    needs: tuple[str, ...] = ()
+    parts: Mapping[str, str] = field(default_factory=dict)
+    routes: Mapping[str, str] = field(default_factory=dict)
+    gates: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+
+
+def chosen(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
+    """The features of a stage: those with ``names``, in the order of ``features``, which is that of their hooks.
+
+    Raises:
+        ConfigurationError: a name is unknown, two features have one name, or one is without a feature that it needs.
+    """
+    known = [each.name for each in features]
+    if len({*known}) < len(known):
+        raise ConfigurationError(f"two features have one name: {', '.join(known)}")
+    wanted = {*known} if tuple(names) == (ALL,) else {*names} - {NONE} if tuple(names) == (NONE,) else {*names}
+    if unknown := sorted(wanted - {*known}):
+        allowed = f"{ALL}, {NONE}, or a comma list of {', '.join(known)}"
+        raise ConfigurationError(f"the variable FEATURES names {unknown[0]!r}; it must be {allowed}")
+    found = tuple(each for each in features if each.name in wanted)
+    for each in found:
+        if missing := [name for name in each.needs if name not in wanted]:
+            raise ConfigurationError(f"the variable FEATURES has {each.name} without {missing[0]}, which it needs")
+    return found

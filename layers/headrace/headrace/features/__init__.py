@@ -1,0 +1,15 @@
+"""Features: one folder each, which plugs into the core at a few places and can be left out.
+
+    features/reactions/
+        __init__.py   FEATURE: its name, what it needs, and in which module each part of it is
+        reaction.py   KINDS: its events and their rows
+        accepting.py  who may send them
+        storing.py    hooks before and after they are stored, and what is kept beside a message
+        routes.py     ROUTES by function
+        telling.py    what others are told of them
+        people.py     how a user is erased from them
+
+``headrace.stage`` imports a part when the core asks for it. A feature imports packages to its left, and the features
+that it needs. What it keeps beside a message is removed with the message, and a user is erased from it, also while the
+feature is left out.
+"""

@@ -1,0 +1,220 @@
+"""The event of an edit or a deletion, its row, and what a message shows after its edits and deletions.
+
+    {"roomId": "kitchen", "key": "2026-11-22T10:00:00.000000Z#m-1#fpmansl7byak", "change": "edit", "message": "Hello"}
+
+The rows of a room's edits and deletions are in a separate partition, ordered by message. They are applied to the row of
+their message. A change that is stored before its message leaves a row under the message's key that says so: the message
+finds it, and is stored with its changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import Field
+
+from headrace.core import keys, times
+from headrace.core.caller import SenderContext, choose_time, choose_user
+from headrace.core.errors import FieldError, InvalidEvent
+from headrace.core.fields import (
+    CanonicalTime,
+    EventModel,
+    Id,
+    IncomingModel,
+    SenderTag,
+    StoredId,
+    Text,
+    Time,
+    incoming,
+    stamped,
+)
+from headrace.core.items import Item, expires_at
+from headrace.core.stream import Kind, TableSettings, ValidatedEvent
+from headrace.streams.chat.message_row import CHANGE, CHANGE_KEY, FIRST_TEXT, GONE_WHEN_DELETED, KEY_FORM, MessageKey
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.text import TEXT_FORM, MessageText
+
+ID_FIELD = "changeId"
+TRUSTED = "isTrusted"
+"""Attribute of an unchecked change, beside the time of its acceptance; neither is stored."""
+EDIT: Literal["edit"] = "edit"
+DELETE: Literal["delete"] = "delete"
+EditKind = Literal["edit", "delete"]
+AUTHOR: Literal["author"] = "author"
+OWNER: Literal["owner"] = "owner"
+By = Literal["author", "owner"]
+_PARTITION = "#changes#"
+_ORDER = {EDIT: "1", DELETE: "2"}
+"""Part of the place of a change: a deletion follows every edit, whatever their times are. ERASED follows both."""
+_TIME_FORM = "a canonical UTC time with six digits"
+
+
+class IncomingChange(IncomingModel):
+    """What every change of a message has, as routes and frames pass it on."""
+
+    room_id: Id = Field(description=keys.ID_FORM)
+    key: MessageKey = Field(description=KEY_FORM)
+    change_id: Id | None = Field(default=None, description=keys.ID_FORM)
+    timestamp: Time | None = Field(default=None, description=times.ACCEPTED_FORM)
+    user_id: Id | None = Field(default=None, description=keys.ID_FORM)
+
+
+class IncomingEdit(IncomingChange):
+    """An edit or a deletion as routes and frames pass it on."""
+
+    change: EditKind = Field(description="edit or delete")
+    message: MessageText | None = Field(default=None, description=TEXT_FORM)
+
+
+class StampedChange(EventModel):
+    """What every change has in an envelope. ``by`` says if the sender is the author, or was allowed as an owner."""
+
+    room_id: StoredId = Field(description=keys.STORED_ID_FORM)
+    key: MessageKey = Field(description=KEY_FORM)
+    change_id: StoredId = Field(description=keys.STORED_ID_FORM)
+    timestamp: CanonicalTime = Field(description=_TIME_FORM)
+    changed_by: StoredId = Field(description=keys.STORED_ID_FORM)
+    by: By = Field(default=AUTHOR, description="author or owner")
+    sender: SenderTag = Field(description="12 characters of base32")
+    unchecked_at: CanonicalTime | None = Field(default=None, description=_TIME_FORM)
+    is_trusted: bool = Field(default=False, description="whether the sender of an unchecked change has events:write")
+
+
+class StampedEdit(StampedChange):
+    """An edit or a deletion in an envelope."""
+
+    change: EditKind = Field(description="edit or delete")
+    message: Text | None = Field(default=None, description="a text")
+
+
+_incoming = incoming(IncomingEdit)
+_stamped = stamped(StampedEdit)
+
+
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
+    """A client's edit or deletion, validated and stamped. Sent again under its id and time, it is the same."""
+    change = _incoming(raw)
+    if (change.message is None) == (change.change == EDIT):
+        text = "is missing" if change.message is None else "is only for edits"
+        raise InvalidEvent(details=[FieldError("message", text, None, TEXT_FORM)])
+    event, receipt = stamp(change, change.change, change.message or "", sender)
+    if change.message is not None:
+        event["message"] = change.message
+    return ValidatedEvent(event, event[ID_FIELD], _place(event), receipt)
+
+
+def stamp(
+    change: IncomingChange, how: str, content: str, sender: SenderContext
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The event of a change with ``content``, without it, and the receipt of the event."""
+    timestamp = choose_time(sender, ID_FIELD, change.change_id, change.timestamp)
+    change_id = change.change_id or times.new_message_id(sender.now)
+    user_id, _ = choose_user(sender, change.user_id, None)
+    receipt = {"roomId": change.room_id, "key": change.key, ID_FIELD: change_id, "timestamp": timestamp}
+    tag = keys.content_tag(sender.subject, user_id, change_id, how, content)
+    return {**receipt, CHANGE: how, "changedBy": user_id, "sender": tag}, receipt
+
+
+def _place(event: Mapping[str, str]) -> tuple[str, str]:
+    """The partition and the sort key of an edit or a deletion."""
+    last = f"{event['timestamp']}#{event['sender']}"
+    return partition(event["roomId"]), f"{event['key']}#{_ORDER[event[CHANGE]]}#{last}"
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    """The row of a stamped edit or deletion. It is kept at least as long as its message."""
+    change = _stamped(event)
+    place = _place(change.model_dump(by_alias=True))
+    row = row_of(change, change.change, place)
+    if change.message is not None:
+        row["message"] = change.message
+    if table.retention_days:
+        latest = max(change.timestamp, keys.time_of(change.key))
+        row["expiresAt"] = expires_at(latest, accepted_at, table.retention_days)
+    return row
+
+
+def row_of(change: StampedChange, how: str, place: tuple[str, str]) -> Item:
+    """What the row of every change has."""
+    row: Item = {
+        "roomId": place[0],
+        "timestampSk": place[1],
+        CHANGE: how,
+        ID_FIELD: change.change_id,
+        "timestamp": change.timestamp,
+        "changedBy": change.changed_by,
+        "by": change.by,
+        "userId": changes_by(change.changed_by),
+    }
+    if change.unchecked_at is not None:
+        row |= {"uncheckedAt": change.unchecked_at, TRUSTED: change.is_trusted}
+    return row
+
+
+def partition(room_id: str) -> str:
+    """The partition of a room's edits and deletions. No room id contains ``#``."""
+    return _PARTITION + room_id
+
+
+def changes_by(user_id: str) -> str:
+    """The partition of a user's changes in the index of users, beside that of the user's messages."""
+    return _PARTITION + user_id
+
+
+def edits_of(key: str) -> str:
+    """How the sort keys of a message's edits begin."""
+    return f"{key}#{_ORDER[EDIT]}#"
+
+
+def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The room and the key of the message that the row of an edit or a deletion is about."""
+    return row["roomId"].removeprefix(_PARTITION), "#".join(row["timestampSk"].split("#")[:3])
+
+
+KIND = Kind("chat.change", item, message_of)
+KINDS: dict[str, Kind] = {EDIT: KIND, DELETE: KIND}
+EDITS = replace(CHAT, id_field=ID_FIELD, incoming=IncomingEdit, accept=accept, kinds=KINDS)
+"""How clients send edits and deletions. They take the queues of chat, and its table has their rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a message shows after all its changes. ``key`` orders it among them."""
+
+    kind: EditKind
+    key: str
+    at: str
+    by: str
+    text: str = ""
+
+    def apply_to(self, row: Item) -> None:
+        """Change the row of a message. Its first text stays beside the newest one, until it is deleted."""
+        if self.kind == DELETE:
+            for name in GONE_WHEN_DELETED:
+                row.pop(name, None)
+            row |= {"message": "", "deletedAt": self.at, "deletedBy": self.by}
+        else:
+            row.setdefault(FIRST_TEXT, row["message"])
+            row |= {"message": self.text, "editedAt": self.at}
+        row[CHANGE_KEY] = self.key
+
+
+def fold(author: str, rows: Iterable[Mapping[str, Any]]) -> Change | None:
+    """The change that counts among all of a message of ``author``: the last deletion, otherwise the last edit.
+
+    Changes of others count only if they were allowed as those of an owner. ``rows`` are as
+    :meth:`.ChangeStore.changes_of` reads them; it stops at the first that counts.
+    """
+    return next((_change(row) for row in rows if counts(author, row)), None)
+
+
+def counts(author: str, row: Mapping[str, Any]) -> bool:
+    """Whether a change of a message of ``author`` is one that its sender was allowed to make."""
+    return bool(row["by"] == OWNER or row["changedBy"] == author)
+
+
+def _change(row: Mapping[str, Any]) -> Change:
+    place = "#".join(row["timestampSk"].split("#")[3:])
+    return Change(row[CHANGE], place, row["timestamp"], row["changedBy"], row.get("message", ""))

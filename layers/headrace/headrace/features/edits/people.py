@@ -1,0 +1,76 @@
+"""What a user leaves in edits and deletions: what erases it, what exports it, and what hides what people took back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from headrace.core.collections import parts
+from headrace.core.items import Item
+from headrace.core.stream import EventScreen
+from headrace.core.times import Clock, iso
+from headrace.erasure.finders import MESSAGES_BY_USER, rows_of
+from headrace.erasure.tasks import PART, Progress, Step, Target
+from headrace.exports import lines
+from headrace.features.edits.change import KINDS, OWNER, changes_by, message_of
+from headrace.features.edits.deleted_texts import AT_ONCE, DeletedTexts
+from headrace.features.edits.dynamodb import DynamoChanges
+from headrace.features.edits.storing import changes
+from headrace.runtime.aws import client
+from headrace.services.rooms import messages_table_name
+from headrace.services.shared import clock
+from headrace.storage.dynamodb.client import DynamoTable, Pages
+from headrace.streams.chat.message_row import CHANGE
+from headrace.streams.chat.messages.dynamodb import key_of
+from headrace.streams.chat.messages.positions import STORED_AT
+from headrace.streams.chat.stream import CHAT
+
+
+def changes_of(messages: DynamoTable, user_id: str, kinds: Iterable[str], start: Item | None = None) -> Pages:
+    """A user's changes of messages of these ``kinds``."""
+    found = messages.query_pages("userId", changes_by(user_id), start, IndexName=MESSAGES_BY_USER)
+    return (([row for row in rows if row[CHANGE] in kinds], place) for rows, place in found)
+
+
+def erase_changes(table: DynamoChanges, clock: Clock, target: Target) -> Progress:
+    """Delete the user's edits. What the user deleted as an owner stays deleted, by a pseudonym."""
+    for rows in parts(rows_of(changes_of(table, target.user_id, KINDS)), PART):
+        for row in rows:
+            if row["by"] == OWNER:
+                _rename_owner(table, clock, target, row)
+        table.forget_rows([row for row in rows if row["by"] != OWNER])
+        yield "changes", len(rows)
+
+
+def _rename_owner(table: DynamoChanges, clock: Clock, target: Target, row: Item) -> None:
+    values: Item = {":user": target.user_id, ":name": target.pseudonym}
+    stored = {":stored": iso(clock.now())}
+    expression = f"SET deletedBy = :name, {STORED_AT} = :stored"
+    table.update_if("deletedBy = :user", key_of(*message_of(row)), expression, values | stored)
+    # Last: afterwards, the row is not found again.
+    names = {":changes": changes_by(target.pseudonym)}
+    own = key_of(row["roomId"], row["timestampSk"])
+    table.update_if("changedBy = :user", own, "SET changedBy = :name, userId = :changes", values | names)
+
+
+def steps() -> list[Step]:
+    return [partial(erase_changes, changes(), clock())]
+
+
+def sources(user_id: str) -> list[lines.Source]:
+    return [exported(changes(), user_id, "changes", KINDS)]
+
+
+def exported(table: DynamoTable, user_id: str, what: str, kinds: Iterable[str]) -> lines.Source:
+    """The source of a user's changes of these ``kinds``, whose lines say ``what`` they are."""
+
+    def pages(start: Item | None) -> lines.Pages:
+        for rows, place in changes_of(table, user_id, kinds, start):
+            yield [(what, row) for row in rows], place
+
+    return pages
+
+
+def screens() -> dict[str, EventScreen]:
+    impatient = client("dynamodb", timeout=1.0, attempts=1, connections=AT_ONCE)
+    return {CHAT.name: DeletedTexts(DynamoChanges(impatient, messages_table_name(), "messages"))}

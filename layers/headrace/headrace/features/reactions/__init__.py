@@ -1,0 +1,18 @@
+"""Reactions to messages: one of each user, counted on the message."""
+
+from headrace.core.feature import Feature
+
+FEATURE = Feature(
+    name="reactions",
+    needs=("edits",),
+    parts={
+        "kinds": "reaction",
+        "accepting": "accepting",
+        "storing": "storing",
+        "telling": "telling",
+        "people": "people",
+    },
+    routes={"receive_http": "routes", "receive_frame": "routes", "read_chat": "reading"},
+    gates=("chat.reaction",),
+    actions=("react", "unreact"),
+)

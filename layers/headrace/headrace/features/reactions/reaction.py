@@ -1,0 +1,88 @@
+"""The event of a reaction to a message, and its row.
+
+The reactions to a message have a partition of their own, ordered by user. One without a value takes the user's reaction
+back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import Field
+
+from headrace.core import keys
+from headrace.core.caller import SenderContext
+from headrace.core.fields import incoming, stamped
+from headrace.core.items import Item, expires_at
+from headrace.core.stream import Kind, TableSettings, ValidatedEvent
+from headrace.features.edits.change import ID_FIELD, IncomingChange, StampedChange, row_of, stamp
+from headrace.streams.chat.stream import CHAT
+from headrace.streams.chat.text import VALUE_FORM, ReactionValue
+
+REACT: Literal["react"] = "react"
+VALUE = "value"
+_PARTITION = "#reactions#"
+
+
+class IncomingReaction(IncomingChange):
+    """A reaction as routes and frames pass it on."""
+
+    change: Literal["react"] = Field(description=REACT)
+    value: ReactionValue | None = Field(default=None, description=VALUE_FORM)
+
+
+class StampedReaction(StampedChange):
+    """A reaction in an envelope."""
+
+    change: Literal["react"] = Field(description=REACT)
+    value: ReactionValue | None = Field(default=None, description=VALUE_FORM)
+
+
+_incoming = incoming(IncomingReaction)
+_stamped = stamped(StampedReaction)
+
+
+def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
+    """A client's reaction, validated and stamped. Sent again under its id and time, it is the same."""
+    reaction = _incoming(raw)
+    event, receipt = stamp(reaction, REACT, reaction.value or "", sender)
+    if reaction.value is not None:
+        event[VALUE] = reaction.value
+    return ValidatedEvent(event, event[ID_FIELD], _place(event), receipt)
+
+
+def _place(event: Mapping[str, str]) -> tuple[str, str]:
+    """The partition and the sort key of a reaction."""
+    # Not in the partition of the room: two keys and the user would be too long for a sort key.
+    last = f"{event['timestamp']}#{event['sender']}"
+    return reactions_partition(event["roomId"], event["key"]), f"{event['changedBy']}#{last}"
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    """The row of a stamped reaction. It is kept as long as its message."""
+    reaction = _stamped(event)
+    row = row_of(reaction, REACT, _place(reaction.model_dump(by_alias=True)))
+    if reaction.value is not None:
+        row[VALUE] = reaction.value
+    if table.retention_days:
+        row["expiresAt"] = expires_at(keys.time_of(reaction.key), accepted_at, table.retention_days)
+    return row
+
+
+def reactions_partition(room_id: str, key: str) -> str:
+    """The partition of a message's reactions."""
+    return f"{_PARTITION}{room_id}#{key}"
+
+
+def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The room and the key of the message that the row of a reaction is about."""
+    room_id, _, key = row["roomId"].removeprefix(_PARTITION).partition("#")
+    return room_id, key
+
+
+KIND = Kind("chat.reaction", item, message_of)
+KINDS: dict[str, Kind] = {REACT: KIND}
+REACTIONS = replace(CHAT, id_field=ID_FIELD, incoming=IncomingReaction, accept=accept, kinds=KINDS)
+"""How clients send reactions. They take the queues of chat, and its table has their rows."""

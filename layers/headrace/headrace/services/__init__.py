@@ -1,0 +1,1 @@
+"""Objects that several functions and features use, each once per environment."""

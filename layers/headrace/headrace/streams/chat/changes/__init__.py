@@ -1,1 +1,0 @@
-"""Edits and deletions of messages: sent, checked, stored beside the messages, and applied to them."""

@@ -1,0 +1,96 @@
+"""The row of a message: its key, whether it is stored, what a deleted one has not; and the port of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Protocol
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from headrace.core import keys
+from headrace.core.fields import Key
+from headrace.core.items import Item
+
+CHANGE = "change"
+"""The field of events that change a message, and the attribute of their rows: how they change it."""
+CHANGE_KEY = "changeKey"
+"""Attribute of a message that was changed: the place of the change that it shows. A later change has a higher one."""
+FIRST_TEXT = "firstText"
+REACTIONS_AT = "reactionsAt"
+"""Attribute of a message with reactions: when what it shows of them last changed."""
+SHOWN_REACTIONS = ("reactions", "moreReactions", REACTIONS_AT)
+"""Attributes of a message that only its reactions give it."""
+GONE_WHEN_DELETED = (FIRST_TEXT, "editedAt", "attachments", *SHOWN_REACTIONS)
+"""Attributes that a deleted message does not have."""
+AWAITED = "awaited"
+"""Attribute of the row under the key of a message that is not stored yet and has changes. Each change gives it another
+value. Such a row has no user, so no index has it, and readers leave it out (:func:`is_message`)."""
+ERASED = "3"
+"""The change of a message whose author was erased. It follows every other."""
+KEY_FORM = "the key of a message"
+
+
+def exact_key(value: str) -> str:
+    """The key of a message in its stored form.
+
+    Raises:
+        ValueError: not the key of an item.
+    """
+    parts = keys.parse_message_key(value)
+    if parts.sender_tag is None:
+        raise ValueError("has no sender tag")
+    return keys.timestamp_sk(parts.timestamp, parts.message_id, parts.sender_tag)
+
+
+def _message_key(value: str) -> str:
+    try:
+        return exact_key(value)
+    except ValueError:
+        raise PydanticCustomError("invalid_key", "is not the key of a message") from None
+
+
+MessageKey = Annotated[Key, AfterValidator(_message_key)]
+
+
+def is_message(row: Mapping[str, Any]) -> bool:
+    """Whether a row under the key of a message is a message, and not only awaited."""
+    return "userId" in row
+
+
+def place_of(message: Mapping[str, Any]) -> tuple[str, str]:
+    """The room and the key of the row of a message."""
+    return message["roomId"], message["timestampSk"]
+
+
+def may_have_more(message: Mapping[str, Any]) -> bool:
+    """Whether rows beside a message may belong to it: it was changed, reacted to or deleted, or it was awaited."""
+    return not message.keys().isdisjoint((CHANGE_KEY, REACTIONS_AT, AWAITED))
+
+
+class MessageTable(Protocol):
+    """The table of messages, for code that knows one message or some. Reads are consistent.
+
+    Every method may raise StoreUnavailable.
+    """
+
+    def message(self, room_id: str, key: str) -> Item | None:
+        """The row of a message that is stored."""
+
+    def rows_of(self, places: Collection[tuple[str, str]], *attributes: str) -> dict[tuple[str, str], Item]:
+        """The rows of messages, stored or awaited, by room and key; with these ``attributes``, or all."""
+
+    def await_message(self, room_id: str, key: str, value: str, expires_at: int | None) -> bool:
+        """Say under the key of a message that it has changes, with a new ``value``; ``False`` if it is stored."""
+
+    def store_awaited(self, message: Item, value: str) -> bool:
+        """Store a message that was awaited; ``False`` if its row has no longer this ``value``."""
+
+    def set_stored(self, room_id: str, key: str, stored_at: str) -> None:
+        """Set the time at which readers of positions find a stored message, unless it has a later one."""
+
+    def set_expiry(self, room_id: str, key: str, expires_at: int) -> None:
+        """Let a message expire at a time (epoch seconds), unless it expires sooner."""
+
+    def forget_rows(self, rows: Collection[Item]) -> None:
+        """Delete rows of changes of messages that count no more."""

@@ -1,0 +1,91 @@
+"""Edits and reactions of a world, as the stage builds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from headrace.core.caller import SenderContext
+from headrace.core.items import Item
+from headrace.core.stream import TableSettings, ValidatedEvent
+from headrace.core.times import Clock
+from headrace.features.edits import change
+from headrace.features.edits.dynamodb import DynamoChanges
+from headrace.features.edits.gate import ChangeGate, ChangeRights
+from headrace.features.edits.hooks import ChangeCheck, ChangeHook, Texts
+from headrace.features.reactions import reaction
+from headrace.features.reactions.counts import ReactionCounts
+from headrace.features.reactions.dynamodb import DynamoReactions
+from headrace.features.reactions.gate import ReactionRights
+from headrace.streams.chat.attachments.store import Attachments
+from headrace.streams.chat.message_row import CHANGE, may_have_more, place_of
+from headrace.streams.chat.messages.hooks import LiveHook
+from headrace.streams.chat.messages.known import KnownMessages, Remove
+from headrace.streams.chat.rooms.memberships import Memberships
+from headrace.streams.chat.rooms.rooms import CachedRooms
+
+EDIT, REACTION = change.KIND.name, reaction.KIND.name
+
+
+def accept(raw: Any, sender: SenderContext) -> ValidatedEvent:
+    """A client's edit, deletion or reaction."""
+    return (reaction if raw[CHANGE] == reaction.REACT else change).accept(raw, sender)
+
+
+KINDS = {**change.KINDS, **reaction.KINDS}
+
+
+def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
+    """The row of an edit, a deletion or a reaction."""
+    return KINDS[event[CHANGE]].item(event, accepted_at, table)
+
+
+CHANGES = replace(change.EDITS, accept=accept, item=item, kinds=KINDS)
+"""How clients send edits, deletions and reactions."""
+
+
+class MessageChanges:
+    """The gates and hooks of edits and reactions. ``store`` is the table of messages."""
+
+    def __init__(
+        self,
+        store: Any,
+        rooms: CachedRooms,
+        memberships: Memberships,
+        attachments: Callable[[], Attachments],
+        clock: Clock,
+        live: LiveHook | None = None,
+    ) -> None:
+        edits, reactions = ChangeRights(store, rooms, memberships), ReactionRights(store, rooms, memberships)
+        self.gates = {EDIT: ChangeGate(edits), REACTION: ChangeGate(reactions)}
+        self.before = (
+            (EDIT, ChangeCheck(edits, rooms, clock).before_store),
+            (REACTION, ChangeCheck(reactions, rooms, clock, reaction.message_of).before_store),
+        )
+        counts = ReactionCounts(store, clock)
+        texts = Texts(store, remover(store, attachments, counts), clock)
+        self.known = KnownMessages(store, lambda: [texts.complete, counts.complete]).known
+        if live is not None:
+            count = (counts.show, live, rooms, clock, reaction.message_of, counts.forget_replaced)
+            self.after = (
+                (EDIT, ChangeHook(store, texts.apply, live, rooms, clock).after_store),
+                (REACTION, ChangeHook(store, *count).after_store),
+            )
+
+
+def remover(store: Any, attachments: Callable[[], Attachments], counts: ReactionCounts) -> Remove:
+    """Deletes what is kept beside a message in ``store``."""
+
+    def remove(message: Item) -> None:
+        if "attachments" in message:
+            attachments().delete(message)
+        if may_have_more(message):
+            store.forget_edits(*place_of(message))
+        counts.remove(message)
+
+    return remove
+
+
+class DynamoMessageChanges(DynamoChanges, DynamoReactions):
+    """Both kinds of changes in one table."""
