@@ -9,12 +9,11 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.core.stream import TableSettings
 from headrace.core.times import iso
-from headrace.features.edits.change import Change, fold, item, message_of
-from headrace.features.edits.dynamodb import DynamoChanges
+from headrace.features.edits.change import Change, fold
 from headrace.features.edits.store import ChangeStore
 from headrace.runtime.aws import client
+from headrace.stage.registry import place_of as message_of
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from tests.contract.tables import described, made
 from tests.fakes.chat import MemoryChanges
@@ -106,7 +105,7 @@ def test_a_deletion_removes_every_text(place: tuple[ChangeStore, Put]) -> None:
         "storedAt": T[9],
     }
     for _ in range(2):
-        store.forget("kitchen~4", KEY)
+        store.forget_edits("kitchen~4", KEY)
     assert list(store.changes_of("kitchen~4", KEY)) == rows[1:]
     assert list(store.changes_of("kitchen~4", other["timestampSk"].split("#1#")[0])) == [other]
 
@@ -114,7 +113,7 @@ def test_a_deletion_removes_every_text(place: tuple[ChangeStore, Put]) -> None:
 def reaction(number: int, user: str, value: str | None, key: str = KEY, room: str = "kitchen~4") -> Item:
     event = {"roomId": room, "key": key, "change": "react", "changeId": "c", "timestamp": T[number]}
     event |= {"changedBy": user, "sender": "bbbbbbbbbbbb", **({"value": value} if value else {})}
-    return item(event, 0, TableSettings(table=TABLE))
+    return row_of(event, 0)
 
 
 def test_the_reactions_to_a_message_are_in_the_order_of_users_and_times(place: tuple[ChangeStore, Put]) -> None:
@@ -142,8 +141,8 @@ def test_the_reactions_to_a_message_are_in_the_order_of_users_and_times(place: t
     assert list(store.reactions_to(longest, f"{T[0]}#{longest}#aaaaaaaaaaaa")) == others[2:]
     store.forget_rows(mine[:1])
     assert [row["timestamp"] for row in store.reactions_to("kitchen~4", KEY)].count(T[2]) == 0
-    for _ in range(2):
-        store.forget("kitchen~4", KEY)
+    store.forget_edits("kitchen~4", KEY)
+    store.forget_rows(list(store.reactions_to("kitchen~4", KEY)))
     assert list(store.reactions_to("kitchen~4", KEY)) == list(store.changes_of("kitchen~4", KEY)) == []
     assert [len(list(store.reactions_to(*message_of(row)))) for row in others] == [1, 1, 1]
 
@@ -182,7 +181,7 @@ def test_nothing_is_made_of_a_message_that_is_not_there(place: tuple[ChangeStore
     assert store.apply("kitchen~4", KEY, Change("edit", "1#x", T[1], "alice", "text"), T[9]) is None
     store.set_stored("kitchen~4", KEY, T[9])
     store.set_expiry("kitchen~4", KEY, 5)
-    store.forget("kitchen~4", KEY)
+    store.forget_edits("kitchen~4", KEY)
     assert store.show_reactions("kitchen~4", KEY, {"reactionsAt": T[5]}, None, T[9]) is None
 
     assert store.message("kitchen~4", KEY) is None
@@ -235,7 +234,7 @@ def test_the_expiry_of_a_message_only_moves_to_a_sooner_time(place: tuple[Change
 def test_an_unavailable_table_is_a_store_that_is_unavailable(is_memory: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{free_port()}")
-    store: ChangeStore = DynamoChanges(client("dynamodb", attempts=1), TABLE)
+    store: ChangeStore = DynamoMessageChanges(client("dynamodb", attempts=1), TABLE, "messages")
     if is_memory:
         store = memory = MemoryChanges({})
         memory.down = True
