@@ -1,6 +1,6 @@
-"""Which token each route and each action accepts: the matrix on the page of scopes.
+"""Which token each route and each action accepts, for the page of scopes.
 
-``tests/api/test_access.py`` sends every token of the matrix to every route and action of a stage.
+``tests/api/test_access.py`` sends every token to every route and action of a stage.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace.core.caller import CONNECT_SCOPES
-from tools.api_reference.scopes import SCOPES
 
 Accepted = Mapping[str, "list[str] | None"]
 
@@ -77,14 +76,10 @@ def answer_to_another_user(key: str, scopes: list[str] | None) -> str:
     return "403" if " " in key else "forbidden"
 
 
-def matrix(of: Accepted) -> dict[str, dict[str, list[str]]]:
-    """What tokens with one scope each, and another user, get from each route and each frame."""
-    frames = {"opening a connection": _row(CONNECT, [])}
-    return {
-        "route": {f"`{key}`": _row(key, scopes) for key, scopes in of.items() if " " in key},
-        "frame": frames | {f"`{key}`": _row(key, scopes) for key, scopes in of.items() if " " not in key},
-    }
-
-
-def _row(key: str, scopes: list[str] | None) -> list[str]:
-    return [*(answer(key, scopes, [scope]) for scope in SCOPES), answer_to_another_user(key, scopes)]
+def by_scopes(of: Accepted) -> dict[str, list[str]]:
+    """The routes and frames that accept the same tokens, by their scopes; without those that need no scope."""
+    found: dict[str, list[str]] = {}
+    for key, scopes in of.items():
+        if scopes:
+            found.setdefault(" or ".join(f"`{scope}`" for scope in scopes), []).append(f"`{key}`")
+    return found

@@ -96,16 +96,7 @@ FRAMES = {
 }
 
 
-class Row(NamedTuple):
-    """One operation in the table."""
-
-    name: str
-    python: str
-    typescript: str
-    command: str
-
-
-def rows(http: Node, tag: str) -> Iterator[Row]:
+def rows(http: Node, tag: str) -> Iterator[tuple[str, ...]]:
     """The operations of the HTTP API with a tag."""
     commands = {each: name for name, asked in COMMANDS.items() for each in asked.split()}
     for path, methods in http["paths"].items():
@@ -113,26 +104,21 @@ def rows(http: Node, tag: str) -> Iterator[Row]:
             name = each["operationId"]
             if tag in each["tags"]:
                 more = [SENDERS[name]] if name in SENDERS else ["items"] * _is_list(http, each)
-                yield Row(
+                yield (
                     f"`{method.upper()} {path}`",
-                    _listed(snake(name), *more),
-                    _listed("request", *more),
+                    ", ".join(f"`{each}`" for each in [snake(name), *more]),
                     f"`headrace {commands[name]}`" if name in commands else "",
                 )
 
 
-def frames(websocket: Node) -> Iterator[Row]:
+def frames(websocket: Node) -> Iterator[tuple[str, ...]]:
     """The frames of the WebSocket API."""
     for name, each in websocket["operations"].items():
         if each["channel"]["$ref"] == "#/channels/connection":
             has = FRAMES[name]
             sent = f"`{name}`" if "reply" in each else f"`{each['messages'][0]['$ref'].rpartition('/')[2]}`, pushed"
             command = f"`headrace {has.command}`" if has.command else ""
-            yield Row(sent, f"`{has.python}`", f"`{has.typescript}`", command)
-
-
-def _listed(*names: str) -> str:
-    return ", ".join(f"`{each}`" for each in names)
+            yield (sent, f"`{has.python}`", f"`{has.typescript}`", command)
 
 
 def _is_list(http: Node, operation: Node) -> bool:

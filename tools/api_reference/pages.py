@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader
 
-from tools.api_reference.access import INVALID, accepted, matrix
+from tools.api_reference.access import INVALID, OTHER_USERS, accepted, by_scopes
 from tools.api_reference.clients import NO_COMMAND, frames, rows
 from tools.api_reference.scopes import SCOPES
 from tools.api_reference.texts import text
@@ -198,8 +198,9 @@ def websocket_page(document: Node) -> str:
 
 def scopes_page(http: Node, websocket: Node) -> str:
     """The page of scopes: what each allows, which routes and actions accept it, and what each token gets."""
-    tables = matrix(accepted(http, websocket))
-    return rendered("scopes", text=text("scopes"), scopes=SCOPES, invalid=INVALID, matrix=tables)
+    routes = by_scopes(accepted(http, websocket))
+    others = {f"`{key}`": said for key, said in OTHER_USERS.items() if said != "–"}
+    return rendered("scopes", text=text("scopes"), scopes=SCOPES, invalid=INVALID, routes=routes, others=others)
 
 
 def clients_page(http: Node, websocket: Node) -> str:
