@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tools.stack_reference.markdown import bullets, code, page, paragraph, sentence, template
+from tools.stack_reference.markdown import code, page, paragraph, sentence, template
 
 INTRO = """
 `templates/monitoring.yaml` defines the CloudWatch alarms of a stage, `templates/broker-alarms.yaml` those of each
@@ -55,15 +55,14 @@ def _condition(alarm: dict[str, Any]) -> str:
     return f"{comparison}, {'in' if times == 1 else f'{times} times in a row, each in'} {period} s"
 
 
-def _facts(alarm: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(alarm: dict[str, Any]) -> str:
     if rule := alarm.get("AlarmRule"):
         children = ", ".join(map(code, re.findall(r"\$\{(\w+)\}", str(rule))))
-        silent = (
-            f"for {alarm['ActionsSuppressorWaitPeriod']} s, and while {code(alarm['ActionsSuppressor']['Ref'])} is on"
-        )
-        return [("On when", f"one of {children} is on"), ("Sends no notification", silent)]
-    missing = "also sets the alarm" if alarm["TreatMissingData"] == "breaching" else ""
-    return [("Metric", _metrics(alarm)), ("On when", _condition(alarm)), ("Missing data", missing)]
+        suppressor = code(alarm["ActionsSuppressor"]["Ref"])
+        silent = f"for {alarm['ActionsSuppressorWaitPeriod']} s, and while {suppressor} is on"
+        return f"On when one of {children} is on. Sends no notification {silent}."
+    missing = " Missing data also sets the alarm." if alarm["TreatMissingData"] == "breaching" else ""
+    return f"On when {_metrics(alarm)} is {_condition(alarm)}.{missing}"
 
 
 def render() -> str:
@@ -72,6 +71,6 @@ def render() -> str:
     nested = (template(f"templates/{name}.yaml")["Resources"] for name in ("monitoring", "broker-alarms"))
     resources = {**next(nested), **next(nested), **template()["Resources"]}
     for name, alarm in ((name, one["Properties"]) for name, one in resources.items() if "Alarm" in one["Type"]):
-        text = paragraph(sentence(alarm["AlarmDescription"]))
-        blocks.append(f"## {code(name)}\n\n{text}\n\n{bullets(_facts(alarm))}")
+        text = paragraph(f"{sentence(alarm['AlarmDescription'])} {_facts(alarm)}")
+        blocks.append(f"## {code(name)}\n\n{text}")
     return page("Alarms", "the templates", *blocks)

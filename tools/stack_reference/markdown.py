@@ -30,11 +30,6 @@ def paragraph(text: str) -> str:
     return textwrap.fill(markdown(text), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def bullets(items: Sequence[tuple[str, str]]) -> str:
-    """A list of labelled values; an empty value is left out."""
-    return "\n".join(bullet(f"**{label}:** {value}") for label, value in items if value)
-
-
 def bullet(text: str) -> str:
     """One item of a list."""
     return textwrap.fill(

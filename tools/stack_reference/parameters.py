@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from tools.stack_reference.markdown import ROOT, bullets, code, page, paragraph, sentence, table, template
+from tools.stack_reference.markdown import ROOT, code, page, paragraph, sentence, template
 
 STAGES = ("dev", "staging", "prod", "local")
 INTRO = """
@@ -38,15 +38,12 @@ def _accepted(parameter: dict[str, Any]) -> str:
 
 def render() -> str:
     """The page."""
-    document, stages = template(), _stages()
-    parameters = document["Parameters"]
-    rows = [
-        [code(name), code(parameter["Default"])]
-        + [code(stages[stage][name]) if name in stages[stage] else "" for stage in STAGES]
-        for name, parameter in parameters.items()
-    ]
-    blocks = [paragraph(INTRO), table(["parameter", "default", *STAGES], rows)]
-    for name, parameter in parameters.items():
-        facts = [("Type", parameter["Type"]), ("Accepted", _accepted(parameter))]
-        blocks.append(f"## `{name}`\n\n{paragraph(sentence(parameter['Description']))}\n\n{bullets(facts)}")
+    stages, blocks = _stages(), [paragraph(INTRO)]
+    for name, parameter in template()["Parameters"].items():
+        set_to = [f"{stage} {code(values[name])}" for stage, values in stages.items() if name in values]
+        facts = [f"Default {code(parameter['Default'])}", *set_to]
+        said = f"{sentence(parameter['Description'])} {', '.join(facts)}."
+        if accepted := _accepted(parameter):
+            said += f" Accepted: {accepted}."
+        blocks.append(f"## `{name}`\n\n{paragraph(said)}")
     return page("Parameters", "template.yaml and samconfig.toml", *blocks)

@@ -5,22 +5,17 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, Literal, get_origin
+from typing import Any
 
 from pydantic.fields import FieldInfo
 
 from headrace.runtime import settings
 from headrace.runtime.setting_forms import Settings, accepted_form
 from headrace.stage.registry import STREAMS
-from tools.stack_reference.markdown import bullets, code, markdown, page, paragraph, sentence, template
+from tools.stack_reference.markdown import bullet, code, markdown, page, paragraph, sentence, template
 
-UNITS = {"SECONDS": "seconds", "DAYS": "days", "PERCENT": "percent", "EVENT_RATE": "events per second"}
-"""By the end of a variable's name."""
-TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", Literal: "text"}
-TYPES |= {tuple: "comma list", Mapping: "comma list"}
-"""By the annotation of a setting, without its parameters."""
 LIBRARIES = {
     "AWS_ENDPOINT_URL_DYNAMODB": "Endpoint that boto3 calls DynamoDB at; empty for AWS.",
     "AWS_ENDPOINT_URL_SQS": "Endpoint that boto3 calls SQS at; empty for AWS.",
@@ -34,7 +29,8 @@ INTRO = """
 Every function reads its settings from environment variables when it starts. For example, `EVENT_RATE=50` refuses what
 a user sends above 50 events per second. `template.yaml` sets the variables: those of `Globals` for all functions,
 the others per function. A variable that is missing or invalid makes the function answer every request with an error and
-log a `ConfigurationError` that names the variable and its accepted form. An empty variable counts as missing.
+log a `ConfigurationError` that names the variable and its accepted form. An empty variable counts as missing. A
+variable without a default is required.
 """
 
 
@@ -72,16 +68,10 @@ def _default(value: Any) -> str:
 
 
 def _item(name: str, field: FieldInfo, meaning: str, *, is_set: bool) -> str:
-    unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
-    default = "none, it is required" if field.is_required() else _default(field.default)
-    facts = [
-        ("Type", TYPES[get_origin(field.annotation) or field.annotation]),
-        ("Unit", unit),
-        ("Accepted", markdown(accepted_form(field))),
-        ("Default", default),
-        ("In the template", "" if is_set else "not set"),
-    ]
-    return f"### `{name}`\n\n{paragraph(sentence(meaning))}\n\n{bullets(facts)}"
+    facts = [f"Accepted: {markdown(accepted_form(field))}"]
+    facts += [] if field.is_required() else [f"default {_default(field.default)}"]
+    facts += [] if is_set else ["not in the template"]
+    return bullet(f"`{name}`: {sentence(meaning)} {'; '.join(facts)}.")
 
 
 def render() -> str:
@@ -98,10 +88,10 @@ def render() -> str:
                 seen.add(variable)
         if items:
             title = re.sub(r"(?<!^)(?=[A-Z])", " ", model.__name__.strip("_").removesuffix("Settings")).capitalize()
-            blocks += [f"## {title}", paragraph(model.__doc__ or ""), *items]
+            blocks += [f"## {title}", paragraph(model.__doc__ or ""), "\n".join(items)]
     unknown = in_template - seen - LIBRARIES.keys()
     assert not unknown, f"no settings and no library read {unknown}"
-    blocks += ["## Read by libraries", *(f"### `{name}`\n\n{meaning}" for name, meaning in LIBRARIES.items())]
+    blocks += ["## Read by libraries", "\n".join(bullet(f"`{name}`: {meaning}") for name, meaning in LIBRARIES.items())]
     return page("Settings", "runtime/settings.py and template.yaml", *blocks)
 
 
