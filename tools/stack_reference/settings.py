@@ -29,8 +29,8 @@ INTRO = """
 Every function reads its settings from environment variables when it starts. For example, `EVENT_RATE=50` refuses what
 a user sends above 50 events per second. `template.yaml` sets the variables: those of `Globals` for all functions,
 the others per function. A variable that is missing or invalid makes the function answer every request with an error and
-log a `ConfigurationError` that names the variable and its accepted form. An empty variable counts as missing. A
-variable without a default is required.
+log a `ConfigurationError` that names the variable and its accepted form. An empty variable counts as missing. In
+parentheses is what a variable accepts. One without a default is required.
 """
 
 
@@ -68,10 +68,10 @@ def _default(value: Any) -> str:
 
 
 def _item(name: str, field: FieldInfo, meaning: str, *, is_set: bool) -> str:
-    facts = [f"Accepted: {markdown(accepted_form(field))}"]
+    facts = [markdown(accepted_form(field))]
     facts += [] if field.is_required() else [f"default {_default(field.default)}"]
     facts += [] if is_set else ["not in the template"]
-    return bullet(f"`{name}`: {sentence(meaning)} {'; '.join(facts)}.")
+    return bullet(f"`{name}`: {sentence(meaning).rstrip('.')} ({'; '.join(facts)}).")
 
 
 def render() -> str:
@@ -88,7 +88,7 @@ def render() -> str:
                 seen.add(variable)
         if items:
             title = re.sub(r"(?<!^)(?=[A-Z])", " ", model.__name__.strip("_").removesuffix("Settings")).capitalize()
-            blocks += [f"## {title}", paragraph(model.__doc__ or ""), "\n".join(items)]
+            blocks += [f"## {title}", "\n".join(items)]
     unknown = in_template - seen - LIBRARIES.keys()
     assert not unknown, f"no settings and no library read {unknown}"
     blocks += ["## Read by libraries", "\n".join(bullet(f"`{name}`: {meaning}") for name, meaning in LIBRARIES.items())]
