@@ -22,7 +22,7 @@ def generated() -> dict[Path, str]:
         FOLDER / "asyncapi.json": _json(websocket),
         FOLDER / "http-api.md": http_page(http),
         FOLDER / "websocket-api.md": websocket_page(websocket),
-        FOLDER / "scopes.md": scopes_page(http, websocket),
+        FOLDER / "scopes.md": scopes_page(),
         FOLDER / "clients.md": clients_page(http, websocket),
     }
 

@@ -74,12 +74,3 @@ def answer_to_another_user(key: str, scopes: list[str] | None) -> str:
     if not any(scope.startswith("chat:") for scope in scopes or ()):
         return "–"
     return "403" if " " in key else "forbidden"
-
-
-def by_scopes(of: Accepted) -> dict[str, list[str]]:
-    """The routes and frames that accept the same tokens, by their scopes; without those that need no scope."""
-    found: dict[str, list[str]] = {}
-    for key, scopes in of.items():
-        if scopes:
-            found.setdefault(" or ".join(f"`{scope}`" for scope in scopes), []).append(f"`{key}`")
-    return found

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader
 
-from tools.api_reference.access import INVALID, OTHER_USERS, accepted, by_scopes
+from tools.api_reference.access import INVALID, OTHER_USERS
 from tools.api_reference.clients import NO_COMMAND, frames, rows
 from tools.api_reference.scopes import SCOPES
 from tools.api_reference.texts import text
@@ -196,11 +196,10 @@ def websocket_page(document: Node) -> str:
     return rendered("websocket-api", document=document, reader=Reader(document))
 
 
-def scopes_page(http: Node, websocket: Node) -> str:
-    """The page of scopes: what each allows, which routes and actions accept it, and what each token gets."""
-    routes = by_scopes(accepted(http, websocket))
+def scopes_page() -> str:
+    """The page of scopes: what each allows, and what a token without them gets."""
     others = {f"`{key}`": said for key, said in OTHER_USERS.items() if said != "–"}
-    return rendered("scopes", text=text("scopes"), scopes=SCOPES, invalid=INVALID, routes=routes, others=others)
+    return rendered("scopes", text=text("scopes"), scopes=SCOPES, invalid=INVALID, others=others)
 
 
 def clients_page(http: Node, websocket: Node) -> str:
