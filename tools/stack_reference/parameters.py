@@ -40,9 +40,10 @@ def render() -> str:
     """The page."""
     stages, blocks = _stages(), [paragraph(INTRO)]
     for name, parameter in template()["Parameters"].items():
-        set_to = [f"{stage} {code(values[name])}" for stage, values in stages.items() if name in values]
-        facts = [f"Default {code(parameter['Default'])}", *set_to]
-        said = f"{sentence(parameter['Description'])} {', '.join(facts)}."
+        default = str(parameter["Default"])
+        given = {stage: values.get(name, default) for stage, values in stages.items()}
+        set_to = [f"{stage} {code(value)}" for stage, value in given.items() if str(value) != default]
+        said = f"{sentence(parameter['Description'])} {', '.join([f'Default {code(default)}', *set_to])}."
         if accepted := _accepted(parameter):
             said += f" Accepted: {accepted}."
         blocks.append(f"## `{name}`\n\n{paragraph(said)}")
