@@ -54,7 +54,8 @@ class Reader:
 
     def is_new(self, schema: Node) -> bool:
         """Whether the page has not described this schema yet."""
-        return self.resolved(schema).get("description", "") not in self._said
+        schema = self.resolved(schema)
+        return schema.get("description", str(schema)) not in self._said
 
     def about(self, schema: Node) -> str:
         """The description of an answer, and of those of its fields that have one. The second time, its first sentence.
@@ -64,8 +65,8 @@ class Reader:
         schema = self.resolved(schema)
         said = " ".join(schema.get("description", "").split())
         if not self.is_new(schema):
-            return re.split(r"[.;:] ", said)[0].rstrip(".") + "."
-        self._said.add(schema.get("description", ""))
+            return re.sub(r"[.;:] .*|\.$", ".", said)
+        self._said.add(schema.get("description", str(schema)))
         for name, each in _own_fields(schema).items():
             described = each["items"] if each.get("type") == "array" else each
             more = each.get("description") or self.resolved(described).get("description", "")
