@@ -54,8 +54,7 @@ class Reader:
 
     def is_new(self, schema: Node) -> bool:
         """Whether the page has not described this schema yet."""
-        schema = self.resolved(schema)
-        return schema.get("description", str(schema)) not in self._said
+        return str(self.resolved(schema)) not in self._said
 
     def about(self, schema: Node) -> str:
         """The description of an answer, and of those of its fields that have one. The second time, its first sentence.
@@ -66,13 +65,13 @@ class Reader:
         said = " ".join(schema.get("description", "").split())
         if not self.is_new(schema):
             return re.sub(r"[.;:] .*|\.$", ".", said)
-        self._said.add(schema.get("description", str(schema)))
+        self._said |= {said, str(schema)}
         for name, each in _own_fields(schema).items():
             described = each["items"] if each.get("type") == "array" else each
-            more = each.get("description") or self.resolved(described).get("description", "")
+            more = " ".join((each.get("description") or self.resolved(described).get("description", "")).split())
             if more and more not in self._said:
                 self._said.add(more)
-                said += f" `{name}`: {' '.join(more.split())}".rstrip(".") + "."
+                said += f" `{name}`: {more.rstrip('.')}."
         return said.strip()
 
     def request(self, operation: Node) -> str:
