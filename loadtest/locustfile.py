@@ -15,7 +15,7 @@ import threading
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gevent
 from locust import events
@@ -33,20 +33,15 @@ from loadtest.sending.delivery import ProgressLines
 from loadtest.shapes.catalog import SHAPES
 from loadtest.shapes.options import add_options, shape_of
 from loadtest.shapes.shape import Load, Phase
-from loadtest.users.live_subscriber import LiveSubscriber
 from loadtest.users.questions import QUESTIONS, Asking, ConversationsReader
 from loadtest.users.stage_user import StageUser
 from loadtest.users.writers import HttpWriter, WebSocketWriter
 from localstage.client.errors import ClientError
 
-if TYPE_CHECKING:
-    from loadtest.web import VerdictTab
-
 KINDS: dict[str, type[StageUser]] = {
     **dict.fromkeys(QUESTIONS, Asking),
     "ConversationsReader": ConversationsReader,
     "HttpWriter": HttpWriter,
-    "LiveSubscriber": LiveSubscriber,
     "WebSocketWriter": WebSocketWriter,
 }
 """The user class of each kind."""
@@ -83,12 +78,9 @@ class Session:
             self.runner.register_message(INTERRUPT, lambda **_: self._on_interrupt())
         if self.options.headless:
             logging.getLogger("locust.stats_logger").disabled = True  # its wide tables repeat what the result says
-        self.tab: VerdictTab | None = None
-        if environment.web_ui is not None:
-            from loadtest.web import VerdictTab  # Flask is loaded only here
-
-            self.tab = VerdictTab(environment, self.target.http_url)
-            say(f"headrace: open {self.tab.address} and press Start; Ctrl-C ends")
+        if (web := environment.web_ui) is not None:
+            environment.host = self.target.http_url  # otherwise the page asks for one
+            say(f"headrace: open http://{web.host or '127.0.0.1'}:{web.port} and press Start; Ctrl-C ends")
         gevent.signal_handler(signal.SIGINT, self._on_ctrl_c)
 
     def _class_of(self, load: Load, number: int) -> type[StageUser]:
@@ -123,12 +115,9 @@ class Session:
             failed = f"the page was not written: {error!r}\n"
         self.text = failed + result.text(*paths)
         self.environment.process_exit_code = result.exit_code
-        if self.tab is not None:
-            verdict = "passed" if result.exit_code == 0 else "failed"
-            self.tab.lines = [verdict, *filter(None, self.text.splitlines())]
-            if not self.leaving:
-                say(self.text)
-                self.text = ""
+        if self.environment.web_ui is not None and not self.leaving:
+            say(self.text)
+            self.text = ""
 
     def on_stop(self) -> None:
         """Somebody stops the users before the end of the run: interrupt it, and wait for what happened so far."""

@@ -18,7 +18,6 @@ from loadtest.client.target import Target
 from localstage.client.errors import ClientError, HttpError
 from localstage.client.http_api import HttpApi
 
-_Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 PAUSE = 0.1
 """Seconds between two changes of a user."""
 STORED_WITHIN = 30.0

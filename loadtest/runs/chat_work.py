@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -47,8 +47,7 @@ class ChatWork(Work):
             for room in range(max(phase.rooms, place.workers))
             if room % place.workers == place.worker
         ]
-        self._is_followed = any(load.kind == "LiveSubscriber" for load in phase.loads)
-        if phase.shards or self._is_followed:
+        if phase.shards:
             with closing(target.joiner(MAKER)) as api:
                 for each in self.rooms:
                     api.put(f"/rooms/{each}", {"kind": "open"})
@@ -61,7 +60,6 @@ class ChatWork(Work):
         self._prefix = f"{place.worker:02d}-{random.getrandbits(40):010x}"
         self._recent: list[str] = []
         self._used: list[str] = []
-        self._followed: dict[str, list[tuple[float, str]]] = defaultdict(list)
 
     def sender(self, number: int) -> Sender:
         """Who sends as user ``number``: another sender for each.
@@ -96,9 +94,6 @@ class ChatWork(Work):
     def _measure(self, events: Sequence[ChatEvent], first_sent: float) -> None:
         super()._measure(events, first_sent)
         self._used += {event.room_id for event in events}.difference(self._used)
-        if self._is_followed:
-            for event in events:
-                self._followed[event.room_id].append((first_sent, event.message_id))
         self._recent.append(events[-1].user_id)
         del self._recent[:-RECENT]
 
@@ -109,10 +104,6 @@ class ChatWork(Work):
     def person(self) -> str:
         """A user who sent lately, to ask for."""
         return random.choice(self._recent or ["user-1"])
-
-    def sent_between(self, room: str, begin: float, end: float) -> set[str]:
-        """The ids of accepted messages of a followed room, first sent in this time of ``time.perf_counter``."""
-        return {message_id for first_sent, message_id in self._followed.get(room, ()) if begin < first_sent < end}
 
     def sent(self) -> Sent:
         """What was sent so far."""

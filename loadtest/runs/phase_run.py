@@ -58,15 +58,14 @@ class PhaseRun:
         self.requests = RequestLog(log, place)
         self.problems: list[str] = []
         self.interrupted = self.finished = False
-        self._loads = {load.kind: load for load in phase.loads}
         self._playing: Counter[str] = Counter()
         self._arrivals: dict[str, Arrivals] = {}
         self._ready = 0
         self._all_ready, self._begun, self._stopping = threading.Event(), threading.Event(), threading.Event()
         self.sending: Any = {"paced": phase.paced, "retry_timeout": phase.retry_timeout, "stopping": self._stopping}
         """The options of each :class:`Delivery`."""
-        self._over, self._done = threading.Event(), threading.Event()
-        self._left: Counter[str] = Counter()
+        self._done = threading.Event()
+        self._left = 0
         self._lock = threading.Lock()
         self.began_at = self.started = self.ended = 0.0
         self._cpu = 0.0
@@ -77,7 +76,7 @@ class PhaseRun:
 
     def join(self, kind: str) -> int:
         """Add a user of ``kind``; return its number among those of the same kind, from 0."""
-        self._left[kind] += 1
+        self._left += 1
         self._playing[kind] += 1
         return self._playing[kind] - 1
 
@@ -97,7 +96,7 @@ class PhaseRun:
 
     def take(self, kind: str) -> Arrival | None:
         """The next request of a user of ``kind``, when it is due; None when there are no more."""
-        if self._stopping.is_set() or (self._is_background(kind) and self._over.is_set()):
+        if self._stopping.is_set():
             return None
         arrival = self._arrivals[kind].take()
         if arrival is not None and arrival.due is not None:
@@ -106,19 +105,12 @@ class PhaseRun:
                 return None
         return arrival
 
-    def _is_background(self, kind: str) -> bool:
-        """Whether users of ``kind`` go on until the others end."""
-        return not (self._loads[kind].events or self.phase.seconds)
-
-    def leave(self, kind: str) -> None:
+    def leave(self) -> None:
         """Record that a user has nothing more to do."""
         with self._lock:
-            self._left[kind] -= 1
-            if not any(count for each, count in self._left.items() if not self._is_background(each)):
-                if not self._over.is_set():
-                    self.ended, self._cpu = time.monotonic(), time.process_time() - self._cpu
-                self._over.set()
-            if not any(self._left.values()):
+            self._left -= 1
+            if not self._left:
+                self.ended, self._cpu = time.monotonic(), time.process_time() - self._cpu
                 self._done.set()
 
     def fail(self, sentence: str) -> None:

@@ -60,14 +60,6 @@ SHAPES = {
             ),
         ),
         Shape(
-            "followed",
-            "10,000 messages in single frames, 64 connections; then as many while 64 subscribers follow the 16 rooms",
-            (
-                Phase("no followers", (Load("WebSocketWriter", 64, events=10_000),)),
-                Phase("64 followers", (Load("WebSocketWriter", 64, events=10_000), Load("LiveSubscriber", 64))),
-            ),
-        ),
-        Shape(
             "aged",
             "5,000 messages in single frames on an empty stage, and again after 150,000 in frames of 25",
             (
@@ -111,18 +103,6 @@ SHAPES = {
                     _share("WindowReader", 4, 0.7 * 0.01),
                     seconds=600,
                 )
-            ),
-        ),
-        Shape(
-            "live",
-            "50 single frames/s for 5 minutes, while 100 subscribers follow 4 rooms",
-            (
-                Phase(
-                    "live",
-                    (Load("WebSocketWriter", 8, rate=50), Load("LiveSubscriber", 100)),
-                    seconds=300,
-                    rooms=4,
-                ),
             ),
         ),
         Shape(

@@ -25,7 +25,7 @@ TIMEOUT = 30.0
 class StageUser(User):
     """Plays its part in one phase: connects, waits for the others, and acts for each arrival until there are no more.
 
-    Subclasses act, and connect and disconnect where they need a connection.
+    Subclasses act, and connect where they need a connection.
     """
 
     abstract = True
@@ -59,8 +59,8 @@ class StageUser(User):
             run.fail(f"{self.kind} {self.number}: {type(error).__name__}: {error}")
             raise StopUser from error
         finally:
-            self.disconnect()
-            run.leave(self.kind)
+            self._opened.close()
+            run.leave()
         raise StopUser
 
     def _connect(self, run: PhaseRun) -> None:
@@ -89,10 +89,6 @@ class StageUser(User):
     def opened(self, connection: Connection) -> Connection:
         """A connection that is closed at the end."""
         return self._opened.enter_context(closing(connection))
-
-    def disconnect(self) -> None:
-        """Close what is open."""
-        self._opened.close()
 
     def place_of(self, run: PhaseRun) -> int:
         """This user's number among those of its kind in all workers."""

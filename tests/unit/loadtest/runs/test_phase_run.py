@@ -110,7 +110,7 @@ def user(run: PhaseRun, act: Callable[[PhaseRun, int], object], kind: str = "Web
         run.ready()
         while (arrival := run.take(kind)) is not None:
             act(run, arrival.events)
-        run.leave(kind)
+        run.leave()
 
     return threading.Thread(target=play, daemon=True)
 

@@ -15,7 +15,7 @@ from loadtest.shapes.shape import FEWEST_USERS, WRITERS, Phase, Shape
 
 FILES = (Path(__file__).parents[4] / "loadtest" / "users").glob("*.py")
 """Not imported: Locust changes the process that imports it."""
-KIND = re.compile(r"^(?:class|    )\W?(\w+(?:Writer|Reader|Subscriber))\b", re.M)
+KIND = re.compile(r"^(?:class|    )\W?(\w+(?:Writer|Reader))\b", re.M)
 USERS = {each for file in FILES for each in KIND.findall(file.read_text())}
 
 
