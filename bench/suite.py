@@ -30,8 +30,6 @@ from loadtest.client.stage_process import interruptible
 BENCHES = {
     "publish": "publish",
     "persist": "persist",
-    "rate-limit": "rate_limit",
-    "refusals": "refusals",
     "history": "history",
     "analytics": "analytics --sizes 50000 --day 0",
     "singles": "singles --seconds 2",
