@@ -8,19 +8,17 @@ their stream at once, as an import does. The peer of messages beside that backlo
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, closing
+from contextlib import closing
 
 import pika
 import uvloop
 
 from bench import ROOT
 from bench.rounds import Series, command, head, median_text, percentile, ratio, row
-from bench.singles.senders import CONNECTIONS, KINDS, Send, click, message
+from bench.singles.senders import KINDS, click, message, send
 from bench.stages import Stage, started
 from headrace.core import times
 from headrace.core.caller import SenderContext
@@ -66,27 +64,13 @@ class DurableStage(Stage):
             every=SAMPLE_SECONDS,
             interval=LOOK_SECONDS,
         )
-        uvloop.run(self._send(kind, seconds, probe))
+
+        def answered(number: int, sent_at: float) -> None:
+            probe.offer([number], sent_at)
+
+        uvloop.run(send(self.target, KINDS[kind], self.numbers, seconds, answered=answered, rate=RATE))
         probe.finish()
         return sorted(found)
-
-    async def _send(self, kind: str, seconds: float, probe: DurabilityProbe) -> None:
-        _, connect = KINDS[kind]
-        async with AsyncExitStack() as stack:
-            opened = [await stack.enter_async_context(connect(self.target, place)) for place in range(CONNECTIONS)]
-            start = time.perf_counter()
-
-            async def one(place: int, send: Send) -> None:
-                for turn in itertools.count():
-                    at = start + (turn * CONNECTIONS + place) / RATE
-                    if at > start + seconds:
-                        return
-                    await asyncio.sleep(at - time.perf_counter())
-                    number, began = next(self.numbers), time.perf_counter()
-                    await send(number)
-                    probe.offer([number], began)
-
-            await asyncio.gather(*(one(place, send) for place, send in enumerate(opened)))
 
     def _look(self, kind: str, number: int) -> Look:
         """Looks for one event by the question that a client would ask; the probe takes an error as not yet there."""

@@ -14,20 +14,16 @@ import itertools
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 import aiohttp
-import boto3
 import uvloop
 
 from bench import ROOT
-from bench.live.__main__ import CREDENTIALS
 from bench.rounds import Series, command, figure, head, median_text, percentile, ratio, row
 from bench.singles.senders import CONNECTIONS, Send, frames, single_frame
 from bench.stages import Stage, started
 from headrace.queues.names import persist_queue
 from loadtest.client.target import Target
-from localstage.wiring import session_token
 
 STATE = ROOT / ".local" / "bench-erasing"
 PERSON, OTHER = "erased-person", "other-person"
@@ -125,18 +121,6 @@ class ErasingStage(Stage):
         for measure, number in measures.items():
             self.found[phase, f"{load}: {measure}"].append(number)
 
-    def rows_left(self) -> int:
-        """Rows of all tables that name the person."""
-        token = session_token(STATE)
-        dynamodb: Any = boto3.client(
-            "dynamodb", endpoint_url=self.url("DynamoDB"), aws_session_token=token, **CREDENTIALS
-        )
-        scan = dynamodb.get_paginator("scan")
-        names = dynamodb.list_tables()["TableNames"]
-        return sum(
-            PERSON in repr(found) for name in names for page in scan.paginate(TableName=name) for found in page["Items"]
-        )
-
     async def _traffic(self, seconds: float, rate: float = 0.0) -> tuple[dict[str, list[float]], float]:
         """Send and read for some seconds: the seconds until each answer, by kind, and those that it took.
 
@@ -173,11 +157,7 @@ class ErasingStage(Stage):
     def _settle(self) -> None:
         """Wait until persist_events has nothing to do."""
         self._drain()
-        self.cpu()
-        while True:
-            time.sleep(1.0)
-            if not self.cpu().get("PersistEvents"):
-                return
+        self.cpu_until_stored()
 
 
 def main(rounds: int, seconds: float, messages: int) -> list[Series]:
@@ -205,9 +185,9 @@ def main(rounds: int, seconds: float, messages: int) -> list[Series]:
         found = report(stage)
         while not stage.is_done():
             time.sleep(1.0)
-        done, left = time.monotonic() - began, stage.rows_left()
-    print(f"\n{messages:,} messages were erased after {erased:.0f} s; done after {done:.0f} s; rows left: {left}")
-    return [*found, figure("seconds until the messages were erased", [erased], "s"), figure("rows left", [left], "")]
+        done = time.monotonic() - began
+    print(f"\n{messages:,} messages were erased after {erased:.0f} s; done after {done:.0f} s")
+    return [*found, figure("seconds until the messages were erased", [erased], "s")]
 
 
 def report(stage: ErasingStage) -> list[Series]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -124,10 +125,12 @@ async def send(
     seconds: float,
     connections: int = CONNECTIONS,
     answered: Callable[[int, float], object] = lambda _number, _began: None,
+    rate: float = 0.0,
 ) -> Sent:
     """Send events of a ``kind`` for some seconds, over connections that are open before.
 
-    ``answered`` gets the number of each event that is accepted, and when it was sent (``time.perf_counter``).
+    ``answered`` gets the number of each event that is accepted, and when it was sent (``time.perf_counter``). ``rate``
+    is that of all connections, in requests per second; 0: as fast as they are answered.
     """
     events, connect = kind
     latencies: list[float] = []
@@ -135,12 +138,16 @@ async def send(
         opened = [await stack.enter_async_context(connect(target, place)) for place in range(connections)]
         start = time.perf_counter()
 
-        async def one(post: Send) -> None:
-            while (began := time.perf_counter()) < start + seconds:
+        async def one(place: int, post: Send) -> None:
+            for turn in itertools.count():
+                if rate:
+                    await asyncio.sleep(start + (turn * connections + place) / rate - time.perf_counter())
+                if (began := time.perf_counter()) >= start + seconds:
+                    return
                 number = next(numbers)
                 await post(number)
                 latencies.append(time.perf_counter() - began)
                 answered(number, began)
 
-        await asyncio.gather(*map(one, opened))
+        await asyncio.gather(*(one(place, post) for place, post in enumerate(opened)))
         return Sent(events * len(latencies), time.perf_counter() - start, sorted(latencies))
