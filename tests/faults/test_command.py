@@ -14,7 +14,6 @@ from faults.harness.harness import Harness
 from faults.harness.ledger import Row
 from faults.harness.stage_template import ROOT
 from faults.scenarios import SCENARIOS
-from localstage.client.errors import ClientError
 from localstage.core.errors import AlreadyRunning
 from localstage.services.services import BROKER_NODES
 
@@ -82,11 +81,6 @@ def bad(_harness: Harness) -> Row:
     return row("bad", "lost 1: ['id']")
 
 
-def broken(_harness: Harness) -> Row:
-    """Raises an error."""
-    raise ClientError("the history cannot be read")
-
-
 def test_a_broken_promise_exits_with_1_after_all_other_scenarios(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,14 +90,3 @@ def test_a_broken_promise_exits_with_1_after_all_other_scenarios(
     shown = capsys.readouterr().out
     assert "lost 1: ['id']" in shown
     assert "2 of 2  good: Returns a row without a problem." in shown
-
-
-def test_an_interrupted_run_shows_the_finished_scenarios_and_cleans_up(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert play(monkeypatch, good=good, broken=broken, bad=bad) == 1
-
-    shown = capsys.readouterr()
-    assert "1 of 3 scenarios in 0 min" in shown.out
-    assert "the history cannot be read" in shown.err
-    assert IdleHarness.stopped == 1

@@ -11,28 +11,21 @@ from typing import Any
 from urllib.parse import parse_qs
 
 CLIENT, SECRET = "3nq8example", "a+secret/with:signs="
-LASTS = 3600
 
 
 class Cognito:
-    """``POST /oauth2/token``. Each token is valid for ``lasts`` seconds; ``issue`` makes one with the given scopes."""
+    """``POST /oauth2/token``. Each token is valid for an hour; ``issue`` makes one with the given scopes."""
 
-    def __init__(self, issue: Callable[[str], str] | None = None, lasts: int = LASTS) -> None:
-        self._issue = issue or self._example
-        self._lasts = lasts
+    def __init__(self, issue: Callable[[str], str]) -> None:
+        self._issue = issue
         self.requests: list[dict[str, list[str]]] = []
-        self.failing = False
-        self.busy = self.most_at_once = 0
         pool = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                pool.busy += 1
-                pool.most_at_once = max(pool.most_at_once, pool.busy)
                 status, answer = pool.answer(
                     self.path, dict(self.headers), self.rfile.read(int(self.headers["content-length"]))
                 )
-                pool.busy -= 1
                 self.send_response(status)
                 self.send_header("content-type", "application/json;charset=UTF-8")
                 self.end_headers()
@@ -47,8 +40,6 @@ class Cognito:
 
     def answer(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
         headers = {name.lower(): value for name, value in headers.items()}
-        if self.failing:
-            return 500, {}
         if path != "/oauth2/token" or headers["content-type"] != "application/x-www-form-urlencoded":
             return 400, {"error": "invalid_request"}
         if headers.get("authorization") != f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}":
@@ -61,11 +52,7 @@ class Cognito:
         if not set(scope.split()) <= set(allowed.split()):
             return 400, {"error": "invalid_scope"}
         self.requests.append(asked)
-        return 200, {"access_token": self._issue(scope), "expires_in": self._lasts, "token_type": "Bearer"}
-
-    def _example(self, scope: str) -> str:
-        claims = {"sub": CLIENT, "scope": scope, "token_use": "access", "jti": str(len(self.requests))}
-        return f"h.{base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.s"
+        return 200, {"access_token": self._issue(scope), "expires_in": 3600, "token_type": "Bearer"}
 
     def close(self) -> None:
         self.server.shutdown()

@@ -69,18 +69,3 @@ def test_a_run_that_ends_early_reads_back_what_was_accepted_and_says_partial(
     assert phase["found"]["stored"] == phase["sent"]["accepted"] == stage.accepted
     assert phase["found"]["lost"] == phase["found"]["unexpected"] == 0
     assert "Partial:" in result.with_suffix(".html").read_text()
-
-
-@pytest.mark.long
-def test_a_second_ctrl_c_ends_without_a_result(stage: FakeStage, tmp_path: Path) -> None:
-    stage.faults.delay = 600.0
-    process = start(stage, tmp_path)
-
-    process.send_signal(signal.SIGINT)
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
-
-    assert process.returncode not in (0, None)
-    assert "press Ctrl-C again to end without a result" in output
-    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -20,8 +19,6 @@ LINE = re.compile(
 )
 Run = Callable[..., tuple[int, dict[str, int]]]
 Capture = pytest.CaptureFixture[str]
-SAMPLES = Path(__file__).resolve().parents[2] / "unit" / "loadtest" / "chat" / "irc"
-GLOB = str(SAMPLES / "*.log")
 
 
 @pytest.fixture(autouse=True)
@@ -105,31 +102,6 @@ def test_a_replay_whose_time_is_over_says_so_and_what_was_accepted(stage: FakeSt
     output = capsys.readouterr().out
     assert "events not accepted in at most 0.5 s (RETRY_TIMEOUT): 1; the stage is behind" in output
     assert "accepted=49 stored=49 lost=0" in output.splitlines()[-1]
-
-
-def test_every_nick_reads_exactly_the_messages_of_their_intervals(stage: FakeStage, capsys: Capture) -> None:
-    assert demo.main(["--log", GLOB]) == 0
-
-    before, last = capsys.readouterr().out.splitlines()[-2:]
-    assert before == "memberships: 16 nicks in 2 rooms read exactly the messages of their memberships"
-    assert LINE.fullmatch(last)
-
-
-def test_a_nick_that_reads_beyond_their_intervals_exits_1(stage: FakeStage, capsys: Capture) -> None:
-    stage.rooms.leak = "smiley"
-
-    assert demo.main(["--log", GLOB]) == 1
-
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[-2] == "memberships: 1 of 16 nicks in 2 rooms did NOT read exactly the messages of their memberships"
-    assert any(", smiley: reads " in line for line in lines)
-
-
-def test_an_existing_open_room_is_reported_in_one_sentence(stage: FakeStage, capsys: Capture) -> None:
-    stage.rooms.kinds["irc-channel-2004-11-15_03"] = "open"
-
-    assert demo.main(["--log", GLOB]) == 1
-    assert "irc-channel-2004-11-15_03 already exists with other settings" in capsys.readouterr().err
 
 
 def test_a_log_that_does_not_exist_is_reported_in_one_sentence(capsys: Capture) -> None:

@@ -8,15 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from loadtest import demo
-from loadtest.client import stage_process
 from loadtest.client.stage_process import StageFailed, StageProcess
-from localstage.client.running_stage import ROOT, running_stage
+from localstage.client.running_stage import ROOT
 from tests.contract.loadtest.fake_stage import FakeStage
 
 STAGE = """
@@ -56,16 +53,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "stage.json"
 
 
-@pytest.fixture
-def here(file: Path, stage: FakeStage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Let ``demo`` and ``load`` start a minimal stage instead of the real one."""
-    defaults = {"command": stage_command(file, stage), "file": file}
-    monkeypatch.setattr(stage_process, "StageProcess", lambda echo: StageProcess(echo, **defaults))
-    monkeypatch.setenv("LOCALSTAGE_STATE_DIR", str(file.parent))
-    yield file
-    assert not file.exists()
-
-
 def test_a_stage_that_fails_to_start_is_reported_with_its_error(file: Path) -> None:
     command = [sys.executable, "-c", "import sys; sys.exit('headrace: RabbitMQ is missing. Run: apt-get install it')"]
     process = StageProcess(lambda _: None, command, file)
@@ -103,44 +90,6 @@ def test_a_stage_ends_when_its_demo_ends_or_is_killed(file: Path, stage: FakeSta
     parent.wait()
 
     wait_until_gone(child)
-
-
-def test_a_demo_uses_a_running_stage_and_leaves_it_running(
-    here: Path, stage: FakeStage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    process = StageProcess(lambda _: None, stage_command(here, stage), here)
-    process.start()
-    try:
-        assert demo.main(["--messages", "50"]) == 0
-        assert running_stage(here) is not None
-        assert demo.main(["--stay"]) == 1
-    finally:
-        process.close()
-
-    assert f"a stage runs here already, at {stage.http_url}" in capsys.readouterr().err
-
-
-def test_stay_shows_commands_for_the_stage_and_ends_at_ctrl_c(
-    here: Path, stage: FakeStage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checks = []
-
-    def check(process: StageProcess) -> None:
-        """Ctrl-C comes after the help, at the second check of a stage that has all messages."""
-        if stage.frames >= 60:
-            checks.append(process)
-        if len(checks) > 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(StageProcess, "check", check)
-
-    assert demo.main(["--stay", "--messages", "60"]) == 0
-
-    out = capsys.readouterr().out
-    assert "accepted=60 stored=60 lost=0" in out
-    assert f'eval "$(LOCALSTAGE_STATE_DIR={here.parent} make -s env)"' in out
-    for address in (stage.http_url, stage.websocket_url, "http://127.0.0.1:8789/docs"):
-        assert address in out.rpartition("The stage stays up")[2]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 
 import pytest
 
@@ -12,7 +10,6 @@ from loadtest.client.stage_process import StageRuns, stage
 from loadtest.client.target import Target
 from loadtest.load import locust_command
 from loadtest.shapes.options import add_options
-from tests.unit.template_stack import ROOT
 
 
 def options(*arguments: str) -> argparse.Namespace:
@@ -36,16 +33,6 @@ def test_the_secret_of_the_token_url_is_no_argument_of_a_process() -> None:
     assert "--paced" in command
 
 
-def test_tokens_of_another_stage_are_not_used_on_the_local_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOKEN", "of-another-stage")
-    target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2/local", "http://127.0.0.1:3/token")
-
-    _, environment = locust_command(target, options())
-
-    assert "TOKEN" not in environment
-    assert Target.find(target.http_url, target.websocket_url, environment) == target
-
-
 def test_a_limit_of_the_store_is_refused_if_a_stage_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run would measure a stage without it."""
     target = Target("http://127.0.0.1:1", "ws://127.0.0.1:2/local", "http://127.0.0.1:3/token")
@@ -59,11 +46,3 @@ def test_a_limit_of_the_store_is_refused_if_a_stage_runs_already(monkeypatch: py
     monkeypatch.setenv("LOCALSTAGE_WRITES_PER_KEY", "0")
     with stage(print, target) as (found, _):
         assert found == target
-
-
-def test_ctrl_c_during_the_imports_is_one_sentence() -> None:
-    code = "import loadtest; raise KeyboardInterrupt"
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-
-    assert ended.stderr == "\nheadrace: interrupted\n"
-    assert ended.returncode != 0

@@ -88,12 +88,6 @@ def test_times_continue_after_midnight(tmp_path: Path, stamps: list[str], expect
     assert [message.timestamp[8:16] for message in read_log(path).messages] == expected
 
 
-def test_a_file_with_windows_line_ends_has_them_as_line_ends(tmp_path: Path) -> None:
-    path = log_of(tmp_path, b"[10:00] <a> x\r\n[10:01] <a> y\r\n")
-
-    assert [message.message for message in read_log(path).messages] == ["x", "y"]
-
-
 def test_a_hash_in_a_nick_or_name_never_reaches_an_id(tmp_path: Path) -> None:
     log = read_log(log_of(tmp_path, b"[10:00] <a#b\x02> x\n[10:01] < > y\n", "2004-11-15#ubuntu.log"))
 

@@ -70,19 +70,6 @@ def test_the_samples_of_a_stall_are_as_many_as_at_other_times(table: Table) -> N
     assert sum(value > 0.25 for value in values) >= len(values) * 0.3
 
 
-def test_a_failed_request_is_tried_again_and_lengthens_the_value(table: Table) -> None:
-    values: list[float] = []
-    probe = probe_of(table, values)
-    table.down = True
-    threading.Timer(0.4, setattr, (table, "down", False)).start()
-
-    offer(probe, table, 0.01)
-    probe.finish()
-    (value,) = values
-
-    assert value >= 0.35
-
-
 @pytest.mark.parametrize("error", [TokenRefused("no"), HttpError(401, "unauthorized", "no")])
 def test_without_a_valid_token_a_sample_has_no_value(error: ClientError) -> None:
     def refuse() -> int:

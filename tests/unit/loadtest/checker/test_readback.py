@@ -69,27 +69,6 @@ def test_readback_waits_for_late_events_and_reports_their_time() -> None:
     assert checker.verdict().whole
 
 
-def test_readback_waits_for_a_late_event_before_the_last_ones() -> None:
-    checker, reader, clock, events = prepared(1000)
-    for index, event in enumerate(events):
-        reader.add(event, readable_at=120.0 if index == 3 else 0.0)
-
-    drained = drain_and_read(checker, reader, clock=clock, sleep=clock.sleep)
-
-    assert 120.0 <= drained < 120.5
-    assert checker.verdict().whole
-
-
-def test_progress_restarts_the_timeout() -> None:
-    checker, reader, clock, events = prepared(30, rooms=1)
-    for index, event in enumerate(events):
-        reader.add(event, readable_at=100.0 + 3 * index)
-
-    drain_and_read(checker, reader, patience=5.0, clock=clock, sleep=clock.sleep)
-
-    assert checker.verdict().whole
-
-
 def test_events_missing_at_the_timeout_are_lost() -> None:
     checker, reader, clock, events = prepared(1000)
     for event in events[:500] + events[502:]:

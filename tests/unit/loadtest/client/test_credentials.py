@@ -45,11 +45,6 @@ def test_each_user_sends_with_their_own_token() -> None:
         credentials.sender(3)
 
 
-def test_a_users_token_that_may_not_write_is_named() -> None:
-    with pytest.raises(TokenRefused, match="token 1 of TOKENS has neither chat:write nor events:write"):
-        Credentials([], [jwt("a", "chat:read")]).sender(0)
-
-
 def test_a_token_that_may_not_read_is_an_error_that_says_so() -> None:
     target = Target(*URLS, credentials=Credentials([given(jwt("importer", "events:write"))]))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +11,7 @@ import pytest
 
 from loadtest.checker.findings import Findings
 from loadtest.client.target import Target
-from loadtest.measured.measurements import Measurements, Merged
+from loadtest.measured.measurements import Measurements
 from loadtest.runs import posted_work
 from loadtest.runs.place import Place
 from loadtest.runs.posted_work import PostedWork
@@ -66,18 +65,16 @@ class Event(str):
 class Work(PostedWork[Event]):
     user = "load"
     clients = 1
-    readable_at = 0.0
 
     def __init__(self, stored: set[str]) -> None:
-        self.measurements = Measurements()
-        super().__init__(Stage("http://127.0.0.1:1", "ws://127.0.0.1:1"), Place("r", 0), self.measurements, None)
+        super().__init__(Stage("http://127.0.0.1:1", "ws://127.0.0.1:1"), Place("r", 0), Measurements(), None)
         self._stored = stored
 
     def _queries(self, api: Any) -> Queries:
         return Queries(self._stored, self.all_accepted)
 
     def _is_readable(self, api: Any, event: Event) -> bool:
-        return time.perf_counter() >= self.readable_at
+        return True
 
 
 def work(stored: str, accepted: str, unanswered: int = 0) -> Work:
@@ -111,19 +108,3 @@ def test_everything_is_read_again_while_fewer_events_are_missing() -> None:
 
     assert until_complete(lambda: Findings(lost=next(found)), lambda: 0, sleep=lambda _: None).lost == 1
     assert not list(found)
-
-
-def test_the_time_until_an_accepted_event_can_be_read_is_measured() -> None:
-    made = Work({"a"})
-    made.attempts = 1
-    answered = time.perf_counter()
-    made.readable_at = answered + 0.3
-
-    made.accepted([Event("a")], ["main"], 0.05)
-    made.read_back()
-
-    sent = time.perf_counter() - 0.05
-    assert sent - answered >= 0.25
-    measured = Merged()
-    measured.add(made.measurements.message())
-    assert (measured.latencies["durable"].percentile(50) or 0.0) >= 0.3

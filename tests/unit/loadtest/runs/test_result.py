@@ -124,10 +124,3 @@ def test_the_limit_is_where_latency_retry_lane_or_checker_say_stop(changes: dict
 
     assert made.outcomes[0].too_much(limit) == reason
     assert made.exit_code == (1 if "found" in changes else 0)
-
-
-def test_the_shares_of_all_workers_are_everything() -> None:
-    places = [Place("run", 0, True, worker, 3) for worker in range(3)]
-
-    assert sum(place.share(500) for place in places) == 500
-    assert len({place.unique for place in places}) == 3

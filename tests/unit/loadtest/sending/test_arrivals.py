@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loadtest.checker.readback import await_none
-from loadtest.sending.arrivals import GRACE, Arrival, Arrivals
+from loadtest.sending.arrivals import GRACE, Arrivals
 from loadtest.sending.draining import unreadable
 from localstage.client.errors import HttpError
 
@@ -18,21 +18,6 @@ class Clock:
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
-
-
-def test_without_a_rate_users_take_all_events_at_once() -> None:
-    arrivals = Arrivals(60, 25, clock=Clock())
-
-    assert [arrivals.take() for _ in range(4)] == [Arrival(25, None), Arrival(25, None), Arrival(10, None), None]
-
-
-def test_with_a_rate_each_request_has_its_time() -> None:
-    arrivals = Arrivals(0, 25, rate=100, seconds=1, clock=Clock())
-
-    due = [arrival.due for _ in range(4) if (arrival := arrivals.take()) is not None]
-
-    assert due == pytest.approx([100.0, 100.25, 100.5, 100.75])
-    assert arrivals.take() is None
 
 
 def test_a_stall_shows_in_the_times_of_the_requests_that_it_delays() -> None:
@@ -57,16 +42,6 @@ def test_what_was_not_sent_soon_after_the_end_is_counted() -> None:
 
     assert arrivals.take() is None
     assert arrivals.unsent == 60
-
-
-def test_users_without_an_end_go_on_until_the_time_is_over() -> None:
-    clock = Clock()
-    arrivals = Arrivals(0, 1, seconds=3, clock=clock)
-
-    assert arrivals.take() == Arrival(1, None)
-    clock.now += 3
-    assert arrivals.take() is None
-    assert arrivals.unsent == 0
 
 
 def test_what_is_not_stored_yet_is_asked_for_again() -> None:

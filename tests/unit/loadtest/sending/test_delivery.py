@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loadtest.sending.delivery import CountedEvents, Delivery, ProgressLines
+from loadtest.sending.delivery import CountedEvents, Delivery
 from localstage.client.errors import ClientError
 
 LOG = logging.getLogger("headrace_client")
@@ -71,25 +71,6 @@ def test_after_refusals_a_paced_sender_waits_before_its_next_event(paced: bool, 
     assert all(seconds > 0.5 for seconds in stopping.waited)  # many halvings of 1,000 events a second leave the lowest
 
 
-def test_a_sender_whose_time_is_over_says_so_and_keeps_what_was_accepted() -> None:
-    recorder = CountedEvents[Ride]()
-    sender = Delivery(Refusing(1_000, fitting=2), recorder, retry_timeout=5)
-
-    with pytest.raises(ClientError, match=rf"^events not accepted in at most 5 s \(RETRY_TIMEOUT\): 3; {BEHIND}$"):
-        sender.send([Ride(name) for name in "abcde"])
-
-    assert recorder.all_accepted == ["a", "b"]
-    assert recorder.unanswered == 3
-
-
-def test_a_run_that_stops_does_not_wait_for_its_senders() -> None:
-    recorder, stopping = CountedEvents[Ride](), Stopping(after=3)
-
-    assert not Delivery(Refusing(1_000), recorder, stopping=stopping).send([Ride("a")])
-    assert recorder.unanswered == 1
-    assert len(stopping.waited) == 3
-
-
 def test_a_repeated_request_is_refused_and_waits_as_any_other() -> None:
     recorder, stopping = CountedEvents[Ride](), Stopping()
     sender = Delivery(Refusing(2), recorder, stopping=stopping)
@@ -100,16 +81,3 @@ def test_a_repeated_request_is_refused_and_waits_as_any_other() -> None:
     assert recorder.attempts == 0
     with pytest.raises(ClientError, match="events not accepted in at most 5 s"):
         Delivery(Refusing(2), recorder, retry_timeout=5).repeat([Ride("a")])
-
-
-def test_a_line_now_and_then_says_how_far_the_stage_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines: list[str] = []
-    for name in ("handlers", "propagate", "level"):  # other tests get them back
-        monkeypatch.setattr(LOG, name, getattr(LOG, name))
-    ProgressLines(lines.append)
-
-    Delivery(Refusing(50), CountedEvents[Ride](), stopping=Stopping()).send([Ride("a")])
-
-    (line,) = lines
-    assert line.startswith("sending 1 of 1 events again in ")
-    assert line.endswith(f"s: {BEHIND}")
