@@ -24,7 +24,7 @@ from loadtest.client.stage_process import interruptible
 from loadtest.report.__main__ import compare
 from loadtest.report.charts import charts
 from loadtest.report.document import newest, read
-from loadtest.report.plots import LineChart, picture
+from loadtest.report.plots import picture
 from loadtest.shapes.options import RESULTS
 from localstage.client.function_logs import metrics
 from localstage.core.errors import StageError
@@ -73,7 +73,7 @@ def drawn(runs: Mapping[str, Path]) -> str:
         replace(chart, title=f"{chart.title}, {name}")
         for name, path in runs.items()
         for chart in charts(read(path))
-        if isinstance(chart, LineChart) and chart.title == CHART
+        if chart.title == CHART
     ]
     return picture("Rides come faster than they are stored, without and with a limit on the backlog", shown)
 

@@ -137,13 +137,12 @@ class Checker:
         """Every room with attempts, in order of first use."""
         return list(dict.fromkeys(self._rooms))
 
-    def room_counts(self) -> dict[str, tuple[int, int]]:
-        """Per room how many events were accepted, and how many of all attempted ones the last walk found unchanged."""
-        accepted, found = Counter[str](), Counter[str]()
+    def found_by_room(self) -> Counter[str]:
+        """Per room how many of the attempted events the last walk found unchanged."""
+        found = Counter[str]()
         for slot, room in enumerate(self._rooms):
-            accepted[room] += self._states[slot] == ACKNOWLEDGED
             found[room] += self._states[slot] != PERMITTED and slot < len(self._reads) and self._reads[slot] == 1
-        return {room: (count, found[room]) for room, count in accepted.items()}
+        return found
 
     def newest(self, count: int) -> dict[str, dict[str, str]]:
         """Per room the ``count`` newest acknowledged events, as message id to timestamp."""

@@ -19,11 +19,10 @@ Answer = TypeVar("Answer")
 class Findings:
     """The comparison so far; safe to share between threads.
 
-    ``asked`` counts answers by query. ``lost`` events were accepted and are in no answer. ``unexpected`` events were
-    not sent, or are in an answer twice. ``wrong`` has a sentence for each answer that differs.
+    ``lost`` events were accepted and are in no answer. ``unexpected`` events were not sent, or are in an answer twice.
+    ``wrong`` has a sentence for each answer that differs.
     """
 
-    asked: Counter[str] = field(default_factory=Counter)
     stored: int = 0
     lost: int = 0
     unexpected: int = 0
@@ -33,7 +32,6 @@ class Findings:
     def check(self, query: str, subject: str, found: Any, expected: Any) -> None:
         """Compare one answer."""
         with self._lock:
-            self.asked[query] += 1
             if found != expected:
                 self.wrong.append(f"{query} {subject}: {_short(found)} instead of {_short(expected)}")
 
@@ -43,11 +41,6 @@ class Findings:
             self.stored += (found & expected).total()
             self.lost += (expected - found).total()
             self.unexpected += (found - expected).total()
-
-    @property
-    def kept(self) -> bool:
-        """Whether every answer is right and no event is lost or unexpected."""
-        return not (self.lost or self.unexpected or self.wrong)
 
 
 def settled(

@@ -53,9 +53,9 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str] | None:
     return frozenset(each.rpartition("/")[2] for each in (given.split() if isinstance(given, str) else given))
 
 
-def of_client(token_url: str, client_id: str, secret: str, scopes: str = "") -> Credential:
-    """Tokens of an OAuth client, renewed by the Python client. Without ``scopes``, the issuer grants all of them."""
-    token = ClientCredentials(token_url, client_id, secret, scopes.split())
+def of_client(token_url: str, client_id: str, secret: str) -> Credential:
+    """Tokens of an OAuth client with all its scopes, renewed by the Python client."""
+    token = ClientCredentials(token_url, client_id, secret)
 
     def get() -> str:
         try:
@@ -100,8 +100,7 @@ class Credentials:
                 secret = environ.get(f"{name}_SECRET", "")
                 if not token_url or not secret:
                     raise TokenRefused(f"{name}_ID needs the variables TOKEN_URL and {name}_SECRET")
-                scopes = environ.get("SCOPES", "") if name == "CLIENT" else ""
-                shared.append(of_client(token_url, client, secret, scopes))
+                shared.append(of_client(token_url, client, secret))
         shared += [given(environ[name]) for name in ("TOKEN", "OPS_TOKEN") if environ.get(name)]
         users = user_tokens(Path(environ["TOKENS"])) if environ.get("TOKENS") else []
         if not shared and not users:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from loadtest.report.document import Document
-from loadtest.report.plots import BarChart, Chart, Line, LineChart
+from loadtest.report.plots import Line, LineChart
 
 POINTS = 300
 """Points of a line; more would not be seen."""
@@ -17,9 +17,9 @@ MEGABYTE = 1e6
 Points = list[tuple[float, float | None]]
 
 
-def charts(run: Document) -> list[Chart]:
+def charts(run: Document) -> list[LineChart]:
     """All charts, without those that have nothing to show."""
-    made: list[Chart] = [_throughput(run)]
+    made = [_throughput(run)]
     made += [_latency(run, "ack", "Send to acknowledgement"), _latency(run, "durable", "Send to readable")]
     made += [_questions(run)]
     made += [
@@ -29,8 +29,7 @@ def charts(run: Document) -> list[Chart]:
         _durations(run),
         _sampled(run, "units", "Consumed capacity of DynamoDB", "units per second, with indexes"),
     ]
-    shown = [each for each in made if isinstance(each, LineChart) and each.lines]
-    return [*shown, *_rooms(run)]
+    return [each for each in made if each.lines]
 
 
 def last_second(run: Document) -> float:
@@ -145,11 +144,3 @@ def _durations(run: Document) -> LineChart:
 
     lines = [(name, points(name)) for name in samples.get("invocations", ())]
     return _chart(run, "Durations of functions and their calls", "ms, mean of each second", lines, log=True)
-
-
-def _rooms(run: Document) -> Iterator[BarChart]:
-    for phase in run["phases"]:
-        if phase["rooms"]:
-            groups = {name.rpartition("-")[2]: values for name, values in phase["rooms"].items()}
-            title = f"Rooms of {phase['phase']['name']}"
-            yield BarChart(title, "messages of each room", ("sent", "found"), groups)

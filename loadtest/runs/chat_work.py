@@ -119,10 +119,10 @@ class ChatWork(Work):
         reader = Without(self._reader, lambda item: item["messageType"] == JOINED and item["userId"] in self.joined)
         with closing(Lanes(self._target.operator(OPERATOR))) as lanes:
             at = drain_and_read(self.checker, reader, waiting=lanes.waiting)
-            found, rooms = self.checker.verdict(), self.checker.room_counts()
+            found, rooms = self.checker.verdict(), self.checker.found_by_room()
             waiting = lanes.waiting_of(found.lost)
         self._probe.finish()
-        self.counted |= {room: count + len(reader.ids.get(room, ())) for room, (_, count) in rooms.items()}
+        self.counted |= {room: count + len(reader.ids.get(room, ())) for room, count in rooms.items()}
         wrong, unchecked = self._check_analytics() if self._last else ([], [])
         examples = {"not stored" if kind == "lost" else kind: names for kind, names in found.examples.items()}
         examples |= {"wrong": wrong} | {"not checked": unchecked}
@@ -135,7 +135,6 @@ class ChatWork(Work):
             wrong=len(wrong),
             waiting=waiting,
             examples={kind: names for kind, names in examples.items() if names},
-            rooms=rooms,
             at=at,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -101,16 +100,16 @@ class Outcome:
         return ""
 
     def lines(self) -> list[str]:
-        """The lines to print; the last one is the checker's, or the questions' where nothing was sent."""
-        shown = [f"{self.phase.name}, {self.users} connections" + self._rooms()]
+        """The lines to print: what went wrong, and last the checker's, or the questions' where nothing was sent."""
+        shown = [f"{self.phase.name}, {self.users} connections"]
         if self.interrupted:
             shown.append(f"  partial: interrupted after {self.seconds:.1f} s")
-        shown += self._sending() if self.phase.writes else []
-        shown += self._questions()
+        if self.unsent and self.phase.seconds:
+            shown.append(f"  not sent in time: {self.unsent:,}")
+        failed = {name: count for name, count in self.measured.counts.items() if name.startswith("failed ")}
+        shown += [f"  {name}: {count:,}" for name, count in sorted(failed.items())]
         for kind, counts in (("error", self.counted("errors")), ("sent again", self.counted("retries"))):
             shown += [f"  {kind} {code}: {count:,}" for code, count in sorted(counts.items())]
-        if reconnections := self.sent("reconnections"):
-            shown.append(f"  reconnections: {reconnections:,}")
         shown += [f"  {kind}: {', '.join(names[:EXAMPLES])}" for kind, names in self._examples().items()]
         shown += [f"  {sentence}" for sentence in self.problems]
         if not self.read_back:
@@ -131,45 +130,12 @@ class Outcome:
     def _question(self) -> str:
         return next((name for name in self.measured.latencies if name not in ("ack", "durable")), "")
 
-    def _rooms(self) -> str:
-        return f", {self.phase.rooms} rooms" if self.phase.stream == "chat" else ""
-
-    def _sending(self) -> list[str]:
-        accepted, seconds = self.sent("accepted"), self.seconds or 1.0
-        what = self.phase.events
-        lines = [f"  accepted             {accepted / seconds:8,.0f} {what}/s   ({seconds:.1f} s)"]
-        if self.phase.stream == "chat" and self.readable_after:
-            stored, after = self.found("stored"), self.readable_after
-            lines.append(f"  accepted and stored  {stored / after:8,.0f} {what}/s   (readable after {after:.1f} s)")
-        cpu = sum(part["cpu"] for part in self._parts)
-        lines.append(f"  client's CPU         {cpu / seconds:8.0%} of one of {os.cpu_count()} cores")
-        lanes = ", ".join(f"{lane} {count:,}" for lane, count in sorted(self.counted("lanes").items()))
-        lines.append(f"  lanes                {lanes or 'none'}")
-        if self.unsent and self.phase.seconds:
-            lines.append(f"  not sent in time     {self.unsent:8,}")
-        return lines
-
-    def _questions(self) -> list[str]:
-        return [
-            f"  {name:<21}{each.count:8,}   "
-            + " ".join(f"p{percent}={milliseconds(each.percentile(percent))}" for percent in (50, 95, 99))
-            for name, each in sorted(self.measured.latencies.items())
-            if name not in ("ack", "durable")
-        ] + [
-            f"  {name}: {count:,}"
-            for name, count in sorted(self.measured.counts.items())
-            if name not in ("accepted", "questions")
-        ]
-
     def _examples(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for part in self._parts:
             for kind, names in (part["found"] or {}).get("examples", {}).items():
                 found.setdefault(kind, []).extend(names)
         return found
-
-    def _room_counts(self) -> dict[str, Sequence[int]]:
-        return dict(sorted(item for part in self._parts for item in (part["found"] or {}).get("rooms", {}).items()))
 
     def document(self) -> dict[str, Any]:
         """The result as JSON; seconds and counts. ``histogram`` is HDR's compressed format."""
@@ -181,13 +147,11 @@ class Outcome:
             "users": self.users,
             "seconds": round(self.seconds, 3),
             "readableAfter": round(self.readable_after, 3),
-            "clientCpuSeconds": round(sum(part["cpu"] for part in self._parts), 3),
             "sent": {name: self.sent(name) for name in ("attempted", "accepted", "refused", "reconnections")}
             | {"unsent": self.unsent}
             | {name: dict(self.counted(name)) for name in ("lanes", "errors", "retries")},
             "found": {name: self.found(name) for name in ("stored", *FAULTS)} if self.read_back else None,
             "examples": self._examples(),
-            "rooms": self._room_counts(),
             "counts": dict(self.measured.counts),
             "latencies": {
                 name: each.summary() | {"histogram": each.encoded()}

@@ -68,7 +68,6 @@ class PhaseRun:
         self._left = 0
         self._lock = threading.Lock()
         self.began_at = self.started = self.ended = 0.0
-        self._cpu = 0.0
 
     def _arrivals_of(self, load: Load) -> Arrivals:
         events, rate = self.place.share(load.events), load.rate * self._playing[load.kind] / load.users
@@ -110,7 +109,7 @@ class PhaseRun:
         with self._lock:
             self._left -= 1
             if not self._left:
-                self.ended, self._cpu = time.monotonic(), time.process_time() - self._cpu
+                self.ended = time.monotonic()
                 self._done.set()
 
     def fail(self, sentence: str) -> None:
@@ -149,7 +148,7 @@ class PhaseRun:
             self.fail(str(error))
         self.measurements.start()
         self._arrivals = {load.kind: self._arrivals_of(load) for load in self.phase.loads if self._playing[load.kind]}
-        self.began_at, self.started, self._cpu = time.time(), time.monotonic(), time.process_time()
+        self.began_at, self.started = time.time(), time.monotonic()
         self._begun.set()
 
     def _message(self, findings: Findings | None) -> dict[str, Any]:
@@ -162,7 +161,6 @@ class PhaseRun:
             "unsent": sum(each.unsent for each in self._arrivals.values()),
             "seconds": ended - self.started if self.started else 0.0,
             "readable_after": storing,
-            "cpu": self._cpu if self.ended else 0.0,
             "problems": list(self.problems),
             "interrupted": self.interrupted,
         }
@@ -170,7 +168,7 @@ class PhaseRun:
 
 def failed_part(place: Place, sentence: str) -> dict[str, Any]:
     """The result of a worker that could not begin."""
-    numbers = dict.fromkeys(("users", "began", "unsent", "seconds", "readable_after", "cpu"), 0)
+    numbers = dict.fromkeys(("users", "began", "unsent", "seconds", "readable_after"), 0)
     nothing = _part(place, Measurements(), Sent(0, 0, 0, {}, {}, {}))
     return nothing | numbers | {"found": None, "problems": [sentence], "interrupted": False}
 

@@ -59,12 +59,13 @@ class RunResult:
     def document(self, samples: Samples) -> dict[str, Any]:
         """The result. Times are seconds since ``began``."""
         began = self.began.timestamp()
-        whole = SHAPES.get(self.shape.name, self.shape)
         taken = since(samples, began)
+        is_changed = self.shape != SHAPES.get(self.shape.name, self.shape)
+        description = f"{self.shape.description}{', changed by options' if is_changed else ''}"
         return {
             "format": FORMAT,
             "run": self.name,
-            "shape": {"name": self.shape.name, "description": self.shape.compared_with(whole)},
+            "shape": {"name": self.shape.name, "description": description},
             "began": self.began.isoformat(),
             "ended": datetime.now(UTC).isoformat(),
             "partial": self.partial,

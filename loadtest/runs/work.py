@@ -34,8 +34,6 @@ class Findings:
     wrong: int = 0
     waiting: int = 0
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    rooms: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """The accepted and the found events of each room."""
     at: float = 0.0
     """The time of ``time.monotonic`` when everything could be read."""
 

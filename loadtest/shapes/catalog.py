@@ -81,14 +81,6 @@ SHAPES = {
         Shape("endurance", "1,000 messages/s for 30 minutes", (_at_rate("endurance", 1_000, 1_800),)),
         Shape("singles", "300 single frames/s for 5 minutes", _cold_first(_at_rate("singles", 300, 300, batch=1))),
         Shape(
-            "posts",
-            "50,000 messages in POSTs of 25 and 10,000 in single POSTs, 64 connections",
-            (
-                Phase("POSTs of 25", (Load("HttpWriter", 64, events=50_000, batch=25),)),
-                Phase("single POSTs", (Load("HttpWriter", 64, events=10_000),)),
-            ),
-        ),
-        Shape(
             "mixed",
             "100 requests/s for 10 minutes: 30% writes, 70% reads of histories, conversations and analytics",
             _cold_first(

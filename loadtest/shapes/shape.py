@@ -69,18 +69,6 @@ class Phase:
         return EVENTS[self.stream]
 
     @property
-    def size(self) -> str:
-        """Its events or its rate, its duration and its users, for a person."""
-        writing = [load for load in self.loads if load.kind in WRITERS] or self.loads
-        unit = self.events if self.writes else "requests"
-        count, rate = sum(load.events for load in writing), sum(load.rate for load in self.loads)
-        paced = ["paced"] if self.paced else []
-        parts = [f"{count:,} {unit}"] if count else []
-        parts += [f"{rate:,.0f} {'requests' if len(self.loads) > 1 else unit}/s"] if rate else []
-        parts += [f"{self.seconds:,.0f} s"] if self.seconds else []
-        return f"{self.name}: {', '.join([*parts, f'{self.users:,} users', *paced])}"
-
-    @property
     def writes(self) -> bool:
         """Whether events are sent, and not only questions."""
         return any(load.kind in WRITERS for load in self.loads)
@@ -127,12 +115,6 @@ class Shape:
     description: str
     phases: tuple[Phase, ...]
     limit: Limit | None = None
-
-    def compared_with(self, whole: Shape) -> str:
-        """What is sent; of a shape that was resized, its phases and the description of the ``whole`` one."""
-        if self == whole:
-            return self.description
-        return f"{'; '.join(phase.size for phase in self.steps)}. The whole shape is {self.description}"
 
     @property
     def steps(self) -> Sequence[Phase]:

@@ -35,7 +35,6 @@ SIZES = {
     "stress": ["--scale", "0.0003"],
     "endurance": ["--scale", "0.05", "--seconds", "3"],
     "singles": ["--scale", "0.05", "--seconds", "3"],
-    "posts": ["--scale", "0.002"],
     "mixed": ["--scale", "0.1", "--seconds", "3"],
     "spike": ["--scale", "0.05", "--seconds", "4"],
     "hot-room": ["--scale", "0.01", "--seconds", "2"],
@@ -140,5 +139,4 @@ def test_a_run_has_samples_of_the_stage_and_a_page_with_every_plot(runs: dict[st
     assert plots == {
         "Throughput", "Send to acknowledgement", "Send to readable", "Questions", "Depth of the queues", "CPU",
         "Memory", "Durations of functions and their calls", "Consumed capacity of DynamoDB",
-        "Rooms of mixed: cold start", "Rooms of mixed",
     }  # fmt: skip

@@ -9,18 +9,10 @@ from pathlib import Path
 import pytest
 
 from loadtest.report.__main__ import main
-from loadtest.report.charts import charts, thinned
 from loadtest.report.document import WrongDocument, newest, read
 from loadtest.report.page import page_of
-from loadtest.report.plots import LineChart
 from loadtest.report.tables import comparison, tables
 from tests.unit.loadtest.report.runs import made_run
-
-
-@pytest.fixture(scope="module")
-def page() -> str:
-    """The page of a run without a fault."""
-    return page_of(made_run())
 
 
 @pytest.fixture
@@ -29,20 +21,9 @@ def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadtest.report.page.charts", lambda _: [])
 
 
-def test_the_lines_have_the_numbers_of_both_phases_in_seconds_of_the_run() -> None:
-    found = {each.title: each for each in charts(made_run()) if isinstance(each, LineChart)}
+def test_the_verdict_and_the_counts_are_on_the_page() -> None:
+    page = page_of(made_run())
 
-    accepted, stored, _ = found["Throughput"].lines
-    first, second = [(1.0 + at, 100) for at in range(30)], [(33.0 + at, 100) for at in range(30)]
-    assert accepted.points == [*first, (31.0, None), *second, (63.0, None)]
-    assert {value for _, value in stored.points} == {100.0}
-    assert {value for _, value in found["Send to acknowledgement"].lines[2].points} - {None} == {20.015}
-    assert found["CPU"].lines[0].largest == 50
-    assert found["Memory"].lines[0].largest == 13
-    assert found["Durations of functions and their calls"].lines[0].largest == pytest.approx(50)
-
-
-def test_the_verdict_and_the_counts_are_on_the_page(page: str) -> None:
     assert "Everything that was accepted is stored once, unchanged." in page
     assert "accepted=3,000 of 3,000, stored=3,000 lost=0" in page
     for row in ("sent again: unavailable", "reconnections", "deepest queue: main", "lane: main"):
@@ -61,25 +42,6 @@ def test_a_fault_is_in_the_verdict() -> None:
     assert "<room>" not in page
 
 
-@pytest.mark.usefixtures("without_plots")
-def test_a_partial_run_says_so_at_the_top() -> None:
-    run = made_run() | {"partial": True, "passed": False}
-    run["phases"][1]["found"] = None
-
-    page = page_of(run)
-
-    assert page.index("Partial:") < page.index("What was read back is stored once")
-    assert "single frames: accepted=3,000 of 3,000, not read back" in page
-
-
-def test_a_run_that_ended_before_its_first_phase_has_a_page() -> None:
-    page = page_of(made_run(samples=False) | {"phases": [], "partial": True, "passed": False})
-
-    assert "Nothing was read back." in page
-    assert "No samples: why." in page
-    assert "<svg" not in page
-
-
 def test_each_process_has_the_cores_that_it_needs_at_the_rate_of_its_phase() -> None:
     run = made_run()
     run["phases"][1]["phase"]["loads"][0]["rate"] = 1_000.0
@@ -91,15 +53,6 @@ def test_each_process_has_the_cores_that_it_needs_at_the_rate_of_its_phase() -> 
     assert cores["single frames", "Redis"] == "5.17"
     assert cores["single frames", "all"] == "6.20"
     assert cores["frames of 25", "Redis"] == "–"
-
-
-def test_a_long_line_is_thinned_to_means_or_to_its_largest_values() -> None:
-    points: list[tuple[float, float | None]] = [(float(at), 1.0 if at % 2 else 3.0) for at in range(10_000)]
-
-    for largest, value in ((True, 3.0), (False, 2.0)):
-        found = thinned(points, largest=largest)
-        assert len(found) <= 300
-        assert {each for _, each in found} == {value}
 
 
 def test_two_runs_are_compared_with_their_ratio() -> None:

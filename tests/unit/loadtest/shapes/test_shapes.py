@@ -49,13 +49,6 @@ def test_the_mixed_shape_has_the_published_shares() -> None:
     assert list(reads.values()) == pytest.approx([0.59, 0.20, 0.10, 0.10, 0.01])
 
 
-def test_a_hot_room_has_the_same_load_with_one_partition_and_with_eight() -> None:
-    plain, sharded = SHAPES["hot-room"].phases
-
-    assert (plain.rooms, plain.shards, sharded.shards) == (1, 0, 8)
-    assert plain.loads == sharded.loads
-
-
 def test_one_parameter_scales_events_seconds_users_and_rates() -> None:
     (ski_opening, *_), (endurance,) = shape("--shape", "ski", "--scale", "0.1").phases, SHAPES["endurance"].phases
     (scaled,) = shape("--shape", "endurance", "--scale", "0.1").phases
@@ -81,34 +74,8 @@ def test_a_rate_is_that_of_all_writers_of_a_phase_in_their_shares() -> None:
     assert [load.rate for load in mixed[:3]] == pytest.approx([45, 45, 41.3])
 
 
-def test_senders_of_each_stream_can_be_paced_and_have_a_time() -> None:
-    for name in ("ski", "singles"):
-        assert all(phase.paced for phase in shape("--shape", name, "--paced").phases)
-        assert not any(phase.paced for phase in SHAPES[name].phases)
-        assert {phase.retry_timeout for phase in shape("--shape", name, "--retry-timeout", "30").phases} == {30}
-    assert all(phase.paced for phase in shape("--shape", "rides").phases)
-
-
 def test_what_a_shape_does_not_have_cannot_be_set() -> None:
     with pytest.raises(WrongOption, match="baseline sends a number of events"):
         shape("--shape", "baseline", "--seconds", "5")
     with pytest.raises(WrongOption, match="endurance has a duration"):
         shape("--shape", "endurance", "--messages", "5")
-
-
-def test_the_limit_raises_the_rate_step_by_step() -> None:
-    limit = SHAPES["limit"]
-    assert limit.limit is not None
-
-    steps = [limit.phases[0].faster(limit.limit.factor**step) for step in range(3)]
-
-    assert [phase.name for phase in steps] == ["200/s", "260/s", "338/s"]
-
-
-def test_a_resized_shape_says_what_is_sent_beside_what_the_whole_shape_is() -> None:
-    whole = SHAPES["frames"]
-
-    assert whole.compared_with(whole) == whole.description
-    resized = shape("--shape", "frames", "--messages", "500").compared_with(whole)
-    assert resized.startswith("frames of 25: 500 messages, 64 users; single frames: 100 messages, 64 users. ")
-    assert shape("--shape", "mixed", "--scale", "0.05").compared_with(SHAPES["mixed"]).count("5 requests/s, 30 s") == 1
