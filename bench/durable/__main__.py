@@ -79,7 +79,7 @@ class DurableStage(Stage):
             if kind == "message":
                 sent = message(number)
                 items = self._reader.room_page(sent["roomId"], limit=100)["items"]
-                return sum(item["messageId"] == sent["messageId"] for item in items)
+                return sum(item["message"] == sent["message"] for item in items)
             if kind == "ride":
                 return int(self._reader.get_value(f"/skiers/1/seasons/2025/days/1/skiers/{number + 1}") > 0)
             path, body = click(number)
