@@ -7,7 +7,7 @@ import random
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import compress
 from typing import Any
 
@@ -67,16 +67,15 @@ class Throttled(SomeRefused):
 
     code = "ThrottlingError"
 
-    def __init__(self, units: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, units: float) -> None:
         super().__init__()
         self._units = units
-        self._monotonic = monotonic
         self._left: dict[tuple[str, str], tuple[float, float]] = {}
         """The units that a room has, and since when."""
 
     def takes(self, table: str, row: Mapping[str, Any]) -> bool:
         """Whether the room has units for the row."""
-        room, now = (table, row["roomId"]["S"]), self._monotonic()
+        room, now = (table, row["roomId"]["S"]), time.monotonic()
         left, since = self._left.get(room, (self._units, now))
         left = min(self._units, left + (now - since) * self._units)
         cost = -(-size_of(from_wire(row)) // 1024)

@@ -53,7 +53,7 @@ class AdsQueries(Queries):
 
     def _counts(self, ad: str, clicks: Sequence[Click]) -> None:
         steps = [("", Counts.of(clicks)), *self._campaign.steps(clicks)]
-        counts = settled(lambda: self._stats(ad), steps, self._patience, self._pause)
+        counts = settled(lambda: self._stats(ad), steps, self._patience)
         self.findings.check("counts per step", ad, counts, steps)
 
     def _user(self, user: str) -> None:
@@ -62,7 +62,7 @@ class AdsQueries(Queries):
 
     def _top(self) -> None:
         expected = self._campaign.top()
-        found = settled(self._top_ads, expected, self._patience, self._pause)
+        found = settled(self._top_ads, expected, self._patience)
         self.findings.check("top ads", "", found, expected)
 
     def _walk(self, path: str) -> list[dict[str, Any]]:

@@ -16,19 +16,17 @@ from localstage.client.http_api import HttpApi
 PATIENCE = 120.0
 """Seconds until everything must be counted: what was stored in the last 10 s may be missing."""
 TOP = 100
-Pause = Callable[[float], object]
 
 
 class AnalyticsCheck:
     """Asks ``api``, which has the scope analytics:read, about the messages from ``began`` (epoch seconds) until now."""
 
-    def __init__(self, api: HttpApi, began: float, *, patience: float = PATIENCE, pause: Pause = time.sleep) -> None:
+    def __init__(self, api: HttpApi, began: float, *, patience: float = PATIENCE) -> None:
         begin, end = datetime.fromtimestamp(began - 1, UTC), datetime.now(UTC) + timedelta(seconds=2)
         self.findings = Findings()
         self._api = api
         self._window = {"from": iso(begin), "to": iso(end)}
         self._deadline = time.monotonic() + patience
-        self._pause = pause
 
     def check_rooms(self, expected: Mapping[str, int]) -> None:
         """Compare the number of messages of each room.
@@ -53,7 +51,7 @@ class AnalyticsCheck:
         self.findings.check("active users of a room", room, active, len(sent))
 
     def _settled(self, ask: Callable[[], Any], expected: Any) -> Any:
-        return settled(ask, expected, self._deadline - time.monotonic(), self._pause)
+        return settled(ask, expected, self._deadline - time.monotonic())
 
     def _get(self, path: str, **query: str) -> dict[str, Any]:
         return self._api.get(f"/analytics/{path}", {**self._window, **query})

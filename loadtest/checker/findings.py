@@ -43,13 +43,11 @@ class Findings:
             self.unexpected += (found - expected).total()
 
 
-def settled(
-    ask: Callable[[], Answer], expected: Answer, patience: float, pause: Callable[[float], object] = time.sleep
-) -> Answer:
+def settled(ask: Callable[[], Answer], expected: Answer, patience: float) -> Answer:
     """Ask once a second until the answer is ``expected`` or ``patience`` seconds are over; return the last answer."""
     deadline = time.monotonic() + patience
     while (found := ask()) != expected and time.monotonic() < deadline:
-        pause(1.0)
+        time.sleep(1.0)
     return found
 
 

@@ -70,7 +70,7 @@ class WebSocket:
         except (websocket.WebSocketException, OSError) as error:
             raise ConnectionLost(f"the WebSocket API at {self._url} cannot be reached: {error}") from None
 
-    def open_patiently(self, pause: Callable[[float], object] = time.sleep) -> None:
+    def open_patiently(self) -> None:
         """Connect; again after a pause while the stage does not take it, such as when many open at once.
 
         Raises:
@@ -81,7 +81,7 @@ class WebSocket:
             with suppress(ConnectionLost):
                 self.open()
                 return
-            pause(backoff(attempt))
+            time.sleep(backoff(attempt))
         self.open()
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -15,18 +14,15 @@ PATIENCE = 60.0
 
 
 class Queries(ABC):
-    """All questions about the events of a stream. ``patience``: seconds until a count is right; ``pause`` sleeps.
+    """All questions about the events of a stream. ``patience``: seconds until a count is right.
 
     Each method raises :class:`localstage.client.errors.HttpError` if a question is not answered.
     """
 
-    def __init__(
-        self, api: HttpApi, *, patience: float = PATIENCE, pause: Callable[[float], object] = time.sleep
-    ) -> None:
+    def __init__(self, api: HttpApi, *, patience: float = PATIENCE) -> None:
         self.findings = Findings()
         self._api = api
         self._patience = patience
-        self._pause = pause
 
     @abstractmethod
     def run_counts(self) -> Findings:

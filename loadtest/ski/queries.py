@@ -53,7 +53,7 @@ class SkiQueries(Queries):
     def _day(self, resort: int, day: int, seen: ResortDay) -> None:
         place, subject = f"/resorts/{resort}/seasons/{SEASON}", f"{resort}, day {day}"
         hours = [{"hour": hour, "rides": seen.hours[hour]} for hour in range(24)]
-        found = settled(lambda: self._api.get(f"{place}/days/{day}/hours")["hours"], hours, self._patience, self._pause)
+        found = settled(lambda: self._api.get(f"{place}/days/{day}/hours")["hours"], hours, self._patience)
         self.findings.check("rides per hour", subject, found, hours)
         skiers = self._api.get(f"{place}/day/{day}/skiers")["numSkiers"]
         self.findings.check("unique skiers", subject, skiers, len(seen.skiers))
