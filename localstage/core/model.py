@@ -68,7 +68,7 @@ class Cors:
 
 @dataclass(frozen=True)
 class HttpRoute:
-    """``key`` is ``METHOD /path/{param}``, or ``ANY /path`` for all methods."""
+    """``key`` is ``METHOD /path/{param}``."""
 
     key: str
     function_id: str
@@ -173,12 +173,11 @@ class StreamMapping:
 
 @dataclass(frozen=True)
 class Schedule:
-    """``expression`` is ``rate(…)`` or ``cron(…)``; ``input`` replaces the scheduled event when given."""
+    """``expression`` is ``rate(…)`` or ``cron(…)``."""
 
     id: str
     function_id: str
     expression: str
-    input: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from typing import Any
 
@@ -35,8 +33,6 @@ def http_response(payload: bytes) -> web.Response:
         body = answer.encode("utf-8", "replace") if isinstance(answer, str) else payload
         return web.Response(status=200, body=body, headers={"Content-Type": "application/json"})
     headers = _headers(answer.get("headers"))
-    for cookie in _cookies(answer.get("cookies")):
-        headers.add("Set-Cookie", _safe(cookie))
     body = answer_body(answer)
     if body and "Content-Type" not in headers:
         headers["Content-Type"] = "text/plain;charset=UTF-8"
@@ -57,22 +53,17 @@ def status_code(value: Any) -> int:
 
 
 def answer_body(answer: dict[str, Any]) -> bytes:
-    """Return the body of an answer, decoded if it is marked as base64; empty if it has none.
+    """Return the body of an answer; empty if it has none.
 
     Raises:
-        MalformedAnswer: it is not a text, or is marked as base64 and is not.
+        MalformedAnswer: it is not a text, or base64, which no function sends.
     """
     body = answer.get("body")
     if body is None:
         return b""
-    if not isinstance(body, str):
+    if not isinstance(body, str) or answer.get("isBase64Encoded"):
         raise MalformedAnswer("body is not a text")
-    if not answer.get("isBase64Encoded"):
-        return body.encode("utf-8", "replace")
-    try:
-        return base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
-        raise MalformedAnswer("isBase64Encoded is set, but body is not base64") from None
+    return body.encode("utf-8", "replace")
 
 
 def _headers(value: Any) -> CIMultiDict[str]:
@@ -91,14 +82,6 @@ def _headers(value: Any) -> CIMultiDict[str]:
         if name.lower() not in _NOT_PASSED_ON:
             headers[_safe(name)] = _safe(str(content))
     return headers
-
-
-def _cookies(value: Any) -> list[str]:
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(cookie, str) for cookie in value):
-        raise MalformedAnswer("cookies is not a list of texts")
-    return value
 
 
 def _safe(text: str) -> str:

@@ -53,12 +53,10 @@ class HttpEvents:
     def build(self, call: Call) -> bytes:
         """Return the event as JSON."""
         source_ip = call.request.remote or "127.0.0.1"
-        headers, cookies = self._headers(call, source_ip)
+        headers = self._headers(call, source_ip)
         millis, at = now()
         path = encode(call.path)
         parts = [self._head, path, ',"rawQueryString":', encode(call.query)]
-        if cookies:
-            parts += (',"cookies":', encode(cookies))
         parts += (',"headers":', encode(headers))
         if call.query:
             parts += (',"queryStringParameters":', encode(_query_parameters(call.query)))
@@ -77,14 +75,11 @@ class HttpEvents:
         scopes = encode(token.granted(self._scopes)) if self._scopes else "null"
         return f',"authorizer":{{"jwt":{{"claims":{token.claims_json},"scopes":{scopes}}}}}'
 
-    def _headers(self, call: Call, source_ip: str) -> tuple[dict[str, str], list[str]]:
+    def _headers(self, call: Call, source_ip: str) -> dict[str, str]:
         headers: dict[str, str] = {}
-        cookies: list[str] = []
         for given, value in call.request.headers.items():
             name = given.lower()
-            if name == "cookie":
-                cookies += [cookie.strip() for cookie in value.split(";") if cookie.strip()]
-            elif name in headers:
+            if name in headers:
                 headers[name] = f"{headers[name]},{value}"
             elif name not in _NOT_PASSED_ON:
                 headers[name] = value
@@ -95,7 +90,7 @@ class HttpEvents:
         headers["x-forwarded-port"] = str(self._facts.port)
         headers["x-forwarded-proto"] = "http"
         headers.setdefault("x-amzn-trace-id", trace_id())
-        return headers, cookies
+        return headers
 
 
 def _query_parameters(query: str) -> dict[str, str]:

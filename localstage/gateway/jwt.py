@@ -102,14 +102,8 @@ class JwtVerifier:
 
 
 def _scopes(claims: dict[str, Any]) -> frozenset[str]:
-    found: set[str] = set()
-    for name in ("scope", "scp"):
-        value = claims.get(name)
-        if isinstance(value, str):
-            found.update(value.split())
-        elif isinstance(value, list):
-            found.update(scope for scope in value if isinstance(scope, str))
-    return frozenset(found)
+    scope = claims.get("scope")
+    return frozenset(scope.split() if isinstance(scope, str) else ())
 
 
 def _claims_json(claims: dict[str, Any]) -> str:

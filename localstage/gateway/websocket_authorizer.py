@@ -69,14 +69,9 @@ def _broken() -> HandshakeRefused:
 
 
 def _has(handshake: Handshake, source: str) -> bool:
-    """Whether an identity source is present and not empty; unknown kinds of sources count as present."""
-    _, _, place = source.partition("route.request.")
-    kind, _, name = place.partition(".")
-    if kind == "header":
-        return any(given.lower() == name.lower() and value for given, value in handshake.headers.items())
-    if kind == "querystring":
-        return bool(handshake.query.get(name))
-    return True
+    """Whether an identity source, which is a header, is present and not empty."""
+    name = source.removeprefix("route.request.header.").lower()
+    return any(given.lower() == name and value for given, value in handshake.headers.items())
 
 
 def _parse(payload: bytes) -> tuple[Sequence[dict[str, Any]], dict[str, Any]] | None:

@@ -86,7 +86,7 @@ class ProxyAnswer:
         headers = answer.get("headers") or {}
         if not isinstance(headers, dict):
             raise MalformedAnswer("headers is not an object")
-        return cls(status_code(answer.get("statusCode")), _text(answer), headers)
+        return cls(status_code(answer.get("statusCode")), answer_body(answer), headers)
 
     def header(self, name: str) -> str | None:
         """Return a header's value, ignoring the case of its name."""
@@ -94,12 +94,3 @@ class ProxyAnswer:
             if given.lower() == name.lower() and isinstance(value, str):
                 return value
         return None
-
-
-def _text(answer: dict[str, Any]) -> bytes:
-    body = answer_body(answer)
-    try:
-        body.decode("utf-8")
-    except UnicodeDecodeError:
-        raise MalformedAnswer("body is not base64 of a text, and API Gateway sends no binary frames") from None
-    return body

@@ -11,15 +11,6 @@ from typing import Any
 from localstage.core.errors import TemplateError
 
 
-def sections(path: Path) -> list[str]:
-    """The names of the stages in a samconfig.toml.
-
-    Raises:
-        TemplateError: not TOML.
-    """
-    return [name for name, value in _config(path).items() if isinstance(value, dict)]
-
-
 def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
     """The parameter overrides of ``config_env`` in a samconfig.toml; none if there is no such file or table.
 
@@ -28,18 +19,15 @@ def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
     """
     config = _config(path)
     if config and config_env not in config:
-        raise TemplateError(
-            f"{path.name} has no stage {config_env!r} (STAGE_ENV or --config-env); it has {', '.join(sections(path))}"
-        )
-    overrides: dict[str, str] = {}
+        stages = ", ".join(name for name, value in config.items() if isinstance(value, dict))
+        raise TemplateError(f"{path.name} has no stage {config_env!r} (STAGE_ENV or --config-env); it has {stages}")
+    found = {}
     for command in ("global", "deploy"):
-        table = config.get(config_env, {})
-        for name in (command, "parameters"):
-            table = table.get(name, {}) if isinstance(table, dict) else {}
-        if isinstance(table, dict) and "parameter_overrides" in table:
-            # A command's own list replaces the global one: SAM CLI does not merge them.
-            overrides = _pairs(table["parameter_overrides"], f"{path} [{config_env}.{command}.parameters]")
-    return overrides
+        given = config.get(config_env, {}).get(command, {}).get("parameters", {}).get("parameter_overrides")
+        found = found if given is None else given  # the SAM CLI does not merge them
+    if not isinstance(found, dict):  # of SAM's forms only the table is read, which needs no quotes
+        raise TemplateError(f"{path} [{config_env}]: parameter_overrides must be a table of names and values")
+    return {name: _text(item) for name, item in found.items()}
 
 
 def _config(path: Path) -> dict[str, Any]:
@@ -49,13 +37,6 @@ def _config(path: Path) -> dict[str, Any]:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TemplateError(f"{path}: {error}") from None
-
-
-def _pairs(value: Any, where: str) -> dict[str, str]:
-    """Of SAM's forms only the table is read, which needs no quotes."""
-    if not isinstance(value, dict):
-        raise TemplateError(f"{where}: parameter_overrides must be a table of names and values")
-    return {name: _text(item) for name, item in value.items()}
 
 
 def _text(value: Any) -> str:

@@ -72,15 +72,12 @@ def _mapping(stack: Stack, id: str, mapping: Properties) -> Mapping | None:
         )
     if queue_id := stack.id_of("AWS::SQS::Queue", source):
         _check_visibility(stack, queue_id, function_id)
-        batch_size = int(mapping.get("BatchSize", 10))
-        if _WINDOW in mapping or batch_size > 10:
-            raise TemplateError(f"{id}: the local stage has no {_WINDOW} of queues, nor a BatchSize over 10")
         concurrency = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")
         return SqsMapping(
             id=id,
             function_id=function_id,
             queue_id=queue_id,
-            batch_size=batch_size,
+            batch_size=int(mapping.get("BatchSize", 10)),
             maximum_concurrency=None if concurrency is None else int(concurrency),
             partial_response="ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", ()),
         )
@@ -135,6 +132,6 @@ def read_schedules(stack: Stack) -> dict[str, Schedule]:
         (target,) = rule["Targets"]
         if rule.get("State") == "DISABLED":
             return None
-        return Schedule(id, stack.function_id(target["Arn"]), rule["ScheduleExpression"], target.get("Input"))
+        return Schedule(id, stack.function_id(target["Arn"]), rule["ScheduleExpression"])
 
     return {id: one for id, one in stack.read("AWS::Events::Rule", schedule).items() if one is not None}

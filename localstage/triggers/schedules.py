@@ -1,4 +1,4 @@
-"""EventBridge schedules: invoke a function at its times, with the scheduled event or its configured input."""
+"""EventBridge schedules: invoke a function at its times, with the scheduled event."""
 
 from __future__ import annotations
 
@@ -115,8 +115,6 @@ class ScheduleTrigger:
     async def _fire(self, due: datetime) -> None:
         schedule = self._schedule
         event = build_event(schedule.id, due, self._region, self._account)
-        if schedule.input is not None:
-            event = schedule.input.encode()
         self._status.batches += 1
         error = await self._invoke(event)
         if error is None:

@@ -80,36 +80,7 @@ async def test_a_functions_own_cors_headers_are_replaced(client: aiohttp.ClientS
         assert response.headers["X-Own"] == "1"
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", None])
-async def test_without_an_allowed_origin_there_are_no_cors_headers(
-    client: aiohttp.ClientSession, origin: str | None
-) -> None:
-    async with client.get("/rooms", headers={"Origin": origin} if origin else {}) as response:
-        assert response.status == 200
-        assert cors_headers(response) == {}
-
-
 async def test_a_browser_can_read_a_refusal(client: aiohttp.ClientSession) -> None:
     async with client.get("/guarded", headers={"Origin": SITE}) as response:
         assert response.status == 401
         assert cors_headers(response)["allow-origin"] == SITE
-
-
-async def test_any_origin_is_a_star(functions: FakeFunctions) -> None:
-    async with (
-        running(http_model(*ROUTES[:1], cors=Cors(allow_origins=("*",))), functions) as gateway,
-        aiohttp.ClientSession() as client,
-        client.get(f"{gateway.http_url}/rooms", headers={"Origin": SITE}) as response,
-    ):
-        assert cors_headers(response)["allow-origin"] == "*"
-
-
-async def test_without_cors_a_functions_headers_are_passed_on(functions: FakeFunctions) -> None:
-    model = http_model(HttpRoute("ANY /rooms", "Echo", None))
-    async with (
-        running(model, functions) as gateway,
-        aiohttp.ClientSession() as client,
-        client.options(f"{gateway.http_url}/rooms", headers=preflight(SITE)) as response,
-    ):
-        assert response.status == 200
-        assert cors_headers(response) == {"allow-origin": "*", "allow-methods": "DELETE"}

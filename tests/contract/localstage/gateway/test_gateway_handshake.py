@@ -126,27 +126,18 @@ async def test_the_authorizers_context_is_in_every_later_event_as_texts(function
         }
 
 
-@pytest.mark.parametrize(
-    ("sources", "protocols", "query"),
-    [
-        ((SUBPROTOCOL,), (), ""),
-        ((SUBPROTOCOL, "route.request.querystring.token"), ("a",), ""),
-        (("route.request.querystring.token",), ("a",), "?token="),
-    ],
-)
 async def test_a_missing_identity_source_is_a_401_without_running_the_authorizer(
-    functions: FakeFunctions, serve: Any, sources: tuple[str, ...], protocols: tuple[str, ...], query: str
+    functions: FakeFunctions, serve: Any
 ) -> None:
-    api = await serve(*sources)
+    api = await serve(SUBPROTOCOL)
 
-    assert await api.refusal(query=query, protocols=protocols) == 401
+    assert await api.refusal(protocols=()) == 401
     assert functions.events == []
 
 
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        (policy("Deny"), 403),
         ({**policy(), "policyDocument": {"Statement": []}}, 403),
         (Raises(), 500),
         (Raises(message="Unauthorized"), 401),
@@ -189,22 +180,10 @@ async def test_the_stage_says_why_the_authorizer_refused(
     assert f"{status} for a WebSocket handshake: the token has expired" in caplog.text
 
 
-async def test_a_refusal_has_the_body_that_aws_sends(functions: FakeFunctions, serve: Any) -> None:
-    api = await serve("route.request.header.X-Missing")
-
-    status, body = await api.get(api.url.replace("ws://", "http://"), **HANDSHAKE)
-
-    assert status == 401
-    assert body["message"] == "Unauthorized"
-    assert set(body) == {"message", "connectionId", "requestId"}
-
-
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
         ({"statusCode": 403}, 403),
-        ({"statusCode": 429, "body": "later"}, 429),
-        ({"statusCode": 302}, 302),
         (Raises(), 502),
         (None, 502),
         ({"body": "no status"}, 502),
@@ -232,35 +211,11 @@ async def test_the_client_gets_the_chosen_subprotocol_and_no_log_shows_the_token
     assert TOKEN not in caplog.text
 
 
-@pytest.mark.parametrize("headers", [{}, None, {"X-Other": "1"}])
-async def test_without_a_chosen_subprotocol_the_header_is_absent(
-    functions: FakeFunctions, serve: Any, caplog: pytest.LogCaptureFixture, headers: Any
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    functions.handlers["Open"] = lambda event: {"statusCode": 200, "headers": headers}
-    api = await serve(SUBPROTOCOL)
-
-    async with await api.connect() as socket:
-        assert socket._response.headers.get("Sec-WebSocket-Protocol") is None
-
-    assert TOKEN not in caplog.text
-
-
 async def test_more_connections_than_the_throttle_allows_are_a_429(serve: Any) -> None:
     api = await serve(SUBPROTOCOL, throttle=Throttle(rate=0.0001, burst=1))
 
     async with await api.connect():
         assert await api.refusal() == 429
-
-
-async def test_another_stage_is_a_403_and_no_upgrade_a_426(functions: FakeFunctions, serve: Any) -> None:
-    api = await serve(SUBPROTOCOL)
-    base = api.url.replace("ws://", "http://")
-
-    assert (await api.get(base))[0] == 426
-    assert (await api.get(base.replace("/dev", "/prod"), **HANDSHAKE))[0] == 403
-    assert (await api.get(f"{base}?{'x' * 5000}", **HANDSHAKE))[0] == 414
-    assert functions.events == []
 
 
 @pytest.mark.parametrize(

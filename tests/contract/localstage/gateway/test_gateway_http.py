@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator
 
-import aiohttp
 import pytest
 from yarl import URL
 
@@ -19,41 +17,6 @@ from tests.contract.localstage.gateway.gateway_fakes import (
 )
 
 
-@pytest.mark.parametrize(
-    ("request_line", "route"),
-    [
-        ("GET /pets/dog/1", "GET /pets/dog/1"),
-        ("GET /pets/dog/2", "GET /pets/dog/{id}"),
-        ("POST /pets/dog/2", "ANY /pets/dog/{id}"),
-        ("GET /pets/cat/2", "GET /pets/{proxy+}"),
-        ("GET /pets/dog/2/3", "GET /pets/{proxy+}"),
-        ("DELETE /pets/cat", "ANY /{proxy+}"),
-    ],
-)
-async def test_the_most_specific_route_takes_a_request(serve: Serve, request_line: str, route: str) -> None:
-    client = await serve(
-        "ANY /{proxy+}",
-        "GET /pets/{proxy+}",
-        "ANY /pets/dog/{id}",
-        "GET /pets/dog/{id}",
-        "GET /pets/dog/1",
-    )
-    method, path = request_line.split()
-
-    async with client.request(method, path) as response:
-        assert await response.text() == route
-
-
-async def test_no_route_is_a_404(functions: FakeFunctions, serve: Serve) -> None:
-    client = await serve("GET /rooms/{roomId}")
-
-    for method, path in [("GET", "/"), ("POST", "/rooms/1"), ("GET", "/rooms/"), ("GET", "/rooms/1/"), ("GET", "/x")]:
-        async with client.request(method, path) as response:
-            assert response.status == 404, path
-            assert await response.json() == {"message": "Not Found"}
-    assert functions.events == []
-
-
 @pytest.mark.parametrize("path", ["/rooms/r%2Fmembers%2Ffred", "/rooms/r/members/dave%3Fx", "/rooms/r%3fx"])
 async def test_an_encoded_slash_or_question_mark_leads_to_no_route(
     functions: FakeFunctions, serve: Serve, path: str
@@ -64,13 +27,6 @@ async def test_an_encoded_slash_or_question_mark_leads_to_no_route(
         assert response.status == 404
 
     assert functions.events == []
-
-
-async def test_a_path_that_is_not_utf8_is_a_400(serve: Serve) -> None:
-    client = await serve("GET /")
-
-    async with client.get(aiohttp.client.URL("/%ff", encoded=True)) as response:
-        assert response.status == 400
 
 
 async def test_more_than_the_throttle_allows_is_a_429(serve: Serve) -> None:
@@ -107,18 +63,6 @@ async def test_a_body_over_lambdas_6_mb_or_the_gateways_10_mb_is_a_413(
     async with client.post("/", data=io.BytesIO(b"x" * size), headers={"Content-Type": "text/plain"}) as response:
         assert response.status == 413
         assert await response.json() == {"message": "Request Entity Too Large"}
-    assert functions.events == []
-
-
-async def test_a_chunked_body_is_measured_while_it_arrives(functions: FakeFunctions, serve: Serve) -> None:
-    client = await serve("POST /")
-
-    async def chunks() -> AsyncIterator[bytes]:
-        for _ in range(11):
-            yield b"x" * 1024 * 1024
-
-    async with client.post("/", data=chunks()) as response:
-        assert response.status == 413
     assert functions.events == []
 
 

@@ -1,4 +1,4 @@
-"""The HTTP API's JWT authorizer over loopback, with valid tokens and every kind of invalid one."""
+"""The HTTP API's JWT authorizer: what a function sees of a token, and what ``tests/api`` does not try."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from localstage.gateway import Gateway, Issuer
 from tests.contract.localstage.gateway.gateway_fakes import AUDIENCE, FakeFunctions, http_model, running, with_key
 
 STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-SECRET = "a shared secret that is long enough for any HMAC"
 
 
 class Guarded:
@@ -34,7 +33,7 @@ class Guarded:
             await response.read()
             return response
 
-    def sign(self, key: Any = None, algorithm: str = "RS256", kid: str | None = None, **claims: Any) -> str:
+    def sign(self, key: Any = None, kid: str | None = None, **claims: Any) -> str:
         """Return a valid token with these changes; a claim of ``None`` is left out."""
         own = self.issuer._key
         now = int(time.time())
@@ -42,7 +41,7 @@ class Guarded:
         chosen = {**right, "exp": now + 60, **claims}
         headers = {"kid": own.id if kid is None else kid}
         payload = {name: value for name, value in chosen.items() if value is not None}
-        return jwt.encode(payload, own.private if key is None else key, algorithm=algorithm, headers=headers)
+        return jwt.encode(payload, own.private if key is None else key, algorithm="RS256", headers=headers)
 
 
 @pytest.fixture
@@ -89,23 +88,6 @@ async def test_a_functions_event_has_the_claims_as_texts_and_the_scopes_that_mat
     assert claims["exp"] == str(2**33)
 
 
-async def test_a_route_without_scopes_takes_any_valid_token(api: Guarded, functions: FakeFunctions) -> None:
-    response = await api.get("/any", f"bearer {api.sign(scope=None)}")
-
-    assert response.status == 200
-    assert functions.of("Echo")[0]["requestContext"]["authorizer"]["jwt"]["scopes"] is None
-
-
-async def test_a_token_without_bearer_is_accepted(api: Guarded) -> None:
-    assert (await api.get("/any", api.sign())).status == 200
-
-
-async def test_scopes_may_be_in_scp_as_a_list(api: Guarded) -> None:
-    token = api.sign(scope=None, scp=["chat:admin"])
-
-    assert (await api.get("/read", f"Bearer {token}")).status == 200
-
-
 @pytest.mark.parametrize(
     "claims",
     [{"aud": None, "client_id": AUDIENCE}, {"aud": ["other", AUDIENCE]}, {"iat": None}, {"nbf": 1}],
@@ -117,26 +99,19 @@ async def test_tokens_that_aws_accepts_are_accepted(api: Guarded, claims: dict[s
 @pytest.mark.parametrize(
     "claims",
     [
-        {"exp": 1},
         {"exp": None},
         {"exp": "soon"},
-        {"nbf": 2**33},
         {"iat": 2**33},
-        {"iss": "http://127.0.0.1:1/UserPool"},
         {"iss": None},
-        {"aud": "other"},
         {"aud": []},
         {"aud": "other", "client_id": AUDIENCE},
         {"aud": None, "client_id": None},
-        {"kid": "unknown"},
         {"kid": ""},
         {"key": STRANGER},
-        {"key": SECRET, "algorithm": "HS256"},
-        {"key": "", "algorithm": "none"},
     ],
     ids=lambda claims: "-".join(f"{name}={str(value)[:12]}" for name, value in claims.items()),
 )
-async def test_a_wrong_token_is_a_401_and_runs_nothing(
+async def test_a_token_that_is_wrong_in_a_rare_way_is_a_401_and_runs_nothing(
     api: Guarded, functions: FakeFunctions, claims: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     token = api.sign(**claims)
@@ -148,29 +123,6 @@ async def test_a_wrong_token_is_a_401_and_runs_nothing(
     assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
     assert functions.events == []
     assert token not in caplog.text
-
-
-async def test_no_token_is_a_401_with_a_plain_challenge(api: Guarded, functions: FakeFunctions) -> None:
-    response = await api.get("/any", None)
-
-    assert response.status == 401
-    assert response.headers["WWW-Authenticate"] == "Bearer"
-    assert functions.events == []
-
-
-async def test_a_token_with_its_payload_changed_is_a_401(api: Guarded) -> None:
-    head, _, signature = api.sign().split(".")
-    _, payload, _ = api.sign(sub="mallory").split(".")
-
-    assert (await api.get("/any", f"Bearer {head}.{payload}.{signature}")).status == 401
-
-
-async def test_a_missing_scope_is_a_403(api: Guarded, functions: FakeFunctions) -> None:
-    response = await api.get("/read", f"Bearer {api.sign(scope='chat:readonly chat')}")
-
-    assert response.status == 403
-    assert await response.json() == {"message": "Forbidden"}
-    assert functions.events == []
 
 
 async def test_tokens_of_an_unavailable_issuer_are_a_401(functions: FakeFunctions, tmp_path: Path) -> None:

@@ -123,14 +123,6 @@ async def test_a_closed_or_unknown_connection_is_a_410(connected: Connected, ope
     assert await connected.error(operation, **arguments) == (410, "GoneException")
 
 
-async def test_an_id_of_another_form_is_a_400(connected: Connected) -> None:
-    assert await connected.error("delete_connection", "not/an id") == (400, "BadRequestException")
-
-
-async def test_data_that_is_not_text_is_a_400(connected: Connected) -> None:
-    assert await connected.error("post_to_connection", Data=b"\xff") == (400, "BadRequestException")
-
-
 async def test_a_post_before_connect_completes_is_a_410(functions: FakeFunctions) -> None:
     async with running(websocket_model(*ROUTES), functions) as gateway, aiohttp.ClientSession() as client:
         codes = []

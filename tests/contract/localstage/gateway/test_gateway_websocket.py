@@ -19,7 +19,6 @@ from localstage.core.model import Throttle, WebSocketRoute
 from localstage.gateway.websocket_connection import Limits
 from tests.contract.localstage.gateway.gateway_fakes import (
     ALL,
-    CONNECT,
     DEFAULT,
     SEND,
     FakeFunctions,
@@ -103,28 +102,6 @@ async def test_only_two_way_routes_answer(connect: Serve, functions: FakeFunctio
     assert await socket.receive_str() == 'sent {"action":"send"}'
 
 
-async def test_an_empty_answer_sends_nothing(connect: Serve, functions: FakeFunctions) -> None:
-    functions.handlers["Receive"] = lambda event: {"statusCode": 200}
-    socket = await connect()
-
-    await socket.send_str("quiet")
-    await eventually(lambda: functions.finished == ["Open", "Receive"])
-    await socket.send_str('{"action":"send"}')
-
-    assert (await socket.receive_str()).startswith("sent")
-
-
-async def test_without_a_default_route_the_client_gets_forbidden(connect: Serve, functions: FakeFunctions) -> None:
-    socket = await connect(CONNECT, SEND)
-
-    await socket.send_str('{"action":"other"}')
-    answer = await socket.receive_json()
-
-    assert answer["message"] == "Forbidden"
-    assert answer["connectionId"] == functions.of("Open")[0]["requestContext"]["connectionId"]
-    assert answer["requestId"]
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -152,15 +129,6 @@ async def test_a_failed_function_is_an_error_frame_and_the_connection_stays(
     assert (await socket.receive_str()).startswith("sent")
 
 
-async def test_a_function_that_takes_too_long_is_an_error_frame(connect: Serve, functions: FakeFunctions) -> None:
-    functions.handlers["Receive"] = lambda event: asyncio.sleep(60)
-    socket = await connect(WebSocketRoute("$default", "Receive", True, timeout=0.05))
-
-    await socket.send_str("hello")
-
-    assert (await socket.receive_json())["message"] == "Internal server error"
-
-
 async def test_messages_of_one_connection_run_at_the_same_time_up_to_the_bound(
     connect: Serve, functions: FakeFunctions
 ) -> None:
@@ -183,19 +151,6 @@ async def test_messages_of_one_connection_run_at_the_same_time_up_to_the_bound(
 
     assert in_work == 3
     assert {await socket.receive_str() for _ in range(5)} == {"0", "1", "2", "3", "4"}
-
-
-async def test_messages_over_the_throttle_get_an_error(connect: Serve) -> None:
-    socket = await connect(DEFAULT, throttle=Throttle(rate=0.0001, burst=2))
-
-    await socket.send_str("one")
-    first = await socket.receive_str()
-    await socket.send_str("two")
-    second = await socket.receive_json()
-
-    assert first == "default one"
-    assert second["message"] == "Too Many Requests"
-    assert set(second) == {"message", "connectionId", "requestId"}
 
 
 async def test_a_routes_own_throttle_replaces_the_stages(connect: Serve) -> None:

@@ -34,20 +34,6 @@ async def test_an_idle_or_old_connection_is_closed_with_1001(
     assert (context["disconnectStatusCode"], context["disconnectReason"]) == (1001, "Going away")
 
 
-async def test_traffic_keeps_a_connection_from_being_idle(connect: Serve) -> None:
-    socket = await connect(limits=Limits(idle=1.0))
-
-    for number in range(8):
-        await asyncio.sleep(0.2)
-        if number % 2:
-            await socket.ping()
-        else:
-            await socket.send_str("still here")
-            assert await socket.receive_str() == "default still here"
-
-    assert not socket.closed
-
-
 async def test_a_connection_lost_without_a_close_frame_is_a_1006(connect: Serve, functions: FakeFunctions) -> None:
     socket = await connect()
 
@@ -56,17 +42,6 @@ async def test_a_connection_lost_without_a_close_frame_is_a_1006(connect: Serve,
     await eventually(lambda: functions.of("Close"))
     context = functions.of("Close")[0]["requestContext"]
     assert (context["disconnectStatusCode"], context["disconnectReason"]) == (1006, "Connection closed abnormally")
-
-
-async def test_a_close_without_a_code_is_a_1005(connect: Serve, functions: FakeFunctions) -> None:
-    socket = await connect()
-
-    await socket._writer.send_frame(b"", WSMsgType.CLOSE)
-
-    await eventually(lambda: functions.of("Close"))
-    context = functions.of("Close")[0]["requestContext"]
-    assert context["disconnectStatusCode"] == 1005
-    assert context["disconnectReason"] == "Client-side close frame status not set"
 
 
 async def test_stopping_closes_connections_with_1001_and_runs_disconnect(functions: FakeFunctions) -> None:

@@ -3,8 +3,7 @@
 import pytest
 
 from localstage.core.errors import TemplateError
-from localstage.template import Attributes, load
-from tests.unit.localstage.template.template_stage import FUNCTION, LIVE, Project
+from tests.unit.localstage.template.template_stage import FUNCTION, Project
 
 
 @pytest.fixture
@@ -12,18 +11,11 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
-def test_a_missing_template_is_one_sentence(tmp_path):
-    with pytest.raises(TemplateError, match=r"template\.yaml: no such file"):
-        load(tmp_path / "template.yaml", attributes=Attributes(LIVE))
-
-
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("Resources:\n  A: [1, 2\n  B: 3\n", r"template\.yaml, line 3: did not find expected ',' or '\]'"),
         ("just text", "not a template, it has no Resources"),
-        ("Resources: {}", "not a template, it has no Resources"),
-        ("Resources: [A]", "not a template, it has no Resources"),
         ("Resources: \x01", r"template\.yaml: unacceptable character"),
         ("Resources:\n  A: {Typ: 'AWS::SQS::Queue'}", r"template\.yaml: A has no Type"),
         ("Resources:\n  A: {Type: 'AWS::Serverless::Function'}", r"template\.yaml: .*\[A\].*CodeUri"),

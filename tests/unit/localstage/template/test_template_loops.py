@@ -54,7 +54,7 @@ def test_a_loop_can_contain_loops(project):
 @pytest.mark.parametrize(("count", "expected"), [("1", ["work-0"]), ("3", ["work-0", "work-1", "work-2"])])
 def test_a_parameter_selects_how_often_a_loop_runs(project, count, expected):
     (project.folder / "samconfig.toml").write_text(
-        f'[local.global.parameters.parameter_overrides]\nQueues = "{count}"\n'
+        f'[local.deploy.parameters.parameter_overrides]\nQueues = "{count}"\n'
     )
 
     assert names(project, "!FindInMap [Numbers, !Ref Queues, All]") == expected

@@ -33,24 +33,6 @@ def test_defaults_give_way_to_samconfig(project):
     assert project.variables(*LINES, head=HEAD) == {"WORD": "two words", "COUNT": "5", "NAMES": "x+y+z"}
 
 
-def test_only_the_chosen_environment_counts_and_deploy_comes_before_global(project):
-    (project.folder / "samconfig.toml").write_text(
-        '[local.global.parameters]\nparameter_overrides = {Word = "shared"}\n'
-        '[prod.global.parameters]\nparameter_overrides = {Word = "prod"}\n'
-        '[both.global.parameters]\nparameter_overrides = {Word = "shared"}\n'
-        '[both.deploy.parameters]\nparameter_overrides = {Word = "deploy"}\n'
-    )
-
-    words = {env: project.variables(LINES[0], head=HEAD, config_env=env)["WORD"] for env in ("local", "both")}
-
-    assert words == {"local": "shared", "both": "deploy"}
-    with pytest.raises(
-        TemplateError,
-        match=r"samconfig\.toml has no stage 'none' \(STAGE_ENV or --config-env\); it has local, prod, both",
-    ):
-        project.variables(LINES[0], head=HEAD, config_env="none")
-
-
 @pytest.mark.parametrize(
     ("overrides", "complaint"),
     [

@@ -57,12 +57,6 @@ def test_a_queue_that_shows_records_again_before_the_function_ends_is_refused(pr
         project.load(RESOURCES, function=function)
 
 
-@pytest.mark.parametrize("more", ["MaximumBatchingWindowInSeconds: 5", "BatchSize: 100"])
-def test_a_batch_of_a_queue_that_the_stage_cannot_collect_is_refused(project, more):
-    with pytest.raises(TemplateError, match="EchoIt: the local stage has no MaximumBatchingWindowInSeconds of queues"):
-        project.load(RESOURCES, function=with_event("SQS", f"Queue: !GetAtt Work.Arn, {more}"))
-
-
 def test_another_kind_of_source_is_refused(project):
     stream = "Stream: arn:aws:kinesis:us-east-1:123456789012:stream/s, StartingPosition: LATEST"
     with pytest.raises(TemplateError, match="EchoIt: the local stage reads from queues, RabbitMQ brokers and streams"):
@@ -112,23 +106,8 @@ def test_a_mapping_of_a_stream_that_the_stage_cannot_run_is_refused(project, str
         project.load(RESOURCES + TABLE + stream, function=table_event(more))
 
 
-def test_a_schedule_is_read_with_its_input(project):
-    model = project.load("", function=with_event("Schedule", "Schedule: rate(5 minutes), Input: '{}'"))
-
-    found = model.schedules["EchoIt"]
-    assert (found.function_id, found.expression, found.input) == ("Echo", "rate(5 minutes)", "{}")
-
-
 def test_what_the_template_disables_is_not_run(project):
     disabled = with_event("Schedule", "Schedule: rate(5 minutes), Enabled: false")
 
     assert not project.load("", function=disabled).schedules
     assert not project.load(RESOURCES, function=rabbitmq(", Enabled: false")).rabbitmq_mappings
-
-
-def test_a_queue_knows_its_dead_letter_queue(project):
-    queues = project.load(RESOURCES).queues
-
-    assert (queues["Work"].dead_letter_id, queues["Work"].max_receive_count) == ("Dead", 5)
-    assert queues["Work"].attributes == {"VisibilityTimeout": "60"}
-    assert queues["Dead"].attributes == {"MessageRetentionPeriod": "1209600"}

@@ -40,8 +40,8 @@ class Functions:
         return answer
 
 
-def schedule(expression: str = "cron(* * * * ? *)", input: str | None = None) -> Schedule:
-    return Schedule("HealTopology", "DeclareTopology", expression, input)
+def schedule(expression: str = "cron(* * * * ? *)") -> Schedule:
+    return Schedule("HealTopology", "DeclareTopology", expression)
 
 
 async def test_a_schedule_fires_with_the_scheduled_event():
@@ -79,17 +79,6 @@ async def test_times_that_passed_while_the_machine_was_suspended_are_skipped():
     await trigger.stop()
 
     assert functions.events.empty()
-
-
-async def test_an_input_replaces_the_event():
-    functions = Functions()
-    trigger = ScheduleTrigger(schedule(input='{"heal": true}'), functions, clock=Clock(EVE))
-
-    await trigger.start()
-    _, event = await functions.events.get()
-    await trigger.stop()
-
-    assert event == b'{"heal": true}'
 
 
 @pytest.mark.parametrize("answer", [Invocation(b"{}", error="Unhandled"), StageError("no environment")])
