@@ -21,7 +21,6 @@ from localstage.triggers import AwsAccess, Triggers
 
 EMULATOR_KEYS = {"AWS_ACCESS_KEY_ID": ACCOUNT, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
 """An emulator regards a key id of twelve digits as the account, so its ARNs are those that the template gives."""
-OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 def session_token(state_dir: Path) -> str:
@@ -37,29 +36,22 @@ def session_token(state_dir: Path) -> str:
 
 
 def base_environment(endpoints: Endpoints) -> dict[str, str]:
-    """Variables of every function beside its own: a region and keys.
-
-    The keys and the session token are valid for emulators only; with a real AWS account they are the user's own.
-    """
+    """Variables of every function beside its own: a region and keys, which are valid for emulators only."""
     region = os.environ.get("AWS_REGION") or "us-east-1"
-    environment = {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
-    if all((endpoints.dynamodb_url, endpoints.sqs_url, endpoints.s3_url, endpoints.secrets_manager_url)):
-        token = {"AWS_SESSION_TOKEN": endpoints.session_token} if endpoints.session_token else {}
-        return environment | EMULATOR_KEYS | token
-    return environment | {name: os.environ[name] for name in OWN_KEYS if name in os.environ}
+    token = {"AWS_SESSION_TOKEN": endpoints.session_token} if endpoints.session_token else {}
+    return {"AWS_REGION": region, "AWS_DEFAULT_REGION": region, **EMULATOR_KEYS, **token}
 
 
 def triggers_of(
     model: StageModel, pool: FunctionPool, endpoints: Endpoints, environment: Mapping[str, str], folder: Path
 ) -> Triggers:
     """The mappings and schedules of ``model``, on the services at ``endpoints``; streams' checkpoints in ``folder``."""
-    key, secret, token = (environment.get(name) for name in OWN_KEYS)
     base = f"{endpoints.sqs_url.rstrip('/')}/{ACCOUNT}"
     access = AwsAccess(
-        sqs_endpoint=endpoints.sqs_url or None,
-        dynamodb_endpoint=endpoints.dynamodb_url or None,
+        sqs_endpoint=endpoints.sqs_url,
+        dynamodb_endpoint=endpoints.dynamodb_url,
         region=environment["AWS_REGION"],
-        credentials=(key, secret, token) if key and secret else None,
+        credentials=(ACCOUNT, SECRET_KEY, environment.get("AWS_SESSION_TOKEN")),
     )
     return Triggers(
         model,

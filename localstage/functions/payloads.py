@@ -1,11 +1,10 @@
-"""Lambda's error objects for a function that returned nothing, and its size limits."""
+"""Lambda's error objects for a function that returned nothing, and the limit of its answer."""
 
 from __future__ import annotations
 
 import json
 import signal
 
-MAX_REQUEST = 6 * 1024 * 1024
 # Lambda allows a response 100 bytes more than a request; its error message has this number.
 MAX_RESPONSE = 6 * 1024 * 1024 + 100
 
@@ -39,14 +38,6 @@ def response_too_large() -> bytes:
     return _error(
         "Function.ResponseSizeTooLarge",
         f"Response payload size exceeded maximum allowed payload size ({MAX_RESPONSE} bytes).",
-    )
-
-
-def request_too_large() -> bytes:
-    """The caller's answer when the event is over the limit; the function is not invoked."""
-    return _error(
-        "RequestEntityTooLargeException",
-        f"Request must be smaller than {MAX_REQUEST} bytes for the InvokeFunction operation",
     )
 
 

@@ -14,7 +14,7 @@ from localstage.core.invoker import Invocation
 from localstage.core.lineage import MOST, invocations
 from localstage.core.model import Function
 from localstage.core.reporter import Reporter
-from localstage.functions import payloads, watch
+from localstage.functions import watch
 from localstage.functions.environment import State
 from localstage.functions.group import Group
 from localstage.functions.logs import FunctionLog
@@ -89,7 +89,7 @@ class FunctionPool:
     def invoke(
         self, function_id: str, event: bytes, *, dedicated_to: str | None = None, trace: str = ""
     ) -> asyncio.Future[Invocation]:
-        """Run one event (JSON, at most 6 MB). A function's failure is a result, not an exception.
+        """Run one event: JSON of at most 6 MB, which APIs and mappings see to. A failure is a result, not an exception.
 
         Waits for an environment as long as the caller does. A call that is cancelled while it waits never runs.
 
@@ -102,11 +102,7 @@ class FunctionPool:
         if invocations(trace, function_id) >= MOST and not self._functions[function_id].may_recurse:
             raise RecursiveInvocation(f"{function_id}: a chain of requests invoked it {MOST} times")
         group = self._groups.get((function_id, dedicated_to)) or self._new_group(function_id, dedicated_to)
-        if len(event) <= payloads.MAX_REQUEST:
-            return group.invoke(event, trace)
-        refused: asyncio.Future[Invocation] = asyncio.get_running_loop().create_future()
-        refused.set_result(Invocation(payloads.request_too_large(), "Unhandled"))
-        return refused
+        return group.invoke(event, trace)
 
     def log_tail(self, function_id: str) -> str:
         """The end of the function's log, or nothing if it has not run."""

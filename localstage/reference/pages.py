@@ -37,7 +37,6 @@ class ReferencePages:
         http_url: the running HTTP API, which the documents name as their server.
         websocket_url: the running WebSocket API.
         install: returns the folder of npm's packages; tests replace it.
-        build: returns the folder of the client; tests replace it.
     """
 
     def __init__(
@@ -47,7 +46,6 @@ class ReferencePages:
         http_url: str | None,
         websocket_url: str | None,
         install: Callable[[], Awaitable[Path]] | None = None,
-        build: Callable[[], Awaitable[Path]] | None = None,
     ) -> None:
         project = template.resolve().parent
         self._folder = project / "docs" / "reference"
@@ -56,8 +54,8 @@ class ReferencePages:
         self._install = install or (
             lambda: ensure_node_packages(state_dir, _HERE / "node", "reference", "the API reference")
         )
-        self._build = build or (lambda: ensure_typescript_client(state_dir, project))
-        self._has_client = (project / "clients" / "typescript").exists()
+        self._state_dir = state_dir
+        self._project = project
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse | None:
         """The answer to a request for the reference; ``None`` for any other."""
@@ -73,8 +71,9 @@ class ReferencePages:
             return await file_response(_HERE / name, request)
         if name in _SWAGGER:
             return await made_file_response(self._install(), f"swagger-ui-dist/{name}", request)
-        if path == "/headrace-client.js" and self._has_client:
-            return await made_file_response(self._build(), "dist/index.min.js", request)
+        if path == "/headrace-client.js":
+            client = ensure_typescript_client(self._state_dir, self._project)
+            return await made_file_response(client, "dist/index.min.js", request)
         return None
 
     def _document(self, name: str) -> web.Response | None:

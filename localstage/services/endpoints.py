@@ -9,7 +9,7 @@ from localstage.core.model import BrokerUrls
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where the services are. An empty URL means the real AWS service.
+    """Where the services are.
 
     ``amqp_url`` has no credentials in it; ``broker_username`` and ``broker_password`` are those given to ``Services``,
     unless ``LOCALSTAGE_RABBITMQ_URL`` names others. ``broker_console_url`` is that of its management API.

@@ -11,8 +11,6 @@ from localstage.core.errors import ServiceError
 from localstage.services import redis
 from localstage.services.amqp import LoginRefused, log_in
 
-AWS = "aws"
-"""As a URL: the real service, in the account of the user's own credentials."""
 _CONNECT_SECONDS = 5.0
 _STATUS_SECONDS = 2.0
 
@@ -37,11 +35,6 @@ class ServiceUrls:
         """Read ``LOCALSTAGE_…_URL``; empty means not set."""
         names = ("rabbitmq", "rabbitmq_console", "redis", "dynamodb", "sqs", "s3", "secrets_manager")
         return cls(**{name: environ.get(f"LOCALSTAGE_{name.upper()}_URL") or None for name in names})
-
-    @property
-    def includes_aws(self) -> bool:
-        """Whether one of them is the real service."""
-        return AWS in (self.dynamodb, self.sqs, self.s3, self.secrets_manager)
 
 
 @dataclass(frozen=True)
@@ -110,13 +103,11 @@ async def check_redis(url: str) -> str:
 
 
 async def check_http(title: str, variable: str, url: str) -> str:
-    """Open a connection to a running emulator; returns its URL, or ``""`` for the real service (``aws``).
+    """Open a connection to a running emulator; returns its URL.
 
     Raises:
         ServiceError: nothing listens there.
     """
-    if url == AWS:
-        return ""
     parts = urlsplit(url)
     host, port = host_and_port(parts, variable, 443 if parts.scheme == "https" else 80)
     try:

@@ -64,8 +64,7 @@ class Services:
         self._environ = environ
         self._brokers = brokers
         self._urls = external_services.ServiceUrls.from_environment(environ)
-        # With a real AWS service, functions have the session token of its account, if any.
-        self._session_token = "" if self._urls.includes_aws else session_token
+        self._session_token = session_token
         self._guardian = Guardian(self._folder / LOCK)
         self._ports = Ports(self._folder / "ports.json")
         self._started: list[Service] = []
@@ -332,10 +331,9 @@ class Services:
         await service.start()
 
     async def _use_http(self, title: str, variable: str, url: str) -> str:
-        checked = await external_services.check_http(title, variable, url)
         check = partial(external_services.check_http, title, variable, url)
-        self._use(title, checked or "the AWS account of your credentials", check)
-        return checked
+        self._use(title, await check(), check)
+        return url
 
     def _use(self, title: str, url: str, check: external_services.Check) -> None:
         log.info("%s: using %s", title, url)

@@ -33,8 +33,7 @@ class Live:
 
     ``amqp_url`` has no credentials (``amqp://127.0.0.1:5672``), ``broker_console_url`` is the URL of the same broker's
     management API; ``cache_host`` has those of the cache, if any, before
-    the host (``:password@127.0.0.1``), as in a URL. An empty ``dynamodb_url``, ``sqs_url``,
-    ``s3_url`` or ``secrets_manager_url`` means AWS itself, in ``account``.
+    the host (``:password@127.0.0.1``), as in a URL.
     """
 
     amqp_url: str
@@ -107,7 +106,7 @@ class Attributes:
             return self._arn(service, region, resource)
 
         function = property_("FunctionName").rpartition(":")[2]  # of an alias or a version
-        queues = live.sqs_url.rstrip("/") or f"https://sqs.{region}.{URL_SUFFIX}"
+        queues = live.sqs_url.rstrip("/")
         values: dict[str, Values] = {
             "AWS::Lambda::Function": {"Ref": name, "Arn": arn("lambda", f"function:{name}")},
             "AWS::Lambda::Alias": {"Ref": arn("lambda", f"function:{function}:{name}")},

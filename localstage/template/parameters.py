@@ -21,7 +21,7 @@ def from_samconfig(path: Path, config_env: str) -> dict[str, str]:
     if config and config_env not in config:
         stages = ", ".join(name for name, value in config.items() if isinstance(value, dict))
         raise TemplateError(f"{path.name} has no stage {config_env!r} (STAGE_ENV or --config-env); it has {stages}")
-    found = {}
+    found: Any = {}
     for command in ("global", "deploy"):
         given = config.get(config_env, {}).get(command, {}).get("parameters", {}).get("parameter_overrides")
         found = found if given is None else given  # the SAM CLI does not merge them

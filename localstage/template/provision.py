@@ -71,9 +71,8 @@ class _Clients:
         # The environment's proxy must not be used between the stage and its services.
         config = Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 3}, proxies={})
 
-        # Emulators take any keys; for AWS itself boto3 finds the user's own.
         def client(service: str, url: str) -> Any:
-            key = environment.get("AWS_ACCESS_KEY_ID", "local" if url else None)
+            key = environment.get("AWS_ACCESS_KEY_ID", "local")
             make: Any = boto3.client
             return make(
                 service,

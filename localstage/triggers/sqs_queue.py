@@ -31,12 +31,11 @@ class QueueUnavailable(Exception):
     """The endpoint does not answer, or refuses a call; the message is for the user."""
 
 
-def make_client(endpoint: str | None, region: str, credentials: tuple[str, str, str | None] | None) -> SQSClient:
-    """Return a client for an emulator's URL, or for AWS without one; without credentials boto3 looks for its own."""
-    key, secret, token = credentials or (None, None, None)
+def make_client(endpoint: str, region: str, credentials: tuple[str, str, str | None]) -> SQSClient:
+    """Return a client of the emulator at a URL."""
     # The trigger retries and logs it; a read must outlast the long poll.
     config = Config(connect_timeout=3, read_timeout=LONG_POLL + 10, retries={"total_max_attempts": 1})
-    session = boto3.session.Session(key, secret, token, region)
+    session = boto3.session.Session(*credentials, region)
     return session.client("sqs", endpoint_url=endpoint, config=config)
 
 

@@ -24,13 +24,10 @@ class StreamUnavailable(Exception):
     """The endpoint does not answer, or refuses a call; the message is for the user."""
 
 
-def make_stream_clients(
-    endpoint: str | None, region: str, credentials: tuple[str, str, str | None] | None
-) -> tuple[Any, Any]:
-    """Clients of DynamoDB and of its streams, for an emulator's URL or for AWS without one."""
-    key, secret, token = credentials or (None, None, None)
+def make_stream_clients(endpoint: str, region: str, credentials: tuple[str, str, str | None]) -> tuple[Any, Any]:
+    """Clients of DynamoDB and of its streams, of the emulator at a URL."""
     config = Config(connect_timeout=3, read_timeout=10, retries={"total_max_attempts": 1})  # the trigger tries again
-    session: Any = boto3.session.Session(key, secret, token, region)
+    session: Any = boto3.session.Session(*credentials, region)
     dynamodb, streams = (
         session.client(name, endpoint_url=endpoint, config=config) for name in ("dynamodb", "dynamodbstreams")
     )

@@ -30,16 +30,16 @@ class _Trigger(Protocol):
 
 @dataclass(frozen=True)
 class AwsAccess:
-    """Where SQS and DynamoDB are: the URLs of emulators, or ``None`` for AWS.
+    """The URLs of SQS and DynamoDB.
 
     ``credentials`` (key id, secret, session token) should be those that the functions get, since some emulators have an
-    account per key; without them boto3 looks for its own.
+    account per key.
     """
 
-    sqs_endpoint: str | None = None
-    dynamodb_endpoint: str | None = None
-    region: str = "us-east-1"
-    credentials: tuple[str, str, str | None] | None = None
+    sqs_endpoint: str
+    dynamodb_endpoint: str
+    region: str
+    credentials: tuple[str, str, str | None]
 
 
 class Triggers:

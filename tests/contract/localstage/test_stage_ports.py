@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from localstage import stage as stages
-from localstage.core.errors import PortTaken
 from localstage.gateway.serving import listen
 from localstage.stage import Options, Stage
 
@@ -29,17 +28,6 @@ def options(folder: Path, http_port: int | None = None) -> Options:
     return Options(folder / "missing.yaml", "local", folder, http_port=http_port)
 
 
-def test_no_other_program_gets_a_port_of_a_stage_that_starts(tmp_path: Path, usual: int) -> None:
-    stage = Stage(options(tmp_path))
-    stage.take_ports()
-
-    with pytest.raises(PortTaken):
-        listen(usual)
-
-    stage.free_ports()
-    listen(usual).close()
-
-
 def test_a_usual_port_that_is_in_use_is_replaced_by_a_free_one_and_the_log_names_its_holder(
     tmp_path: Path, usual: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -49,8 +37,3 @@ def test_a_usual_port_that_is_in_use_is_replaced_by_a_free_one_and_the_log_names
         stage.free_ports()
 
     assert re.match(rf"{usual} is taken by \S+ \(PID {os.getpid()}\): using \d+$", caplog.messages[0])
-
-
-def test_a_port_that_was_asked_for_is_refused_with_its_holder(tmp_path: Path, usual: int) -> None:
-    with listen(usual), pytest.raises(PortTaken, match=rf"{usual} is taken by .*{os.getpid()}.*--http-port"):
-        Stage(options(tmp_path, usual)).take_ports()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 
 import pytest
 
 from localstage.core.errors import StageError
 from tests.contract.localstage.functions.functions_harness import (
-    ECHO,
     SLEEP,
     Stage,
     answer_of,
@@ -19,16 +17,6 @@ from tests.contract.localstage.functions.functions_harness import (
     switches_of,
     until,
 )
-
-
-async def test_only_the_first_event_of_an_environment_is_cold(stage: Stage) -> None:
-    pool = await stage.run(stage.function(ECHO))
-
-    answers = [await pool.invoke("Fn", b"1") for _ in range(3)]
-
-    assert [answer.cold for answer in answers] == [True, False, False]
-    assert pool.status()["Fn"].cold_starts == 1
-    assert pool.status()["Fn"].invocations == 3
 
 
 async def test_the_environment_has_the_declared_variables_and_lambdas_only(
@@ -112,15 +100,6 @@ async def test_a_response_over_six_megabytes_is_lambdas_error(stage: Stage) -> N
 
     assert (large.error, error_of(large)) == ("Unhandled", "Function.ResponseSizeTooLarge")
     assert await answer_of(pool, 1) == "x"
-
-
-async def test_an_event_over_six_megabytes_never_reaches_the_function(stage: Stage) -> None:
-    pool = await stage.run(stage.function("def handler(event, context):\n    return len(event)\n"))
-
-    assert await answer_of(pool, "x" * (6 * 1024 * 1024 - 2)) == 6 * 1024 * 1024 - 2
-    large = await pool.invoke("Fn", json.dumps("x" * (6 * 1024 * 1024)).encode())
-
-    assert error_of(large) == "RequestEntityTooLargeException"
 
 
 async def test_reserved_concurrency_bounds_the_environments_and_events_wait(stage: Stage) -> None:

@@ -19,18 +19,6 @@ def returning(value: object) -> str:
     return f"def handler(event, context):\n    return {value!r}\n"
 
 
-async def test_a_file_replaced_by_an_editor_counts_as_an_edit(stage: Stage) -> None:
-    function = stage.function(returning(1))
-    pool = await stage.run(function)
-    assert await answer_of(pool) == 1
-
-    (function.code / "app.py.new").write_text(returning(2))
-    (function.code / "app.py.new").replace(function.code / "app.py")
-    await reloaded(pool)
-
-    assert await answer_of(pool) == 2
-
-
 async def test_an_edit_does_not_fail_the_events_in_flight_or_waiting(stage: Stage) -> None:
     source = "import time\ndef handler(event, context):\n    time.sleep(0.005)\n    return {value}\n"
     function = stage.function(source.format(value=0))

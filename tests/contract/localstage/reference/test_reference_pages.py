@@ -11,7 +11,6 @@ import pytest
 from yarl import URL
 
 from localstage.console.pages import ConsolePages
-from localstage.core.errors import ServiceError
 from localstage.gateway import Issuer
 from localstage.reference.pages import ReferencePages
 from localstage.services.endpoints import Endpoints
@@ -31,13 +30,10 @@ class Packages:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.fails = False
         self.installs = 0
 
     async def __call__(self) -> Path:
         self.installs += 1
-        if self.fails:
-            raise ServiceError("npm could not install the API reference: no network")
         return self.folder
 
 
@@ -45,14 +41,12 @@ class Packages:
 def packages(tmp_path: Path) -> Packages:
     (tmp_path / "swagger-ui-dist").mkdir()
     (tmp_path / "swagger-ui-dist" / "swagger-ui-bundle.js").write_text("// Swagger UI")
-    (tmp_path / "dist").mkdir()
-    (tmp_path / "dist" / "index.min.js").write_text("export {};")
     return Packages(tmp_path)
 
 
 @pytest.fixture
 async def client(packages: Packages, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, packages, packages)
+    pages = ReferencePages(ROOT / "template.yaml", tmp_path, HTTP_URL, WEBSOCKET_URL, packages)
     issuer = Issuer(tmp_path)
     broker = "http://127.0.0.1:9"  # nothing listens there
     endpoints = Endpoints("", "", "", "", "", "guest", "guest", broker, "", "")
@@ -72,17 +66,6 @@ async def test_a_page_loads_nothing_from_other_hosts(client: aiohttp.ClientSessi
     assert (answer.status, answer.content_type) == (200, "text/html")
     assert re.findall(r'(?:src|<link[^>]* href)="((?!/docs/|data:,)[^"]*)', text) == []
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
-
-
-async def test_the_typescript_client_is_built_at_its_first_request(
-    client: aiohttp.ClientSession, packages: Packages
-) -> None:
-    answer = await client.get("/headrace-client.js")
-
-    assert (answer.content_type, await answer.text()) == ("text/javascript", "export {};")
-    assert packages.installs == 1
-    packages.fails = True
-    assert (await client.get("/headrace-client.js")).status == 503
 
 
 @pytest.mark.parametrize(("accepts", "encoding"), [("gzip, br", "br"), ("gzip", "gzip"), ("identity", None)])

@@ -131,14 +131,3 @@ async def test_the_stage_switches_the_stream_of_a_table_on_and_off(dynalite: str
         table = dynamodb.describe_table(TableName="Rooms")["Table"]
         assert table.get("StreamSpecification") == definition.get("StreamSpecification")
     drop(dynamodb, "Rooms")
-
-
-def test_a_table_that_was_made_again_has_an_empty_stream(dynalite: str) -> None:
-    with made(ROOMS) as dynamodb:
-        dynamodb.put_item(TableName="Rooms", Item=row())
-        arn = stream_of(dynamodb)
-
-    with pytest.raises(ClientError, match="ResourceNotFound"):
-        sdk("dynamodbstreams").describe_stream(StreamArn=arn)
-    with made(ROOMS) as dynamodb:
-        assert read(dynamodb) == []

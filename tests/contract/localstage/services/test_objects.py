@@ -61,6 +61,8 @@ def test_a_signed_link_opens_from_a_page_in_a_browser_and_nothing_else_does(stag
         signed.replace(TOKEN, "another-token"),
         signed.replace("X-Amz-Signature=", "X-Amz-Signature=0"),
         signed.replace("X-Amz-Signature", "signature"),
+        signed.replace("AWS4-HMAC-SHA256", "AWS4-NONE"),
+        signed.replace("%2Fs3%2Faws4_request", "%2Fsqs%2Faws4_request"),
         f"{stage.sqs_url}/?Action=ListQueues",
     ):
         assert opened(refused, **page)[0] == 403

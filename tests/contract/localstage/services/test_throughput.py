@@ -162,12 +162,6 @@ async def test_a_table_with_its_indexes_takes_forty_times_the_units_of_a_key(tmp
     assert isinstance(found[3], dict)
 
 
-async def test_without_a_limit_nothing_is_throttled(tmp_path: Path) -> None:
-    found = await outcomes(tmp_path, 0, *[put(*(row("a", number) for number in range(25)))] * 4)
-
-    assert [unprocessed(each) for each in found] == [0, 0, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("given", "refusal"),
     [

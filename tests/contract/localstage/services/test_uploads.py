@@ -160,25 +160,3 @@ def test_a_link_says_as_what_its_object_is_shown(stage: Emulators, bucket: str, 
     if origin:
         assert answer.allowed_origin == PAGE
     assert request("GET", link.replace("image%2Fpng", "text%2Fhtml"), origin=origin).status == 403
-
-
-def test_a_header_that_the_link_does_not_sign_is_taken_unlike_on_aws(stage: Emulators, bucket: str) -> None:
-    """The page about the local stage says so."""
-    unsigned = {"x-amz-meta-from": "a page"}
-
-    assert request("PUT", upload(stage, bucket), IMAGE, **SIGNED | unsigned).status == 200
-    assert client(stage.sqs_url).head_object(Bucket=bucket, Key="a/1.png")["Metadata"] == {"from": "a page"}
-
-
-@pytest.mark.parametrize(
-    ("part", "other"),
-    [("a/1.png", "a/2.png"), ("AWS4-HMAC-SHA256", "AWS4-NONE"), ("%2Fs3%2Faws4_request", "%2Fsqs%2Faws4_request")],
-    ids=["object", "algorithm", "service"],
-)
-def test_a_link_that_is_changed_opens_nothing(stage: Emulators, bucket: str, part: str, other: str) -> None:
-    link = client(stage.sqs_url).generate_presigned_url("get_object", {"Bucket": bucket, "Key": "a/1.png"}, 900)
-    assert request("PUT", upload(stage, bucket), IMAGE, **SIGNED).status == 200
-
-    assert request("GET", link).status == 200
-    assert request("GET", link.replace(part, other)).status == 403
-    assert request("GET", link.partition("/a/1.png")[0] + "?list-type=2&" + link.partition("?")[2]).status == 403

@@ -4,10 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from botocore.exceptions import ClientError
 
 from localstage.core.errors import TemplateError
-from localstage.core.model import StageModel
 from localstage.template.provision import provision
 from tests.contract.localstage.template.provision_harness import stage
 
@@ -47,27 +45,6 @@ async def test_a_changed_queue_or_secret_is_changed_in_place(emulator):
     assert found["Attributes"]["VisibilityTimeout"] == "60"
     value = emulator.client("secretsmanager").get_secret_value(SecretId="keys")["SecretString"]
     assert json.loads(value) == {"password": "two"}
-
-
-async def test_a_bucket_has_the_cors_rules_of_the_last_start(emulator):
-    def with_rules(*origins: str) -> StageModel:
-        rules = [{"AllowedMethods": ["PUT"], "AllowedOrigins": [origin]} for origin in origins]
-        model = stage()
-        return replace(model, buckets={"Files": replace(model.buckets["Files"], cors_rules=rules)})
-
-    def origins() -> list[list[str]]:
-        rules = emulator.client("s3").get_bucket_cors(Bucket="headrace-files")["CORSRules"]
-        return [rule["AllowedOrigins"] for rule in rules]
-
-    await provision(with_rules("https://a.example", "https://b.example"), live=emulator.live)
-    assert origins() == [["https://a.example"], ["https://b.example"]]
-
-    await provision(with_rules("*"), live=emulator.live)
-    assert origins() == [["*"]]
-
-    await provision(stage(), live=emulator.live)
-    with pytest.raises(ClientError, match="NoSuchCORSConfiguration"):
-        origins()
 
 
 @pytest.mark.parametrize(

@@ -35,20 +35,6 @@ async def test_records_arrive_in_order_in_batches_of_at_most_the_batch_size(chan
     assert {(call.function_id, call.dedicated_to) for call in functions.calls} == {("Persist", "Mapping")}
 
 
-async def test_a_full_batch_does_not_wait_for_its_window(channel, queue, functions, make_trigger):
-    await make_trigger(queue, batch_size=2, window=300).start()
-    publish(channel, queue, "a", "b")
-
-    await functions.until(lambda: functions.bodies == ["a", "b"])
-
-
-async def test_without_a_window_a_record_does_not_wait_for_others(channel, queue, functions, make_trigger):
-    await make_trigger(queue, batch_size=10_000, window=0).start()
-    publish(channel, queue, "a")
-
-    await functions.until(lambda: functions.bodies == ["a"])
-
-
 @pytest.mark.parametrize("window", [None, 1])
 async def test_records_within_the_window_share_a_batch(channel, queue, functions, make_trigger, window):
     await make_trigger(queue, batch_size=100, window=window).start()

@@ -61,18 +61,6 @@ async def test_a_partial_response_returns_only_the_failed_messages(sqs, queue, f
     assert left(sqs, queue) == (0, 1)
 
 
-async def test_a_partial_response_is_ignored_without_its_setting(sqs, queue, functions, make_trigger):
-    functions.answer = failing("b")
-    send(sqs, queue, "a", "b", "c")
-    trigger = make_trigger(queue, partial_response=False)
-
-    await trigger.start()
-    await functions.until(lambda: len(functions.bodies) == 3)
-    await trigger.stop()
-
-    assert left(sqs, queue) == (0, 0)
-
-
 async def test_a_message_that_fails_too_often_is_moved_to_the_dead_letter_queue(sqs, functions, make_trigger):
     dead = new_sqs_queue(sqs)
     redrive = json.dumps({"deadLetterTargetArn": sqs_arn_of(sqs, dead), "maxReceiveCount": 2})
