@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from localstage.core.reporter import Reporter
+
+_logger = logging.getLogger("localstage.triggers")
 
 
 class Backoff:
@@ -43,6 +48,29 @@ class Status:
     records: int = 0
     batches: int = 0
     failures: int = 0
+
+
+class Reading:
+    """What all mappings share: their status, and the lines of the log when their source is away and there again."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+        self._reporter = Reporter(_logger)
+        self._stopping = asyncio.Event()
+
+    def status(self) -> Status:
+        """Return a snapshot."""
+        return replace(self._status)
+
+    def _running(self) -> None:
+        if self._status.state != "running":
+            again = " again" if self._status.trouble else ""
+            _logger.info("%s reads %s%s", self._status.id, self._status.source, again)
+        self._status.state, self._status.trouble = "running", None
+
+    def _trouble(self, reason: str) -> None:
+        self._status.state, self._status.trouble = "waiting", reason
+        self._reporter.warn("source", f"{self._status.id}: {reason}; trying again")
 
 
 async def pause(stopping: asyncio.Event, seconds: float) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from dataclasses import replace
 
 import pika
 
 from localstage.core.errors import StageError
 from localstage.core.invoker import Functions, Invocation
 from localstage.core.model import RabbitMqMapping
-from localstage.core.reporter import Reporter
 from localstage.triggers.consumer import Consumer, Lost, Verb
 from localstage.triggers.deliveries import Delivery
 from localstage.triggers.inbox import Batch, Inbox
-from localstage.triggers.pacing import Backoff, Status, pause, wind_up
+from localstage.triggers.pacing import Backoff, Reading, Status, pause, wind_up
 from localstage.triggers.rabbitmq_event import EVENT_LIMIT, build_record, event_size, event_start
 
 DEFAULT_WINDOW = 0.5
@@ -23,10 +20,8 @@ STOP_SECONDS = 5.0
 _AHEAD = 1000
 """How many records beyond one batch wait in memory while the function runs."""
 
-_logger = logging.getLogger("localstage.triggers")
 
-
-class RabbitMqTrigger:
+class RabbitMqTrigger(Reading):
     """Feeds one queue to one function, one invocation at a time, and acknowledges only what succeeded.
 
     ``broker_url`` is an amqp(s) URL without credentials. After an error the whole batch is requeued and the next
@@ -45,14 +40,12 @@ class RabbitMqTrigger:
         broker_arn: str,
         returns_by: Verb = "reject",
     ) -> None:
+        super().__init__(Status(mapping.id, "rabbitmq", mapping.queue, mapping.function_id))
         self._mapping = mapping
         self._returns_by = returns_by
         self._functions = functions
         self._parameters = _parameters(broker_url, mapping, username, password)
         self._start = event_start(mapping.queue, mapping.vhost, broker_arn)
-        self._status = Status(mapping.id, "rabbitmq", mapping.queue, mapping.function_id)
-        self._reporter = Reporter(_logger)
-        self._stopping = asyncio.Event()
         self._inbox: Inbox | None = None
         self._consumer: Consumer | None = None
         self._invocation: asyncio.Future[Invocation] | None = None
@@ -78,10 +71,6 @@ class RabbitMqTrigger:
             # Not cancelled: closing the channel requeues the records.
             await self._task
         self._status.state = "stopped"
-
-    def status(self) -> Status:
-        """Return a snapshot."""
-        return replace(self._status)
 
     async def _run(self) -> None:
         backoff = Backoff(0.1, 2.0)
@@ -167,15 +156,6 @@ class RabbitMqTrigger:
             "failed", f"{mapping.id}: {mapping.function_id} failed ({error}); {len(batch.tags)} records requeued"
         )
         return False
-
-    def _running(self) -> None:
-        again = " again" if self._status.trouble else ""
-        self._status.state, self._status.trouble = "running", None
-        _logger.info("%s reads queue %s%s", self._mapping.id, self._mapping.queue, again)
-
-    def _trouble(self, reason: str) -> None:
-        self._status.state, self._status.trouble = "waiting", reason
-        self._reporter.warn("source", f"{self._mapping.id}: {reason}; trying again")
 
 
 def _parameters(broker_url: str, mapping: RabbitMqMapping, username: str, password: str) -> pika.connection.Parameters:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from localstage.core.errors import StageError, TemplateError
 from localstage.core.invoker import Functions
 from localstage.core.model import Schedule
-from localstage.core.reporter import Reporter
-from localstage.triggers.pacing import Status, wind_up
+from localstage.triggers.pacing import Reading, Status, wind_up
 
 STOP_SECONDS = 5.0
 EVERY_MINUTE = "cron(* * * * ? *)"
 _RATE = re.compile(r"rate\((?:(1) (minute|hour|day)|(?!1 )([1-9]\d*) (minute|hour|day)s)\)")
-
-_logger = logging.getLogger("localstage.triggers")
 
 
 def next_time(expression: str, after: datetime) -> datetime:
@@ -54,7 +49,7 @@ def build_event(schedule_id: str, time: datetime, region: str, account: str) -> 
     return json.dumps(event).encode()
 
 
-class ScheduleTrigger:
+class ScheduleTrigger(Reading):
     """Runs one schedule while it is started.
 
     Raises:
@@ -74,13 +69,12 @@ class ScheduleTrigger:
             next_time(schedule.expression, clock())
         except ValueError as error:
             raise TemplateError(f"{schedule.id}: cannot run the schedule {schedule.expression}: {error}") from None
+        super().__init__(Status(schedule.id, "schedule", schedule.expression, schedule.function_id))
         self._schedule = schedule
         self._functions = functions
         self._region = region
         self._account = account
         self._clock = clock
-        self._reporter = Reporter(_logger)
-        self._status = Status(schedule.id, "schedule", schedule.expression, schedule.function_id)
         self._task: asyncio.Task[None] | None = None
         self._runs: set[asyncio.Task[None]] = set()
 
@@ -97,10 +91,6 @@ class ScheduleTrigger:
             await asyncio.wait({self._task})
         await wind_up(self._runs, grace)
         self._status.state = "stopped"
-
-    def status(self) -> Status:
-        """Return a snapshot."""
-        return replace(self._status)
 
     async def _run(self) -> None:
         due = next_time(self._schedule.expression, self._clock())

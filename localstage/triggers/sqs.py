@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from localstage.core.errors import RecursiveInvocation, StageError
 from localstage.core.invoker import Functions
 from localstage.core.model import SqsMapping
-from localstage.core.reporter import Reporter
-from localstage.triggers.pacing import Backoff, Status, pause, wind_up
+from localstage.triggers.pacing import Backoff, Reading, Status, pause, wind_up
 from localstage.triggers.sqs_event import Message, build_event, failed_ids, trace_of
 from localstage.triggers.sqs_queue import LONG_POLL, QueueUnavailable, SqsQueue
 
@@ -24,10 +21,8 @@ DEFAULT_CONCURRENCY = 5
 STOP_SECONDS = 5.0
 RELEASE_SECONDS = 2.0
 
-_logger = logging.getLogger("localstage.triggers")
 
-
-class SqsTrigger:
+class SqsTrigger(Reading):
     """Feeds one queue to one function, up to ``maximum_concurrency`` (default 5) batches at a time.
 
     Without an error the batch is deleted, except the messages that a partial batch response names. What is not
@@ -44,13 +39,11 @@ class SqsTrigger:
         queue_arn: str,
         client_factory: Callable[[], SQSClient],
     ) -> None:
+        super().__init__(Status(mapping.id, "sqs", mapping.queue_id, mapping.function_id))
         self._mapping = mapping
         self._functions = functions
         self._arn = queue_arn
         self._queue = SqsQueue(queue_url, client_factory)
-        self._status = Status(mapping.id, "sqs", mapping.queue_id, mapping.function_id)
-        self._reporter = Reporter(_logger)
-        self._stopping = asyncio.Event()
         self._concurrency = mapping.maximum_concurrency or DEFAULT_CONCURRENCY
         self._refused = Backoff(0.2, 5.0)
         self._refused_pause = 0.0
@@ -73,10 +66,6 @@ class SqsTrigger:
         await wind_up(self._batches, grace)
         self._queue.close()
         self._status.state = "stopped"
-
-    def status(self) -> Status:
-        """Return a snapshot."""
-        return replace(self._status)
 
     async def _poll(self) -> None:
         backoff = Backoff(0.2, 5.0)
@@ -169,13 +158,3 @@ class SqsTrigger:
             self._reporter.warn(
                 "delete", f"{self._mapping.id}: {kept} records could not be deleted and will be received again"
             )
-
-    def _running(self) -> None:
-        if self._status.state != "running":
-            again = " again" if self._status.trouble else ""
-            _logger.info("%s reads queue %s%s", self._mapping.id, self._mapping.queue_id, again)
-        self._status.state, self._status.trouble = "running", None
-
-    def _trouble(self, reason: str) -> None:
-        self._status.state, self._status.trouble = "waiting", reason
-        self._reporter.warn("source", f"{self._mapping.id}: {reason}; trying again")

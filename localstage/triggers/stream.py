@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import time
 import zlib
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from localstage.core.atomic_write import write_atomically
 from localstage.core.errors import StageError
 from localstage.core.invoker import Functions
 from localstage.core.model import StreamMapping
-from localstage.core.reporter import Reporter
-from localstage.triggers.pacing import Backoff, Status, pause, wind_up
+from localstage.triggers.pacing import Backoff, Reading, Status, pause, wind_up
 from localstage.triggers.sqs_event import failed_ids
 from localstage.triggers.sqs_queue import QueueUnavailable, SqsQueue
 from localstage.triggers.table_stream import (
@@ -39,8 +36,6 @@ SAVE_SECONDS = 1.0
 STOP_SECONDS = 5.0
 EVENT_BYTES = 4_000_000
 """At most so many bytes of changes are in one event: Lambda takes 6 MB."""
-
-_logger = logging.getLogger("localstage.triggers")
 
 
 class Checkpoint:
@@ -72,7 +67,7 @@ class Checkpoint:
         self._saved = time.monotonic()
 
 
-class StreamTrigger:
+class StreamTrigger(Reading):
     """Feeds the stream of a table to a function, in ``lanes`` that are each in order.
 
     Changes of one partition key are in one lane. A batch that fails is tried again, from the first record that the
@@ -87,14 +82,12 @@ class StreamTrigger:
         checkpoint: Checkpoint,
         failures: SqsQueue | None = None,
     ) -> None:
+        super().__init__(Status(mapping.id, "stream", mapping.table_id, mapping.function_id))
         self._mapping = mapping
         self._functions = functions
         self._stream = stream
         self._checkpoint = checkpoint
         self._failures = failures
-        self._status = Status(mapping.id, "stream", mapping.table_id, mapping.function_id)
-        self._reporter = Reporter(_logger)
-        self._stopping = asyncio.Event()
         self._changed = asyncio.Event()
         self._handled = asyncio.Event()
         self._lanes: list[deque[Record]] = [deque() for _ in range(mapping.lanes)]
@@ -119,10 +112,6 @@ class StreamTrigger:
             self._checkpoint.save()
         self._status.state = "stopped"
 
-    def status(self) -> Status:
-        """Return a snapshot."""
-        return replace(self._status)
-
     async def _poll(self) -> None:
         backoff, after, is_open = Backoff(0.2, 5.0), self._checkpoint.number, False
         while not self._stopping.is_set():
@@ -135,8 +124,7 @@ class StreamTrigger:
                 backoff.reset()
             except StreamUnavailable as error:
                 is_open = False
-                self._status.state, self._status.trouble = "waiting", str(error)
-                self._reporter.warn("source", f"{self._mapping.id}: {error}; trying again")
+                self._trouble(str(error))
                 await pause(self._stopping, backoff.next())
                 continue
             for record in records:
@@ -222,9 +210,3 @@ class StreamTrigger:
         for record in old:
             lane.popleft()
             self._checkpoint.finish(number_of(record))
-
-    def _running(self) -> None:
-        if self._status.state != "running":
-            again = " again" if self._status.trouble else ""
-            _logger.info("%s reads the stream of %s%s", self._mapping.id, self._mapping.table_id, again)
-        self._status.state, self._status.trouble = "running", None
