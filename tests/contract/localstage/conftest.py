@@ -7,20 +7,13 @@ from collections.abc import Iterator
 import pika
 import pytest
 
-from tests.contract.rabbit import Rabbit, running_rabbit
+from tests.contract.rabbit import Rabbit
 
 
 @pytest.fixture(scope="session")
 def rabbitmq(rabbit: Rabbit) -> str:
     """The URL of a broker that the whole suite shares; every test uses its own queue names."""
     return rabbit.url
-
-
-@pytest.fixture
-def own_rabbitmq() -> Iterator[Rabbit]:
-    """A broker that a test may kill and start again."""
-    with running_rabbit() as broker:
-        yield broker
 
 
 @pytest.fixture

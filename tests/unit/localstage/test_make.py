@@ -40,9 +40,3 @@ def test_an_option_that_the_person_wrote_is_named_as_written(variables: dict[str
     result = CliRunner().invoke(commands, ["kill", "--seconds", "x"], env=variables)
 
     assert "Invalid value for '--seconds'" in result.stderr
-
-
-def test_values_that_are_right_are_passed_on() -> None:
-    result = CliRunner().invoke(commands, ["kill", "--seconds", "1.5", "--config-env", "dev"], env={"MAKELEVEL": "1"})
-
-    assert result.output == "1.5 dev\n"

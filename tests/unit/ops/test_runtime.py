@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import compileall
 import os
 import re
 import subprocess
@@ -42,15 +41,6 @@ def test_bytecode_is_used_whatever_its_source(layer: Path, tmp_path: Path) -> No
     os.utime(layer / "module.py", (315_532_800, 315_532_800))
 
     assert number(layer) == 1
-
-
-def test_usual_bytecode_is_rejected(layer: Path) -> None:
-    """So that the test above can fail."""
-    compileall.compile_dir(layer, quiet=1)
-    (layer / "module.py").write_text("NUMBER = 22\n")
-    os.utime(layer / "module.py", (315_532_800, 315_532_800))
-
-    assert number(layer) == 22
 
 
 def test_packages_that_no_function_imports_get_none(layer: Path, tmp_path: Path) -> None:

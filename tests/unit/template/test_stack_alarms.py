@@ -122,26 +122,6 @@ def test_the_first_call_that_aws_refuses_sets_an_alarm(
     assert of_it == {"UnexpectedAlarm": ("Sum", True, 1)}
 
 
-@pytest.mark.parametrize("branch", [1, 2], ids=["cluster", "single node"])
-def test_an_alarm_has_a_period_and_no_more_metrics_than_cloudwatch_takes(
-    template_stack: TemplateStack, branch: int
-) -> None:
-    """Without a metric to take it from, CloudWatch refuses the returned expression: "Period must not be null"."""
-    refused = []
-    for name, alarm in template_stack.alarms.items():
-        metrics = branches(alarm.get("Metrics", []), branch)
-        stats = [one["MetricStat"] for one in metrics if "MetricStat" in one]
-        (returned,) = [one for one in metrics if one.get("ReturnData")] or [alarm]
-        if "AlarmRule" in returned:
-            continue
-        period = returned.get("Period")
-        period = period["Fn::If"][branch] if isinstance(period, dict) else period
-        if len(stats) > 10 or not (stats or isinstance(period, int)):
-            refused.append(name)
-
-    assert refused == []
-
-
 # Metrics of AWS with the dimensions that each service gives them.
 OF_AWS = {
     ("AWS/AmazonMQ", "ConnectionCount"): {"Broker"},

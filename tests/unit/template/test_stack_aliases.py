@@ -106,7 +106,3 @@ def test_the_alarm_of_a_deployment_watches_each_function_that_clients_call(templ
 
     erasing = {"ManageErasures", "ManageExports"}
     assert unwatched == {"ManageConnections", "ManageDeadLetters", "ReadStatus", "ReturnParked"} | erasing
-
-
-def test_a_stack_stays_below_the_limit_on_resources(template_stack: TemplateStack) -> None:
-    assert len(template_stack.resources) <= 450

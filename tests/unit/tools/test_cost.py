@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.template_stack import ROOT
 from tools.cost import prices, stage
-from tools.cost.model import MINUTES, SECONDS, Load, Position, events_per_invocation, once, positions, row_of
+from tools.cost.model import SECONDS, Load, Position, events_per_invocation, once, positions, row_of
 from tools.cost.picture import draw
 from tools.cost.prices import Prices
 from tools.cost.stage import Stage
@@ -70,12 +70,6 @@ def test_the_stages_are_read_from_the_template() -> None:
     assert dev.endpoints >= 4
     assert dev.alarm_metrics >= 15
     assert prod.alarm_metrics == dev.alarm_metrics + 3 * 2  # three queries, of three nodes each
-
-
-def test_a_position_at_rest_is_a_price_times_hours() -> None:
-    assert cost(Load(), "broker, 1").rest == pytest.approx(0.077 * 730)
-    assert cost(Load(), "interface endpoints").rest == pytest.approx(8 * 0.01 * 730)
-    assert cost(Load(), "cache, the").rest == pytest.approx(0.1 * 0.084 * 730)
 
 
 def test_a_large_message_takes_a_unit_per_kilobyte_of_table_and_user_index() -> None:
@@ -145,31 +139,12 @@ def test_a_frame_over_32_kb_counts_as_two() -> None:
     assert found.load == pytest.approx(SECONDS / 25 * 3 / 1e6)
 
 
-def test_an_http_request_has_no_acknowledgement_to_pay() -> None:
-    assert cost(Load(rate=1, batch=500, http=True), "API Gateway, requests").load == pytest.approx(SECONDS / 500 / 1e6)
-
-
 def test_few_events_cost_a_call_per_message_and_many_share_calls() -> None:
     assert events_per_invocation(Load(rate=1, batch=1), 4) == 1
     assert events_per_invocation(Load(rate=1, batch=25), 4) == 25
     assert events_per_invocation(Load(rate=4_000, batch=1), 4) == pytest.approx(1_000 * 0.02 / (1 - 1_000 * 0.0002))
     assert events_per_invocation(Load(rate=100_000, batch=1), 4) == 200
     assert events_per_invocation(Load(rate=100, batch=1), 1, 0.5) == 50
-
-
-def test_a_connection_costs_minutes_and_a_check_frame_every_seven_minutes() -> None:
-    load = Load(connections=1_000)
-    checks = 1_000 * SECONDS / 420
-
-    assert cost(load, "connections").load == pytest.approx(1_000 * MINUTES * 0.25 / 1e6)
-    assert cost(load, "checks").load == pytest.approx(checks * (2 + 0.2 + 0.2 + 0.35 + 0.625 + 0.3125) / 1e6, rel=0.01)
-
-
-def test_live_copies_are_paid_per_listener_and_frame() -> None:
-    found = cost(Load(rate=25, batch=25, listeners=10), "API Gateway, live")
-
-    assert found.load == pytest.approx(SECONDS * 10 / 1e6)
-    assert found.usual == pytest.approx(25 * SECONDS * 10 / 1e6)
 
 
 def test_frames_of_25_cost_at_most_55_percent_of_the_usual_design() -> None:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 
 from aws_lambda_powertools.utilities.data_classes import SQSEvent
-from moto.server import ThreadedMotoServer
 
 from localstage.core.invoker import Invocation
-from localstage.triggers.sqs_queue import make_client
 from tests.contract.localstage.triggers.trigger_fakes import (
-    CREDENTIALS,
     OK,
     Call,
-    eventually,
     fake_functions,  # noqa: F401 - a fixture
     left,
-    new_sqs_trigger,
     send,
     sqs_client,  # noqa: F401 - a fixture
     sqs_queue,  # noqa: F401 - a fixture
     sqs_triggers,  # noqa: F401 - a fixture
 )
-from tests.worlds.ports import free_port
 
 
 async def test_a_message_reaches_the_function_in_the_shape_that_lambda_gives_it(sqs, queue, functions, make_trigger):
@@ -86,30 +79,3 @@ async def test_the_maximum_concurrency_bounds_the_invocations(sqs, queue, functi
     await functions.until(lambda: len(functions.calls) == 6)
 
     assert functions.most["all"] == 2
-
-
-async def test_an_emulator_that_starts_later_is_read_and_its_absence_is_logged(functions, caplog):
-    caplog.set_level(logging.INFO, "localstage.triggers")
-    port = free_port()
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
-    endpoint = f"http://127.0.0.1:{port}"
-    url = f"{endpoint}/123456789012/late"
-    trigger = new_sqs_trigger(endpoint, functions, url)
-    await trigger.start()
-    await eventually(lambda: trigger.status().state == "waiting")
-    try:
-        server.start()
-        client = make_client(endpoint, "us-east-1", CREDENTIALS)
-        client.create_queue(QueueName="late")
-        send(client, url, "a")
-        client.close()
-
-        await functions.until(lambda: functions.bodies == ["a"])
-        assert trigger.status().state == "running"
-    finally:
-        await trigger.stop()
-        await asyncio.to_thread(server.stop)
-
-    messages = [record.getMessage() for record in caplog.records if record.name == "localstage.triggers"]
-    assert messages[0] == "Mapping: SQS is not reachable (EndpointConnectionError); trying again"
-    assert messages[-1] == "Mapping reads queue RetryQueue again"

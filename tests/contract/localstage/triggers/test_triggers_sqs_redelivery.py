@@ -107,24 +107,3 @@ async def test_stopping_ends_a_long_poll_and_releases_its_messages(sqs, queue, f
 
     # The abandoned poll may receive the message first; it returns long before its visibility timeout of 30 s.
     await functions.until(lambda: functions.bodies == ["a"])
-
-
-async def test_stopping_waits_for_the_running_batch(sqs, queue, functions, make_trigger):
-    go = asyncio.Event()
-
-    async def answer(_: Call) -> Invocation:
-        await go.wait()
-        return OK
-
-    functions.answer = answer
-    send(sqs, queue, "a")
-    trigger = make_trigger(queue)
-    await trigger.start()
-    await functions.until(lambda: len(functions.calls) == 1)
-
-    stopping = asyncio.create_task(trigger.stop())
-    await asyncio.sleep(0)
-    go.set()
-    await stopping
-
-    assert left(sqs, queue) == (0, 0)

@@ -199,18 +199,3 @@ def _received(sqs: Any, queue: str) -> list[Any]:
         if found := sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=1).get("Messages"):
             return list(found)
     return []
-
-
-async def test_a_stream_that_is_away_is_named_and_read_later(dynamodb, functions, make):
-    put(dynamodb, "kitchen", 1)
-    dynamodb.update_table(TableName="Told", StreamSpecification={"StreamEnabled": False})
-    trigger = make()
-
-    await trigger.start()
-    await eventually(lambda: trigger.status().state == "waiting")
-    assert "LatestStreamArn" in (trigger.status().trouble or "")
-    dynamodb.update_table(TableName="Told", StreamSpecification=TABLE["StreamSpecification"])
-    put(dynamodb, "kitchen", 2)
-    await functions.until(lambda: len(functions.calls) == 1)
-
-    assert all_keys(functions) == [2]
