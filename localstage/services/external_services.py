@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -16,25 +16,6 @@ _STATUS_SECONDS = 2.0
 
 Check = Callable[[], Awaitable[object]]
 """Checks that a service answers; raises ServiceError if it does not."""
-
-
-@dataclass(frozen=True)
-class ServiceUrls:
-    """URLs of external services; ``None`` means that the stage starts its own."""
-
-    rabbitmq: str | None = field(default=None, repr=False)
-    rabbitmq_console: str | None = None
-    redis: str | None = field(default=None, repr=False)
-    dynamodb: str | None = None
-    sqs: str | None = None
-    s3: str | None = None
-    secrets_manager: str | None = None
-
-    @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> ServiceUrls:
-        """Read ``LOCALSTAGE_…_URL``; empty means not set."""
-        names = ("rabbitmq", "rabbitmq_console", "redis", "dynamodb", "sqs", "s3", "secrets_manager")
-        return cls(**{name: environ.get(f"LOCALSTAGE_{name.upper()}_URL") or None for name in names})
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,6 @@ class Services:
         self._password = broker_password
         self._environ = environ
         self._brokers = brokers
-        self._urls = external_services.ServiceUrls.from_environment(environ)
         self._session_token = session_token
         self._guardian = Guardian(self._folder / LOCK)
         self._ports = Ports(self._folder / "ports.json")
@@ -204,16 +203,17 @@ class Services:
             del self._outages[service.name]
 
     async def _programs(self) -> Mapping[programs.Program, Path]:
-        needed = []
-        if self._urls.rabbitmq is None:
-            needed.append(programs.RABBITMQ)
-        if self._urls.redis is None:
-            needed.append(programs.REDIS)
+        named = {"RABBITMQ": programs.RABBITMQ, "REDIS": programs.REDIS}
+        needed = [program for name, program in named.items() if not self._url(name)]
         return await programs.ensure_programs(needed, self._environ)
 
+    def _url(self, name: str) -> str:
+        """Where a service runs that the stage does not start; empty if it does."""
+        return self._environ.get(f"LOCALSTAGE_{name}_URL", "")
+
     async def _broker(self, found: Programs) -> list[external_services.BrokerAccess]:
-        if self._urls.rabbitmq is not None:
-            return await self._external_brokers(self._urls.rabbitmq)
+        if urls := self._url("RABBITMQ"):
+            return await self._external_brokers(urls)
         nodes = self._nodes((await found)[programs.RABBITMQ])
         if nodes[0].epmd_port:
             await start_epmd(nodes[0], nodes[0].epmd_port)
@@ -231,7 +231,7 @@ class Services:
 
     async def _external_brokers(self, urls: str) -> list[external_services.BrokerAccess]:
         """The brokers at ``urls``, which semicolons separate, as those of their management APIs."""
-        given, consoles = urls.split(";"), (self._urls.rabbitmq_console or "").split(";")
+        given, consoles = urls.split(";"), self._url("RABBITMQ_CONSOLE").split(";")
         if len(given) != self._brokers:
             raise ServiceError(f"LOCALSTAGE_RABBITMQ_URL has {len(given)} URLs, and the stage needs {self._brokers}.")
         found = []
@@ -269,7 +269,7 @@ class Services:
         ]
 
     async def _cache(self, found: Programs) -> str:
-        if (url := self._urls.redis) is not None:
+        if url := self._url("REDIS"):
             endpoint = await external_services.check_redis(url)
             shown = f"redis://{endpoint.rpartition('@')[2]}"
             self._use("Redis", shown, partial(external_services.check_redis, url))
@@ -283,10 +283,10 @@ class Services:
         said = self._environ.get(WRITES_PER_KEY) or "0"
         if not (said.isascii() and said.isdecimal()):
             raise ServiceError(f"{WRITES_PER_KEY} is {said!r}; it must be a whole number, or 0 for no limit.")
-        if (url := self._urls.dynamodb) is not None:
+        if self._url("DYNAMODB"):
             if int(said):
                 raise ServiceError(f"{WRITES_PER_KEY} is for the stage's emulator, not for LOCALSTAGE_DYNAMODB_URL.")
-            return await self._use_http("DynamoDB", "LOCALSTAGE_DYNAMODB_URL", url)
+            return await self._use_http("DynamoDB", "DYNAMODB")
         database = DynamoDb(
             self._guardian,
             self._ports,
@@ -301,13 +301,9 @@ class Services:
 
     async def _aws(self) -> tuple[str, str, str]:
         """Return the URLs of SQS, S3 and Secrets Manager: one emulator provides each that is not named by URL."""
-        named = (
-            ("SQS", "LOCALSTAGE_SQS_URL", self._urls.sqs),
-            ("S3", "LOCALSTAGE_S3_URL", self._urls.s3),
-            ("Secrets Manager", "LOCALSTAGE_SECRETS_MANAGER_URL", self._urls.secrets_manager),
-        )
-        sqs, s3, secrets_manager = [url and await self._use_http(name, variable, url) for name, variable, url in named]
-        if sqs is not None and s3 is not None and secrets_manager is not None:
+        named = {"SQS": "SQS", "S3": "S3", "SECRETS_MANAGER": "Secrets Manager"}
+        sqs, s3, secrets_manager = [self._url(one) and await self._use_http(named[one], one) for one in named]
+        if sqs and s3 and secrets_manager:
             return sqs, s3, secrets_manager
         python = await install.ensure_ministack(self._state)
         emulator = Aws(
@@ -319,19 +315,14 @@ class Services:
             session_token=self._session_token,
         )
         await self._start(emulator)
-        own = emulator.url
-        return (
-            own if sqs is None else sqs,
-            own if s3 is None else s3,
-            own if secrets_manager is None else secrets_manager,
-        )
+        return sqs or emulator.url, s3 or emulator.url, secrets_manager or emulator.url
 
     async def _start(self, service: Service) -> None:
         self._started.append(service)
         await service.start()
 
-    async def _use_http(self, title: str, variable: str, url: str) -> str:
-        check = partial(external_services.check_http, title, variable, url)
+    async def _use_http(self, title: str, name: str) -> str:
+        check = partial(external_services.check_http, title, f"LOCALSTAGE_{name}_URL", url := self._url(name))
         self._use(title, await check(), check)
         return url
 
