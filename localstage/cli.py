@@ -34,21 +34,19 @@ class _LineFormatter(logging.Formatter):
         return f"{time.strftime('%H:%M:%S', time.localtime(record.created))}  {part:<10} {level}{record.getMessage()}"
 
 
-def _log_to_terminal(state_dir: Path, verbose: bool) -> None:
-    """Log short lines to stderr, and everything with tracebacks to ``logs/stage.log``; HTTP requests if ``verbose``."""
+def _log_to_terminal(state_dir: Path) -> None:
+    """Log short lines to stderr, and everything with tracebacks to ``logs/stage.log``."""
     logs = state_dir / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     terminal = logging.StreamHandler(sys.stderr)
     terminal.setFormatter(_LineFormatter())
-    terminal.setLevel(logging.DEBUG if verbose else logging.INFO)
+    terminal.setLevel(logging.INFO)
     terminal.addFilter(logging.Filter("localstage"))
     file = logging.FileHandler(logs / "stage.log", mode="w", encoding="utf-8")
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     logging.getLogger("localstage").setLevel(logging.DEBUG)
-    # A line for each request takes a tenth of the CPU that the request takes here.
-    logging.getLogger("localstage.gateway.http").setLevel(logging.DEBUG if verbose else logging.INFO)
     root.handlers = [terminal, file]
 
 
@@ -69,13 +67,11 @@ def cli(context: click.Context, state_dir: Path) -> None:
 
 @cli.command()
 @click.option("--template", type=click.Path(path_type=Path), default=Path("template.yaml"), show_default=True)
-@click.option("--config-env", default="local", show_default=True, help="Section of samconfig.toml.")
 @click.option("--http-port", type=click.IntRange(0, 65535), help="Default: 8787, or a free one if it is taken.")
 @click.option("--websocket-port", type=click.IntRange(0, 65535), help="Default: 8788, or a free one.")
 @click.option("--reference-port", type=click.IntRange(0, 65535), help="Of the console. Default: 8789, or a free one.")
-@click.option("--verbose", is_flag=True, help="Print debug lines too, one for each HTTP request.")
 @click.pass_obj
-def up(state_dir: Path, /, verbose: bool, **given: Any) -> None:
+def up(state_dir: Path, /, **given: Any) -> None:
     """Start the stage and keep it running until Ctrl-C."""
     import uvloop
 
@@ -87,20 +83,19 @@ def up(state_dir: Path, /, verbose: bool, **given: Any) -> None:
         state = StateFile(state_dir)
         state.refuse_second_stage()
         state.make_private()
-        _log_to_terminal(state_dir, verbose)
+        _log_to_terminal(state_dir)
         uvloop.run(run(Options(state_dir=state_dir, **given)))  # about twice the requests per second of asyncio's
 
 
 @cli.command()
 @click.option("--user", required=True, help="The user id: the token's subject.")
 @click.option("--scope", "scopes", multiple=True, help="May be given again. Default: chat:write chat:read.")
-@click.option("--username", help="The name shown to others; the user id when not given.")
 @click.option("--ttl", type=click.IntRange(1, 86400), default=3600, show_default=True, help="Seconds.")
 @click.pass_obj
-def token(state_dir: Path, user: str, scopes: tuple[str, ...], username: str | None, ttl: int) -> None:
+def token(state_dir: Path, user: str, scopes: tuple[str, ...], ttl: int) -> None:
     """Print a token that this stage accepts."""
     with _errors_as_messages(), _ignore_closed_pipe():
-        click.echo(_token(state_dir, StateFile(state_dir).read(), user, scopes, username, ttl))
+        click.echo(_token(state_dir, StateFile(state_dir).read(), user, scopes, ttl))
 
 
 @cli.command()
@@ -125,16 +120,14 @@ def env(state_dir: Path, user: str, scopes: tuple[str, ...], profile: bool) -> N
         click.echo(f"export TOKEN={given}")
 
 
-def _token(
-    state_dir: Path, running: Running, user: str, scopes: tuple[str, ...], username: str | None = None, ttl: int = 3600
-) -> str:
+def _token(state_dir: Path, running: Running, user: str, scopes: tuple[str, ...], ttl: int = 3600) -> str:
     from localstage.gateway.issuer import Issuer
 
     wanted = " ".join(scopes).replace(",", " ").split() or DEFAULT_SCOPES
     # Without a scope in its template, a stage checks none.
     if running.scopes and (unknown := sorted(set(wanted) - set(running.scopes))):
         raise StageError(f"no such scope: {', '.join(unknown)}; there are: {', '.join(running.scopes)}")
-    return Issuer(state_dir, url=running.issuer).issue(user, wanted, username=username, ttl=ttl)
+    return Issuer(state_dir, url=running.issuer).issue(user, wanted, ttl=ttl)
 
 
 @cli.command()

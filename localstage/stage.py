@@ -44,7 +44,6 @@ class Options:
     """Options of ``up``; a port of ``None`` means the usual one, or a free one if it is taken."""
 
     template: Path
-    config_env: str
     state_dir: Path
     http_port: int | None = None
     websocket_port: int | None = None
@@ -174,12 +173,7 @@ class Stage:
         return await build(layers, self._state_dir, runtime_requirements=RUNTIME_REQUIREMENTS)
 
     def _load(self, attributes: Attributes) -> StageModel:
-        return load(
-            self._options.template,
-            config_env=self._options.config_env,
-            attributes=attributes,
-            state_dir=self._state_dir,
-        )
+        return load(self._options.template, attributes=attributes, state_dir=self._state_dir)
 
     def take_ports(self) -> None:
         """Take the ports now: functions get an address as a variable, long before the gateway serves it.

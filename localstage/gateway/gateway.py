@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import aiohttp
-
 from localstage.core.invoker import LoggedFunctions
 from localstage.core.model import StageModel
 from localstage.gateway.http_api import HttpApiServer
@@ -39,7 +37,6 @@ class Gateway:
         self._websocket_port = websocket_port or 0
         self._limits = limits
         self._integrations = Integrations(functions)
-        self._session: aiohttp.ClientSession | None = None
         self._key_sets: dict[str, KeySet] = {}
         self._http: HttpApiServer | None = None
         self._websocket: WebSocketApiServer | None = None
@@ -67,7 +64,6 @@ class Gateway:
             TemplateError: a route or an expression cannot be served.
         """
         try:
-            self._session = aiohttp.ClientSession()
             for api in self._model.http_apis.values():
                 self._http = HttpApiServer(api, self._integrations, self._key_set, self._http_port)
                 await self._http.start()
@@ -85,12 +81,6 @@ class Gateway:
                 await server.stop()
         self._websocket = self._http = None
         await self._integrations.finish(0.5)
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
 
     def _key_set(self, issuer: str) -> KeySet:
-        if issuer not in self._key_sets:
-            assert self._session is not None  # noqa: S101 - APIs exist only between start and stop
-            self._key_sets[issuer] = KeySet(issuer, self._session)
-        return self._key_sets[issuer]
+        return self._key_sets.setdefault(issuer, KeySet(issuer))

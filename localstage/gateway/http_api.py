@@ -122,8 +122,6 @@ class HttpApiServer:
             if cors is not None:
                 cors.apply(request, response)
         response.headers["Apigw-Requestid"] = request_id
-        if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s %s %d", request.method, _shown_path(request), response.status)
         return response
 
     async def _answer(self, request: web.BaseRequest, request_id: str) -> web.Response:

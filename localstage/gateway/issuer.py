@@ -93,7 +93,6 @@ class Issuer:
         user: str,
         scopes: Iterable[str],
         *,
-        username: str | None = None,
         ttl: int = 3600,
         client_id: str = CLIENT_ID,
     ) -> str:
@@ -102,7 +101,6 @@ class Issuer:
         Args:
             user: the subject, which is the user id everywhere.
             scopes: the token's scopes, without prefix added or removed.
-            username: the name to show; the user id if not given.
             ttl: seconds of life; zero or less gives a token that is already expired.
             client_id: the app client that it is issued to.
         """
@@ -110,7 +108,7 @@ class Issuer:
         claims = {
             "iss": self.url,
             "sub": user,
-            "username": username or user,
+            "username": user,
             "client_id": client_id,
             "aud": client_id,
             "scope": " ".join(scopes),
@@ -169,6 +167,6 @@ class Issuer:
             return message_response(413, "Request Entity Too Large")
         except BadTokenRequest as error:
             return json_response(400, error.answer)
-        token = self.issue(wanted.user, wanted.scopes, username=wanted.username, ttl=wanted.ttl)
+        token = self.issue(wanted.user, wanted.scopes, ttl=wanted.ttl)
         answer = {"access_token": token, "expires_in": wanted.ttl, "token_type": "Bearer"}
         return json_response(200, answer, {"Cache-Control": "no-store"})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import json
+from urllib.request import urlopen
 
-import aiohttp
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from jwt import PyJWKSet, PyJWTError
+from jwt import PyJWKClient, PyJWKClientConnectionError, PyJWTError
 
-FETCH_TIMEOUT = aiohttp.ClientTimeout(total=1.5)
+FETCH_SECONDS = 1.5
 
 
 class KeySetError(Exception):
@@ -16,12 +17,11 @@ class KeySetError(Exception):
 
 
 class KeySet:
-    """The RSA keys of one issuer, fetched when an unknown key is asked for."""
+    """The RSA keys of one issuer, which PyJWT fetches again when an unknown key is asked for."""
 
-    def __init__(self, issuer: str, session: aiohttp.ClientSession) -> None:
-        self._issuer = issuer.rstrip("/")
-        self._session = session
-        self._keys: dict[str, RSAPublicKey] = {}
+    def __init__(self, issuer: str) -> None:
+        self._discovery = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+        self._client: PyJWKClient | None = None
 
     async def key(self, kid: str) -> RSAPublicKey | None:
         """Return the key with this id, or ``None`` if the issuer has none.
@@ -29,23 +29,16 @@ class KeySet:
         Raises:
             KeySetError: the issuer does not answer, or not with a key set.
         """
-        if kid not in self._keys:
-            discovery = await self._get(f"{self._issuer}/.well-known/openid-configuration")
-            self._keys = _rsa_keys(await self._get(str(discovery.get("jwks_uri"))))
-        return self._keys.get(kid)
+        return await asyncio.to_thread(self._key, kid)
 
-    async def _get(self, url: str) -> dict[str, Any]:
+    def _key(self, kid: str) -> RSAPublicKey | None:
         try:
-            async with self._session.get(url, allow_redirects=False, timeout=FETCH_TIMEOUT) as response:
-                response.raise_for_status()
-                return dict(await response.json(content_type=None))  # any type, as on AWS
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, TypeError):
+            if self._client is None:
+                with urlopen(self._discovery, timeout=FETCH_SECONDS) as answer:  # noqa: S310 - of the template
+                    self._client = PyJWKClient(json.load(answer)["jwks_uri"], timeout=FETCH_SECONDS)
+            key = self._client.get_signing_key(kid).key
+        except (PyJWKClientConnectionError, OSError, ValueError, KeyError):
             raise KeySetError("OIDC discovery endpoint communication error") from None
-
-
-def _rsa_keys(document: dict[str, Any]) -> dict[str, RSAPublicKey]:
-    try:
-        keys = PyJWKSet.from_dict(document).keys  # without those that PyJWT cannot use
-    except (PyJWTError, AttributeError, TypeError):
-        return {}
-    return {key.key_id: key.key for key in keys if key.key_id and isinstance(key.key, RSAPublicKey)}
+        except PyJWTError:
+            return None
+        return key if isinstance(key, RSAPublicKey) else None

@@ -33,7 +33,6 @@ class TokenRequest(BaseModel):
 
     user: Name
     scopes: Annotated[list[Scope], Field(max_length=50)]
-    username: Name | None = None
     ttl: Annotated[StrictInt, Field(ge=1, le=MAX_TTL)] = 3600
 
     @classmethod

@@ -20,14 +20,13 @@ BROKERS = "LOCALSTAGE_BROKERS"
 def load(
     template: Path,
     *,
-    config_env: str = "local",
     attributes: Attributes,
     state_dir: Path | None = None,
 ) -> StageModel:
     """Load ``template`` for a stage with the services in ``attributes``.
 
     Parameter values come from the template's defaults, then from ``samconfig.toml`` beside the template
-    (``[<config_env>.global.parameters]``, ``[<config_env>.deploy.parameters]``).
+    (``[local.global.parameters]``, ``[local.deploy.parameters]``).
     ``state_dir`` (``.local`` beside the template) holds the translation and the generated secrets.
 
     Raises:
@@ -37,12 +36,12 @@ def load(
     state_dir = state_dir or template.parent / ".local"
     region = os.environ.get("AWS_REGION") or "us-east-1"
     samconfig = template.parent / "samconfig.toml"
-    configured = parameters.from_samconfig(samconfig, config_env)
+    configured = parameters.from_samconfig(samconfig, "local")
     if brokers := os.environ.get(BROKERS):
         configured["BrokerCount"] = brokers
     translated = translate(template, configured, region, state_dir)
     declared = translated.document.get("Parameters") or {}
-    parameters.check_names(declared, configured, f"{samconfig.name} [{config_env}]")
+    parameters.check_names(declared, configured, f"{samconfig.name} [local]")
     resolver = Resolver(translated.document, parameters.values(declared, configured), attributes, region)
     try:
         return _read(Stack(translated.document, resolver), translated, template.parent, state_dir)

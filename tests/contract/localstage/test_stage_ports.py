@@ -25,7 +25,7 @@ def usual(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def options(folder: Path, http_port: int | None = None) -> Options:
-    return Options(folder / "missing.yaml", "local", folder, http_port=http_port)
+    return Options(folder / "missing.yaml", folder, http_port=http_port)
 
 
 def test_a_usual_port_that_is_in_use_is_replaced_by_a_free_one_and_the_log_names_its_holder(
