@@ -12,9 +12,9 @@ import click
 from headrace_client.cli.checks import examine, show_findings
 from headrace_client.cli.doctor_stage import CannotTell, Finding
 from headrace_client.cli.letters import COMMANDS
+from headrace_client.cli.show import visible
 from localstage.client.errors import ClientError
 from localstage.client.make import Commands
-from localstage.client.terminal import visible
 from ops.messages import errors_as_messages
 from ops.target import Operator, find_stage
 

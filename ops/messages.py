@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headrace_client.cli.doctor_stage import CannotTell
+from headrace_client.cli.show import visible
 from localstage.client.errors import ClientError
-from localstage.client.terminal import visible
 from localstage.core.errors import StageError
 
 
@@ -18,4 +18,4 @@ def errors_as_messages() -> Iterator[None]:
     try:
         yield
     except (ClientError, StageError, CannotTell) as error:
-        sys.exit(f"headrace: {visible(str(error))}")
+        sys.exit(f"headrace: {visible(error, lines=True)}")

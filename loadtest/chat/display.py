@@ -15,9 +15,9 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from headrace_client.cli.show import visible
 from loadtest.checker.verdict import Verdict
 from loadtest.client.chat_events import parse_iso
-from localstage.client.terminal import visible
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan", "bright_red", "bright_green", "bright_blue")
 WIDEST_NAME, WIDEST_TEXT, LONGEST_SHOWN = 20, 100, 600
@@ -82,5 +82,5 @@ def _words(item: Mapping[str, Any]) -> Text:
 
 
 def _shortened(message: str) -> str:
-    shown = visible(message)
+    shown = visible(message, lines=True)
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN].rstrip()} … ({len(message):,} characters)"

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from localstage.core.model import HttpApi, HttpRoute
+from localstage.gateway.answers import MalformedAnswer, ProxyAnswer
 from localstage.gateway.aws_ids import ApiFacts, api_id, new_id
 from localstage.gateway.cors import CorsPolicy
-from localstage.gateway.http_answer import MalformedAnswer, http_response
 from localstage.gateway.http_event import Call, HttpEvents
 from localstage.gateway.integration import MAX_PAYLOAD, IntegrationFailed, Integrations, IntegrationTimeout
 from localstage.gateway.jwks import KeySet
@@ -145,7 +145,7 @@ class HttpApiServer:
     async def _invoke(self, route: HttpRoute, event: bytes) -> web.Response:
         try:
             payload = await self._integrations.call(route.function_id, event, min(route.timeout, MAX_TIMEOUT))
-            return http_response(payload)
+            return ProxyAnswer.parse(payload).response()
         except IntegrationTimeout:
             raise Refused(503, "Service Unavailable") from None
         except IntegrationFailed:

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from localstage.core.model import WebSocketApi
+from localstage.gateway.answers import MalformedAnswer, ProxyAnswer
 from localstage.gateway.aws_ids import ApiFacts, api_id, new_id
-from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.integration import IntegrationError, Integrations, IntegrationTimeout
 from localstage.gateway.management import Management
 from localstage.gateway.refusals import Refusals
@@ -20,7 +20,7 @@ from localstage.gateway.throttle import bucket
 from localstage.gateway.websocket_authorizer import HandshakeRefused, authorize
 from localstage.gateway.websocket_connection import REASONS, Connection, Limits, without_subprotocols
 from localstage.gateway.websocket_events import ConnectionEvents, Handshake
-from localstage.gateway.websocket_routing import CONNECT, DISCONNECT, MessageRoutes, ProxyAnswer
+from localstage.gateway.websocket_routing import CONNECT, DISCONNECT, MessageRoutes
 
 log = logging.getLogger("localstage.gateway.websocket")
 

@@ -13,15 +13,15 @@ from typing import Any, cast
 
 from aiohttp import WebSocketError, WSMsgType, web
 
+from localstage.gateway.answers import MalformedAnswer, ProxyAnswer
 from localstage.gateway.aws_ids import new_id
 from localstage.gateway.frames import MAX_MESSAGE
-from localstage.gateway.http_answer import MalformedAnswer
 from localstage.gateway.http_event import encode
 from localstage.gateway.integration import IntegrationError, Integrations
 from localstage.gateway.serving import Protocol
 from localstage.gateway.throttle import TokenBucket
 from localstage.gateway.websocket_events import ConnectionEvents, Handshake
-from localstage.gateway.websocket_routing import MessageRoute, MessageRoutes, ProxyAnswer
+from localstage.gateway.websocket_routing import MessageRoute, MessageRoutes
 
 log = logging.getLogger("localstage.gateway")
 

@@ -1,15 +1,13 @@
-"""Selects the route of a WebSocket message, and reads its function's answer."""
+"""Selects the route of a WebSocket message."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from localstage.core.errors import TemplateError
 from localstage.core.model import WebSocketApi, WebSocketRoute
-from localstage.gateway.http_answer import MalformedAnswer, answer_body, status_code
 from localstage.gateway.http_event import encode
 from localstage.gateway.throttle import TokenBucket, bucket
 
@@ -60,37 +58,3 @@ class MessageRoutes:
         if not isinstance(value, str):
             return self._default
         return self._routes.get(value, self._default)
-
-
-@dataclass(frozen=True)
-class ProxyAnswer:
-    """A function's answer on a WebSocket route."""
-
-    status: int
-    body: bytes
-    headers: Mapping[str, Any]
-
-    @classmethod
-    def parse(cls, payload: bytes) -> ProxyAnswer:
-        """Return the answer.
-
-        Raises:
-            MalformedAnswer: it is not an object with statusCode and a text as body.
-        """
-        try:
-            answer = json.loads(payload)
-        except ValueError:
-            raise MalformedAnswer("it is not JSON") from None
-        if not isinstance(answer, dict):
-            raise MalformedAnswer("it is not an object with statusCode")
-        headers = answer.get("headers") or {}
-        if not isinstance(headers, dict):
-            raise MalformedAnswer("headers is not an object")
-        return cls(status_code(answer.get("statusCode")), answer_body(answer), headers)
-
-    def header(self, name: str) -> str | None:
-        """Return a header's value, ignoring the case of its name."""
-        for given, value in self.headers.items():
-            if given.lower() == name.lower() and isinstance(value, str):
-                return value
-        return None

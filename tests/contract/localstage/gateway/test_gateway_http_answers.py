@@ -22,13 +22,12 @@ from tests.contract.localstage.gateway.gateway_fakes import (
     [
         ({"statusCode": 201, "body": "made"}, 201, "text/plain; charset=UTF-8", "made"),
         (
-            {"statusCode": "202", "body": "{}", "headers": {"content-type": "application/json"}},
+            {"statusCode": 202, "body": "{}", "headers": {"content-type": "application/json"}},
             202,
             "application/json",
             "{}",
         ),
         ({"statusCode": 204}, 204, None, ""),
-        (None, 200, "application/json", "null"),
     ],
 )
 async def test_answers_become_responses(
@@ -50,9 +49,8 @@ async def test_answers_become_responses(
         {"statusCode": 99},
         {"statusCode": 200, "body": {"not": "text"}},
         {"statusCode": 200, "headers": "none"},
-        {"statusCode": 200, "headers": {"a": ["b"]}},
-        {"statusCode": 200, "headers": {"a": "b\r\nSet-Cookie: c"}},
         {"statusCode": 200, "body": "aGk=", "isBase64Encoded": True},
+        None,
         b"not json",
         Raises(),
         Raises("TimedOut"),

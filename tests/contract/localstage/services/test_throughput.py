@@ -10,21 +10,12 @@ from typing import Any
 
 import pytest
 
-from headrace.core.envelope import Envelope
-from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter
-from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.streams.chat.stream import CHAT
 from localstage.core.errors import ServiceError
 from localstage.services import Services, install
 from localstage.services.services import WRITES_PER_KEY
-from tests.contract.emulators import INSTALLED, function_environment
-from tests.contract.localstage.services.dynalite_harness import run, running
+from tests.contract.emulators import INSTALLED
+from tests.contract.localstage.services.dynalite_harness import run
 from tests.contract.tables import described, index
-from tests.fakes.clock import FixedClock
-from tests.fakes.queues import MemoryRetryLane
-from tests.worlds.senders import NOW, TABLE, message, sender
-from tests.worlds.write_path import rabbit_event, received_event
 
 FULL = "ProvisionedThroughputExceededException"
 ROWS = described("Rows", "id", "at", indexes=(index("OwnerIndex", "owner", "at"),))
@@ -183,33 +174,3 @@ async def test_a_limit_that_cannot_be_kept_is_refused_with_a_sentence(
 
     with pytest.raises(ServiceError, match=refusal):
         await services.start()
-
-
-async def test_the_persister_stores_everything_of_a_throttled_room_in_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """P1: what the room's partition does not take goes to the retry lane, and none of it to the dead lane."""
-    packages = await install.ensure_node_packages(INSTALLED)
-    events = [CHAT.accept(message(messageId=f"m-{number}"), sender()).event for number in range(100)]
-    clock = FixedClock(NOW)
-    lane = MemoryRetryLane(clock)
-    with running(packages, tmp_path, HEADRACE_WRITES_PER_KEY="20") as (client, _):
-        client.create_table(**described(TABLE.table, CHAT.partition_key, CHAT.sort_key))
-        client.get_waiter("table_exists").wait(TableName=TABLE.table, WaiterConfig={"Delay": 1})
-        function_environment(monkeypatch, client.meta.endpoint_url)
-        store = DynamoStore(writing_client(), retry_seconds=0.1)
-        persister = Persister(RowWriter(store, {CHAT.name: TABLE}), lane, clock)
-
-        persister.main_lane(rabbit_event([Envelope("chat", "c-1", NOW, events).encode()]), lambda: 60.0)
-        was_throttled = bool(lane.records)
-        while lane.records:
-            await asyncio.sleep(0.1)  # units come back meanwhile
-            clock.advance(60)
-            for received in lane.receive():
-                if not persister.retry_lane(received_event([received]))["batchItemFailures"]:
-                    lane.delete([received.receipt])
-        rows = client.scan(TableName=TABLE.table)["Items"]
-
-    assert was_throttled
-    assert {row["messageId"]["S"] for row in rows} == {f"m-{number}" for number in range(100)}
-    assert not lane.dead.messages
