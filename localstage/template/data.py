@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets as random
 import string
@@ -72,7 +71,7 @@ def read_buckets(stack: Stack) -> dict[str, Bucket]:
 def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:
     """Every secret with its value, which is also added to the resolver.
 
-    Generated values are kept in ``state_dir/secrets.json`` (0600) until the template generates them differently.
+    Generated values are kept in ``state_dir/secrets.json`` (0600).
     """
     path = state_dir / "secrets.json"
     try:
@@ -84,9 +83,8 @@ def read_secrets(stack: Stack, state_dir: Path) -> dict[str, Secret]:
     def secret(id: str, properties: Properties) -> Secret:
         value = properties.get("SecretString", "")
         if wanted := properties.get("GenerateSecretString"):
-            made_from = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
-            if kept.get(id, {}).get("madeFrom") != made_from:
-                kept[id] = {"madeFrom": made_from, "value": _generate(wanted)}
+            if id not in kept:
+                kept[id] = {"value": _generate(wanted)}
             value = kept[id]["value"]
         arn = stack.value(id)
         stack.resolver.secrets[arn] = value

@@ -20,14 +20,6 @@ def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
     assert mode(tmp_path / "a" / ".local") == 0o700
 
 
-def test_a_folder_of_an_earlier_version_is_closed_to_others(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-
-    StateFile(tmp_path).make_private()
-
-    assert mode(tmp_path) == 0o700
-
-
 def test_a_folder_that_users_share_is_refused_and_unchanged(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
 

@@ -59,13 +59,6 @@ def test_a_parameter_has_one_name_at_its_place_in_all_paths(template_stack: Temp
     assert [each for each in names.values() if len(each) > 1] == []
 
 
-def test_every_http_route_except_health_needs_a_token_with_a_scope(template_stack: TemplateStack) -> None:
-    guards = guards_of(template_stack)
-
-    assert {key for key, (_, scopes) in guards.items() if not scopes} == {"GET /health"}
-    assert {key for key, (authorizer, _) in guards.items() if authorizer == "NONE"} == {"GET /health"}
-
-
 def test_what_rings_uses_no_door_that_a_stranger_can_use_up(template_stack: TemplateStack) -> None:
     assert "SendProbes" not in str(template_stack.resources["HttpApi"]["Properties"]["Body"])
 

@@ -30,12 +30,6 @@ def test_a_function_has_only_the_addresses_of_what_it_may_use(template_stack: Te
         assert named(template_stack, declared) - may == NOT_USED.get(function, set()), function
 
 
-def test_functions_that_manage_connections_have_the_address_of_the_websocket_api(template_stack: TemplateStack) -> None:
-    for function in ("PushLive", "ManageConnections"):
-        url = template_stack.value_of(function, "AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI")
-        assert url == {"Fn::Sub": "https://${WebSocketApi}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${StageName}"}
-
-
 def test_dead_letters_are_validated_with_the_settings_of_persist_events(template_stack: TemplateStack) -> None:
     for variable in {name for each in STREAMS.values() for name in (each.table_setting, each.retention_setting)}:
         in_persist_events = template_stack.value_of("PersistEvents", variable)

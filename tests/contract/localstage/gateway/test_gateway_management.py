@@ -71,13 +71,6 @@ async def connected(functions: FakeFunctions) -> AsyncIterator[Connected]:
         yield Connected(gateway, socket, functions)
 
 
-async def test_posted_data_arrives_as_a_text_frame(connected: Connected) -> None:
-    await connected.call("post_to_connection", Data='{"type":"messages","text":"grüß"}'.encode())
-
-    message = await connected.socket.receive()
-    assert (message.type, message.data) == (WSMsgType.TEXT, '{"type":"messages","text":"grüß"}')
-
-
 async def test_128_kb_may_be_posted_and_a_byte_more_may_not(connected: Connected) -> None:
     await connected.call("post_to_connection", Data=b"x" * 128 * 1024)
     assert len(await connected.socket.receive_str()) == 128 * 1024
