@@ -52,14 +52,9 @@ def test_reported_messages_failed():
     "failures",
     [
         [{"itemIdentifier": ""}],
-        [{"itemIdentifier": None}],
-        [{"itemIdentifier": "unknown"}],
         [{"itemIdentifier": "a"}, {"itemIdentifier": "unknown"}],
-        [{"itemIdentifier": ["a"]}],
         [{"id": "a"}],
         ["a"],
-        [None],
-        "a",
         {"itemIdentifier": "a"},
     ],
 )
