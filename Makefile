@@ -9,7 +9,7 @@ count = @case "$$$(1)" in *[!0-9]*|0*) echo "headrace: $(1): '$$$(1)' is not a w
 CHECKS = $(PY) -m tests.checks $(if $(ALL),--all) $(if $(SEED),--seed '$(SEED)') $(if $(RUNS),--runs '$(RUNS)') $(if $(BUSY),--busy)
 # Images for containers often set this; each test process and stage would compile boto3 again.
 unexport PYTHONDONTWRITEBYTECODE
-STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY")
+STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY") $(if $(FEATURES),LOCALSTAGE_FEATURES="$$FEATURES")
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
 RETRY_ARGS := $(if $(RETRY_TIMEOUT),--retry-timeout "$$RETRY_TIMEOUT")
 REPLAY_ARGS = $(RETRY_ARGS) $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
@@ -49,7 +49,7 @@ start help: ## list all targets
 
 ##@ Start
 
-run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [MESSAGES=n] [LOG='path/*.log']
+run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [FEATURES=none] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [MESSAGES=n] [LOG='path/*.log']
 	$(call count,NODES)
 	$(call count,BROKERS)
 	@$(STAGE) $(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
@@ -60,7 +60,7 @@ demo: setup ## start a stage, send events, read them back, and check them   [MES
 	$(call count,BROKERS)
 	@$(STAGE) $(PY) -m $(or $(DEMO_$(or $(STREAM),chat)),$(error STREAM is chat, ski or ads))
 
-up: setup ## start the stage without events, and print its log   [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [ARGS='--http-port 9000']
+up: setup ## start the stage without events, and print its log   [FEATURES=none] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [ARGS='--http-port 9000']
 	$(call count,NODES)
 	$(call count,BROKERS)
 	@$(STAGE) $(PY) -m localstage up $(ARGS)

@@ -12,7 +12,10 @@ from typing import Any
 
 import boto3
 
+from headrace.core.errors import ConfigurationError
+from headrace.core.feature import chosen
 from headrace.core.stream import TIME_SHARDS
+from headrace.stage.registry import FEATURES
 from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from localstage.template import parameters
 from localstage.template.document import parse
@@ -86,12 +89,13 @@ def plan(config_env: str) -> Plan:
 
 
 def examine(wanted: Plan) -> Iterator[Finding]:
-    """Run the checks, one after the other; only the first three for a stack that exists."""
+    """Run the checks, one after the other; only the first four for a stack that exists."""
     yield (first := run("identity", lambda: identity(wanted)))
     if first.verdict == "fail":
         return
     yield (exists := run("stack", lambda: stack(wanted)))
     yield run("notices", lambda: notices(wanted))
+    yield run("features", lambda: features(wanted))
     if exists.detail == NEW:
         for title, check in CHECKS.items():
             yield run(title, lambda check=check: check(wanted))  # type: ignore[misc]
@@ -184,6 +188,15 @@ def notices(wanted: Plan) -> str:
             f"{topic} has no confirmed subscription: aws sns subscribe, then confirm it by the link in the mail"
         )
     return f"{confirmed} confirmed subscriptions of {topic}"
+
+
+def features(wanted: Plan) -> str:
+    """The features exist, and none is without one that it needs."""
+    try:
+        found = chosen(FEATURES, wanted.values["Features"].split(","))
+    except ConfigurationError as error:
+        raise Failed(str(error)) from None
+    return f"the stage has {', '.join(each.name for each in found) or 'no optional feature'}"
 
 
 def numbers(wanted: Plan) -> str:

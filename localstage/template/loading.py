@@ -13,8 +13,8 @@ from localstage.template.intrinsics import Resolver
 from localstage.template.resources import Stack
 from localstage.template.translate import Translated, translate
 
-BROKERS = "LOCALSTAGE_BROKERS"
-"""How many brokers the stage has: the parameter BrokerCount."""
+SET = {"LOCALSTAGE_BROKERS": "BrokerCount", "LOCALSTAGE_FEATURES": "Features"}
+"""Variables that set parameters of the stage."""
 
 
 def load(
@@ -37,8 +37,7 @@ def load(
     region = os.environ.get("AWS_REGION") or "us-east-1"
     samconfig = template.parent / "samconfig.toml"
     configured = parameters.from_samconfig(samconfig, "local")
-    if brokers := os.environ.get(BROKERS):
-        configured["BrokerCount"] = brokers
+    configured |= {name: value for variable, name in SET.items() if (value := os.environ.get(variable))}
     translated = translate(template, configured, region, state_dir)
     declared = translated.document.get("Parameters") or {}
     parameters.check_names(declared, configured, f"{samconfig.name} [local]")

@@ -68,7 +68,7 @@ def with_(wanted: Plan, **values: str) -> Plan:
 def test_an_account_that_is_ready_passes(ready: None) -> None:
     found = verdicts(plan("dev"))
 
-    assert found == dict.fromkeys(["identity", "stack", "notices", *CHECKS], "pass")
+    assert found == dict.fromkeys(["identity", "stack", "notices", "features", *CHECKS], "pass")
 
 
 def test_persist_events_needs_an_environment_for_each_of_its_mappings(ready: Callable[..., None]) -> None:
@@ -158,6 +158,8 @@ def test_an_account_that_is_not_ready_fails_with_what_to_set_or_ask_for(
 @pytest.mark.parametrize(
     ("values", "check", "part"),
     [
+        ({"Features": "reactions"}, "features", "FEATURES has reactions without edits, which it needs"),
+        ({"Features": "editz"}, "features", "there is no feature 'editz'"),
         ({"MinimumTableUnits": "5000"}, "numbers", "MaximumTableUnits must be as large; it is 4000"),
         ({"ApiGatewayLogsRole": "exists"}, "API Gateway", "the account has no role"),
         ({"StageName": "awsdev"}, "names", "may not have the word aws"),

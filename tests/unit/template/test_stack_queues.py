@@ -11,7 +11,6 @@ from headrace.delivery import retry_schedule
 from headrace.queues.names import live_queues, persist_queues
 from localstage.core.model import BrokerUrls
 from localstage.template import Attributes, load
-from localstage.template.loading import BROKERS
 from tests.unit.localstage.template.template_stage import LIVE
 from tests.unit.template_stack import QUEUE_PARAMETERS, TEMPLATE, TemplateStack
 
@@ -26,7 +25,7 @@ def test_every_persist_queue_and_every_live_queue_has_one_mapping(template_stack
 
 def test_each_broker_has_the_same_mappings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P3: what a second broker takes is stored, and pushed, as what the first one takes."""
-    monkeypatch.setenv(BROKERS, "2")
+    monkeypatch.setenv("LOCALSTAGE_BROKERS", "2")
     attributes = Attributes(replace(LIVE, further_brokers={"SecondBroker": BrokerUrls("amqp://127.0.0.1:2", "")}))
 
     model = load(TEMPLATE, attributes=attributes, state_dir=tmp_path)

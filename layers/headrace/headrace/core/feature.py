@@ -38,9 +38,9 @@ def chosen(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, 
     wanted = {*known} if tuple(names) == (ALL,) else {*names} - {NONE} if tuple(names) == (NONE,) else {*names}
     if unknown := sorted(wanted - {*known}):
         allowed = f"{ALL}, {NONE}, or a comma list of {', '.join(known)}"
-        raise ConfigurationError(f"the variable FEATURES names {unknown[0]!r}; it must be {allowed}")
+        raise ConfigurationError(f"there is no feature {unknown[0]!r}; FEATURES must be {allowed}")
     found = tuple(each for each in features if each.name in wanted)
     for each in found:
         if missing := [name for name in each.needs if name not in wanted]:
-            raise ConfigurationError(f"the variable FEATURES has {each.name} without {missing[0]}, which it needs")
+            raise ConfigurationError(f"FEATURES has {each.name} without {missing[0]}, which it needs")
     return found
