@@ -63,26 +63,6 @@ def test_an_event_whose_publish_fails_takes_the_retry_lane(
     assert [event["messageId"] for event in write_path.retried()] == ["m-1"]
 
 
-def test_an_event_whose_confirm_was_lost_is_the_same_event_in_both_lanes() -> None:
-    """P3: it is stored once in effect."""
-    write_path = WritePath()
-    write_path.broker.silent = True
-
-    accept(write_path, message())
-
-    assert write_path.published() == write_path.retried()
-
-
-def test_events_are_accepted_with_the_broker_entirely_down() -> None:
-    write_path = WritePath()
-    write_path.broker.down = True
-
-    results = accept(write_path, *(message(messageId=str(number)) for number in range(250)))
-
-    assert {result.lane for result in results} == {"retry"}
-    assert len(write_path.retried()) == 250
-
-
 def test_an_event_is_refused_only_when_the_retry_lane_refuses_it_too() -> None:
     """The result has what a retry needs."""
     write_path = WritePath()
@@ -119,15 +99,6 @@ def test_an_invalid_event_is_not_published_and_the_others_are() -> None:
     assert results[1].to_body()["messageId"] == "2"
     assert isinstance(results[2].error, InvalidEvent)
     assert [event["messageId"] for event in write_path.published()] == ["1", "4"]
-
-
-def test_nothing_is_published_when_nothing_is_valid() -> None:
-    write_path = WritePath()
-
-    accept(write_path, {}, {})
-
-    assert write_path.broker.bodies() == []
-    assert write_path.retry.records == []
 
 
 def test_a_repeated_event_is_published_once_and_answered_twice() -> None:

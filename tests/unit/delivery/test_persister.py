@@ -9,16 +9,14 @@ import pytest
 
 from headrace.core import times
 from headrace.core.envelope import Envelope, decode
-from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable, StoreUnavailable
-from headrace.delivery.acceptor import Acceptor
+from headrace.core.errors import POISON_REASONS, PoisonRecord, RetryLaneUnavailable
 from headrace.delivery.persister import LONGEST_WAIT, TRY_MARGIN
 from headrace.delivery.records import rows_of
 from headrace.queues.ports import RetryRecord
 from headrace.queues.sqs import MESSAGE_BYTES, from_text, to_text
-from headrace.runtime.observability import Meter
 from headrace.streams.chat.stream import CHAT
-from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message, sender
-from tests.worlds.write_path import QUEUES, WritePath, sqs_event
+from tests.worlds.senders import CLOCK, NOW, TABLE, message, sender
+from tests.worlds.write_path import WritePath, sqs_event
 
 
 def event(message_id: str = "m-1", **fields: Any) -> dict[str, Any]:
@@ -43,16 +41,6 @@ POISON = {
     "invalid_event": envelope(event(messageType="SHOUT")),
     "item_too_large": envelope(event(message="x" * 410_000)),
 }
-
-
-def test_accepted_events_are_stored() -> None:
-    write_path = WritePath()
-    write_path.acceptor.accept(CHAT, caller(), [message(messageId=str(number)) for number in range(150)], "c", Meter())
-
-    write_path.persist(*write_path.broker.bodies())
-
-    assert {row["messageId"] for row in write_path.rows()} == {str(number) for number in range(150)}
-    assert write_path.retry.records == []
 
 
 def test_the_wait_of_the_oldest_event_of_a_batch_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,16 +134,6 @@ def derived_reason(record: RetryRecord) -> str:
     return row.poison.reason
 
 
-def test_poison_in_an_envelope_leaves_its_good_events_stored() -> None:
-    write_path = WritePath()
-
-    write_path.persist(envelope(event("1"), event("2", roomId=""), event("3"), {"x": 1}))
-
-    assert [row["messageId"] for row in write_path.rows()] == ["1", "3"]
-    assert [record.attributes["reason"] for record in write_path.retry.records] == ["empty_key", "missing_field"]
-    assert [len(decode(record.body).events) for record in write_path.retry.records] == [1, 1]
-
-
 def test_unprocessed_items_go_to_the_retry_lane_and_the_rest_is_stored() -> None:
     """Fault 3: UnprocessedItems logged and forgotten."""
     write_path = WritePath()
@@ -184,18 +162,6 @@ def test_a_retry_record_keeps_its_time_of_acceptance_and_its_request() -> None:
         CLOCK.advance(-3600)
 
     assert write_path.retry.records[0].body == envelope()
-
-
-def test_an_outage_of_the_table_loses_nothing() -> None:
-    write_path = WritePath()
-    write_path.store.down = True
-    write_path.persist(*(envelope(event(str(number))) for number in range(50)))
-
-    write_path.store.down = False
-    kept = write_path.persist_retry(*write_path.retry.records)
-
-    assert kept == []
-    assert len(write_path.rows()) == 50
 
 
 def test_the_batch_is_returned_only_when_sqs_refuses_until_near_the_deadline() -> None:
@@ -229,21 +195,6 @@ def test_a_retry_lane_that_refuses_for_a_while_gets_each_record_once() -> None:
     assert len(write_path.waits) == 1
 
 
-def test_the_partial_batch_response_names_the_records_that_failed() -> None:
-    write_path = WritePath()
-    put_many = write_path.store.put_many
-    broken = StoreUnavailable("the table is unavailable")
-    write_path.store.put_many = lambda table, items: [  # type: ignore[method-assign]
-        broken if item["messageId"] == "2" else outcome
-        for item, outcome in zip(items, put_many(table, items), strict=True)
-    ]
-
-    kept = write_path.persist_retry(*(RetryRecord(envelope(event(each))) for each in ("1", "2", "3")))
-
-    assert kept == ["sqs-1"]
-    assert write_path.retry.records == []
-
-
 @pytest.mark.parametrize(("received", "seconds"), [(1, 15), (2, 60), (3, 240), (4, 900), (5, 0), (50, 0)])
 def test_each_receive_waits_four_times_longer(received: int, seconds: int) -> None:
     """P6: an outage shorter than the retry budget leaves the dead lane empty."""
@@ -271,27 +222,6 @@ def test_an_item_that_only_the_table_refuses_is_poison() -> None:
     write_path.persist(envelope())
 
     assert write_path.retry.records[0].attributes["reason"] == "refused_by_store"
-
-
-def test_an_empty_batch_succeeds() -> None:
-    write_path = WritePath()
-
-    write_path.persist()
-
-    assert write_path.persist_retry() == []
-
-
-def test_another_senders_event_with_the_same_id_changes_no_row() -> None:
-    """P12: an attacker's event with another sender's id and time."""
-    write_path = WritePath()
-    for subject in ("alice", "mallory"):
-        Acceptor(write_path.broker, write_path.retry, QUEUES, CLOCK).accept(
-            CHAT, caller(subject), [message()], "c", Meter()
-        )
-
-    write_path.persist(*write_path.broker.bodies())
-
-    assert sorted(row["userId"] for row in write_path.rows()) == ["alice", "mallory"]
 
 
 def test_poison_is_visible_at_once_also_while_the_table_is_unavailable() -> None:

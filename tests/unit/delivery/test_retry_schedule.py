@@ -51,11 +51,6 @@ def pauses_in_words(first_pause: int) -> str:
     return " + ".join(str(pause) for pause in pauses_of(first_pause)) + " s"
 
 
-def test_a_record_is_dead_at_once_after_its_last_try() -> None:
-    assert retry_schedule.pause_after(retry_schedule.RECEIVES, 15) == 0
-    assert retry_schedule.pause_after(retry_schedule.RECEIVES - 1, 15) == retry_schedule.LONGEST_PAUSE
-
-
 @pytest.mark.parametrize(("longer", "dead"), [(-1, 0), (1, 1)])
 def test_the_stated_outage_is_the_longest_that_leaves_the_dead_lane_empty(longer: int, dead: int) -> None:
     """P6 in the worst case: it begins with a record's first try, and ends just after the breaker's probe."""

@@ -90,12 +90,3 @@ def test_a_network_that_is_allowed_is_the_only_one_for_http() -> None:
 
     assert reached("http://receiver.example/") == ["127.0.0.1"]
     assert reached("https://receiver.example/") == ["1.1.1.1", "127.0.0.1"]
-
-
-def test_a_name_that_does_not_resolve_is_a_failure() -> None:
-    def resolve(_host: str, _port: int) -> list[tuple[object, ...]]:
-        raise OSError("no such name")
-
-    assert Posts("https://receiver.example/", (), lambda: [KEY], SystemClock(), resolve).post(
-        [Webhook("e1", b"{}")]
-    ) == [Answer(0, "no address")]

@@ -46,15 +46,6 @@ def envelope(*ids: str) -> bytes:
     return Envelope("chat", "c", NOW, [CHAT.accept(message(messageId=each), sender()).event for each in ids]).encode()
 
 
-def test_an_event_is_counted_when_accepted_and_when_stored(metrics: MetricSums) -> None:
-    write_path = WritePath()
-
-    accept(write_path, 7)
-    write_path.persist(*write_path.broker.bodies())
-
-    assert (metrics.of("Accepted"), metrics.of("Stored")) == (7, 7)
-
-
 def test_the_retry_lane_counts_as_both_accepted_and_stored(metrics: MetricSums) -> None:
     write_path = WritePath()
     write_path.broker.down = True

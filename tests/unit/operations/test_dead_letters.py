@@ -38,17 +38,6 @@ def test_every_kind_of_poison_is_shown_with_its_own_reason_and_its_first_time(de
     assert {item["recordedReason"] for item in answer["items"]} == set(POISON)
 
 
-def test_listing_letters_changes_and_hides_none(dead: Dead) -> None:
-    """Fault 4: a dead-letter queue that is drained by looking at it."""
-    dead.die(*POISON.values())
-
-    first = dead.list()
-    again = dead.list()
-
-    assert [item["id"] for item in first["items"]] == [item["id"] for item in again["items"]]
-    assert len(dead.retry.dead.visible()) == len(POISON)
-
-
 def test_a_list_says_that_letters_are_missing_while_others_hold_them(dead: Dead) -> None:
     dead.die(*POISON.values())
     held = dead.lane.receive(SCAN_HOLD)
@@ -59,17 +48,6 @@ def test_a_list_says_that_letters_are_missing_while_others_hold_them(dead: Dead)
 
     answer = dead.list()
     assert (answer["complete"], answer["count"]) == (True, len(POISON))
-
-
-def test_an_interrupted_scan_hides_letters_for_some_seconds_only(dead: Dead) -> None:
-    dead.die(POISON["not_json"])
-    dead.lane.receive(SCAN_HOLD)
-
-    CLOCK.advance(SCAN_HOLD)
-    try:
-        assert len(dead.retry.dead.visible()) == 1
-    finally:
-        CLOCK.advance(-SCAN_HOLD)
 
 
 def test_a_record_that_validates_now_is_listed_as_storable(dead: Dead) -> None:

@@ -53,11 +53,6 @@ class Room:
     def page(self, caller: Caller = ALICE, **request: Any) -> dict[str, Any]:
         return body(self.pages.room(caller, "lobby", PageRequest(**request)))
 
-    def store(self, second: float, message_id: str) -> None:
-        new = row(second, message_id)
-        self.rows.append(new)
-        live_hook(self.cache, self.clock).after_store([new])
-
 
 @pytest.mark.parametrize("count", [0, 1, ROWS - 1, ROWS, ROWS + 1, ROWS + 2, 60])
 @pytest.mark.parametrize("limit", [1, 5, ROWS - 1, ROWS])
@@ -130,19 +125,6 @@ def test_any_other_page_comes_from_the_table(request_: dict[str, Any]) -> None:
     assert (room.reads, room.cache.calls) == (reads + 1, calls)
 
 
-def test_p10_a_cached_page_is_at_most_two_seconds_old_without_any_writer() -> None:
-    room = Room(60)
-    room.page()
-    room.rows.append(row(90, "new"))
-
-    room.clock.advance(1.99)
-    before_that = ids(room.page())
-    room.clock.advance(0.02)
-
-    assert before_that[0] == "m059"
-    assert ids(room.page())[0] == "new"
-
-
 def test_p10_age_counts_from_before_the_table_was_read() -> None:
     room = Room(60)
     room.while_reading = lambda: room.clock.advance(1.5)
@@ -164,33 +146,12 @@ def test_p10_a_page_that_took_longer_to_read_is_not_cached() -> None:
     assert room.cache.get_many([newest_page("lobby")]) == [None]
 
 
-def test_p10_an_outdated_page_of_a_stopped_cache_is_not_used() -> None:
-    room = Room(60)
-    room.page()
-    (kept,) = room.cache.get_many([newest_page("lobby")])
-    room.rows.append(row(90, "new"))
-    room.clock.advance(60)
-    assert kept is not None
-    room.cache.set_many({newest_page("lobby"): (kept, 2)})
-
-    assert ids(room.page())[0] == "new"
-
-
 @pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"{}", b"3 0 1", b"2 x 1\n", b"2 1 1 1"])
 def test_p10_an_invalid_cached_page_is_not_used(value: bytes) -> None:
     room = Room(60)
     room.cache.set_many({newest_page("lobby"): (value, 2)})
 
     assert len(ids(room.page())) == 20
-
-
-def test_p10_without_the_cache_the_page_is_the_same() -> None:
-    room = Room(60)
-    expected = room.page()
-    room.cache.clear()
-    room.cache.down = True
-
-    assert room.page() == expected
 
 
 def test_p10_nothing_is_written_to_a_cache_whose_miss_was_slow() -> None:

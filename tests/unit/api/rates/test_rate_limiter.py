@@ -215,14 +215,6 @@ def test_a_share_of_the_limit_needs_no_exchange_so_a_new_environment_uses_no_cac
     assert (early, environments.cache.calls) == (0, 1)
 
 
-def test_counts_are_exchanged_after_the_clock_was_set_back() -> None:
-    environments = Environments(1)
-    environments.now -= 500
-    environments.send(1)
-
-    assert environments.cache.calls == 1
-
-
 def test_each_time_a_window_closes_is_counted_once() -> None:
     environments = Environments(1)
     for pause in (0.0, 0.1, WINDOW_SECONDS + SLOT_SECONDS, 0.1):
