@@ -47,32 +47,6 @@ def test_p10_after_a_bounded_wait_for_another_builder_rows_are_read() -> None:
     assert not [key for key in world.cache._entries if key.startswith("slot:chat:60")]
 
 
-@pytest.mark.parametrize("calls", range(12))
-def test_p10_a_cache_lost_during_a_query_changes_no_answer(calls: int) -> None:
-    """The query does not try it again."""
-    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 30)))
-    fails: list[int] = []
-
-    def go() -> None:
-        world.cache.down = True
-        fails.append(1)
-
-    seen = [0]
-
-    def between() -> None:
-        seen[0] += 1
-        if seen[0] > calls:
-            go()
-
-    world.cache.between = between  # type: ignore[method-assign]
-    assert total(world) == 29
-    assert len(fails) <= 1
-
-    world.cache.between = lambda: None  # type: ignore[method-assign]
-    world.cache.down = False
-    assert total(world) == 29
-
-
 def test_after_a_timeout_the_next_query_continues_from_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
     world = world_with(*(NOW - number * times.MINUTE for number in range(1, 58)))
     monkeypatch.setattr(builder, "LONGEST_CHUNK", 10)

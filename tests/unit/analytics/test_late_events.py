@@ -11,13 +11,11 @@ from headrace.analytics import generations
 from headrace.analytics.generations import CHANGED, LateEvents
 from headrace.analytics.time_slots import Slot
 from headrace.core import keys, times
-from headrace.core.envelope import Envelope
 from headrace.core.errors import FollowUpUnavailable
 from headrace.core.items import Item
 from headrace.delivery.persister import Persister
 from headrace.delivery.retry_schedule import RECEIVES
 from headrace.delivery.row_writer import RowWriter
-from headrace.queues.ports import RetryRecord
 from headrace.runtime.observability import Meter
 from headrace.stage.registry import STREAMS
 from headrace.streams.chat.stream import CHAT, MESSAGE
@@ -127,40 +125,6 @@ class LateWritePath(WritePath):
         self.acceptor.accept(CHAT, caller(), list(messages), "c", Meter())
 
 
-def test_a_late_event_is_stored_and_marked_at_its_redelivery() -> None:
-    """The first time, the cache is down."""
-    write_path = LateWritePath()
-    write_path.world.cache.down = True
-    write_path.accept(message(messageId="m-1"), message(messageId="m-2"))
-
-    write_path.persist(*write_path.broker.bodies())
-
-    assert len(write_path.rows()) == 2
-    assert [event["messageId"] for event in write_path.retried()] == ["m-1", "m-2"]
-    assert write_path.persist_retry(*write_path.retry.records) == ["sqs-0"]
-    write_path.world.cache.down = False
-    assert write_path.persist_retry(*write_path.retry.records, received=2) == []
-    assert len(write_path.rows()) == 2
-    assert write_path.world.changed(slots(write_path.rows()[0]["timestamp"])[0]) == [True]
-
-
-def test_an_unavailable_cache_delays_no_other_retry_record() -> None:
-    """Unlike an unavailable table, an unavailable cache delays nothing."""
-    write_path = LateWritePath()
-    write_path.world.cache.down = True
-    now = times.iso(write_path.world.clock.now())
-    late, fresh = (
-        Envelope("chat", "c", now, [{**stamped, "messageId": name, "timestamp": at}])
-        for stamped in [_stamped_event()]
-        for name, at in (("late", EARLY), ("fresh", now))
-    )
-
-    kept = write_path.persist_retry(*(RetryRecord(each.encode(), {}) for each in (late, fresh)), received=2)
-
-    assert kept == ["sqs-0"]
-    assert {row["messageId"] for row in write_path.rows()} == {"late", "fresh"}
-
-
 def test_an_event_that_is_never_marked_is_counted_as_dead(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -176,9 +140,3 @@ def test_an_event_that_is_never_marked_is_counted_as_dead(
     assert '"Dead":[1.0]' in written
     assert '"NotFollowedUp":[1.0]' in written
     assert '"NotStored"' not in written
-
-
-def _stamped_event() -> dict[str, Any]:
-    write_path = WritePath()
-    write_path.acceptor.accept(CHAT, caller(), [message()], "c", Meter())
-    return write_path.published()[0]

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from headrace.analytics.aggregate import LAYOUT
 from headrace.core import keys, times
-from tests.worlds.slot_world import HOUR_QUERY, NOW, SETTLE, reads, total, watched, world_with
-
-DAY_QUERY = {"from": times.iso(NOW - 34 * times.HOUR), "to": times.iso(NOW - 10 * times.HOUR)}
-"""A whole day, in UTC."""
-
-
-@pytest.mark.parametrize("query", [HOUR_QUERY, DAY_QUERY])
-def test_counted_slots_are_not_read_again_by_any_reader(query: dict[str, str]) -> None:
-    world = world_with(NOW - times.MINUTE, NOW - 12 * times.HOUR)
-
-    assert reads(world, lambda: total(world, query)) > 0
-
-    assert reads(world, lambda: total(world, query)) == 0
+from tests.worlds.slot_world import NOW, SETTLE, reads, total, watched, world_with
 
 
 def test_a_new_minute_costs_only_itself() -> None:
@@ -46,86 +32,6 @@ def test_a_late_event_invalidates_only_its_own_minute() -> None:
 
     assert reads(world, lambda: total(world)) == 2
     assert reads(world, lambda: total(world)) == 0
-
-
-def test_nothing_is_cached_while_the_index_may_lag_behind_a_late_event() -> None:
-    world = world_with(NOW - times.MINUTE)
-    world.lag = SETTLE - 1
-    world.put(world.row(NOW - times.MINUTE, message_id="late"))
-
-    assert total(world) == 1  # not yet in the index
-    world.clock.advance(SETTLE)
-
-    assert total(world) == 2
-
-
-def test_a_minute_is_cached_only_after_the_settling_time() -> None:
-    world = world_with()
-    world.clock.advance((NOW + 58 * times.SECOND - world.clock.now()) / times.SECOND)
-    world.lag = SETTLE - 1
-    world.put(world.row(NOW + 57 * times.SECOND, message_id="last"))
-    query = {"from": times.iso(NOW), "to": times.iso(NOW + times.MINUTE)}
-
-    world.clock.advance(3)
-    assert total(world, query) == 0
-    world.clock.advance(SETTLE)
-
-    assert total(world, query) == 1
-
-
-@pytest.mark.parametrize("pause", [0, SETTLE + 3])
-@pytest.mark.parametrize("step", range(0, 24, 2))
-def test_a_late_event_during_a_read_invalidates_the_result(step: int, pause: int) -> None:
-    world = world_with(*(NOW - number * times.MINUTE for number in range(1, 60)))
-    total(world)
-    # Merged again from the cached minutes, except for one.
-    world.cache.drop(lambda key, _: ":chat:600:" in key or ":chat:3600:" in key or key.endswith("000"))
-
-    def late() -> None:
-        world.put(world.row(NOW - 30 * times.MINUTE, message_id="late"))
-        world.clock.advance(pause)
-
-    world.actions = [lambda: None] * step + [late]
-    total(world)
-    if world.actions:
-        late()
-    world.actions.clear()
-    world.clock.advance(SETTLE + 3)
-
-    assert [total(world), total(world)] == [60, 60]
-
-
-@pytest.mark.parametrize("narrowed", [{"roomId": "r0"}, {"userId": "u0"}, {"roomId": "r0", "userId": "u0"}])
-def test_a_late_event_also_invalidates_filtered_answers(narrowed: dict[str, str]) -> None:
-    world = world_with(NOW - times.MINUTE)
-    assert total(world, HOUR_QUERY | narrowed) == 1
-    world.put(world.row(NOW - times.MINUTE, message_id="late"))
-    world.clock.advance(SETTLE + 3)
-
-    assert total(world) == 2
-    assert total(world, HOUR_QUERY | narrowed) == 2
-    assert reads(world, lambda: total(world, HOUR_QUERY | narrowed)) == 0
-
-
-def test_after_the_cache_is_emptied_nothing_is_cached_for_a_while() -> None:
-    world = world_with(NOW - times.MINUTE)
-    world.lag = SETTLE - 0.5
-    world.put(world.row(NOW - times.MINUTE, message_id="late"))
-
-    world.cache.clear()
-    assert total(world) == 1
-    world.clock.advance(SETTLE)
-
-    assert total(world) == 2
-
-
-def test_a_generation_that_was_lost_validates_nothing() -> None:
-    world = world_with(NOW - times.MINUTE)
-    total(world)
-    world.put(world.row(NOW - times.MINUTE, message_id="late"))
-    world.cache.drop(lambda key, _: "generation" in key)
-
-    assert total(world) == 2
 
 
 def test_an_aggregate_of_a_layout_from_before_an_upgrade_counts_as_missing() -> None:

@@ -10,7 +10,6 @@ import pytest
 from headrace.analytics import counter
 from headrace.api.router import Api, http_handler
 from headrace.core import times
-from headrace.core.errors import StoreUnavailable
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
 from tests.worlds.slot_world import SETTLE, START, SlotWorld
@@ -74,32 +73,10 @@ def test_a_window_answers_totals_rates_users_and_rooms_with_ties_by_id(world: An
     }
 
 
-def test_a_window_may_be_filtered_by_room_user_or_both(world: AnalyticsWorld) -> None:
-    _, room = world.get("window", WINDOW | {"roomId": "b"})
-    _, user = world.get("window", WINDOW | {"userId": "bob"})
-    _, both = world.get("window", WINDOW | {"userId": "bob", "roomId": "b"})
-
-    assert (room["totalMessages"], room["uniqueUsers"], room["window"]["roomId"]) == (3, 3, "b")
-    assert (user["totalMessages"], user["topRooms"]) == (
-        2,
-        [{"roomId": "a", "messages": 1}, {"roomId": "b", "messages": 1}],
-    )
-    assert (both["totalMessages"], both["active"]["from"]) == (1, times.iso(NOW - times.HOUR + 10 * times.SECOND))
-
-
 def test_a_single_message_is_a_rate_of_one_in_a_second(world: AnalyticsWorld) -> None:
     _, body = world.get("window", WINDOW | {"userId": "zoe"})
 
     assert body["messagesPerSecond"]["active"] == 1.0
-
-
-def test_active_users_are_counted_alone(world: AnalyticsWorld) -> None:
-    status, body = world.get("active-users", WINDOW)
-
-    assert status == 200
-    assert body["uniqueUsers"] == 3
-    assert body["accuracy"] == {"exact": True}
-    assert "asOf" in body
 
 
 @pytest.mark.parametrize(("step", "points"), [("60", 61), ("3600", 2), ("86400", 1)])
@@ -181,14 +158,6 @@ def test_all_invalid_parameters_are_named_at_once(world: AnalyticsWorld) -> None
 
     assert {detail["field"] for detail in body["error"]["details"]} == {"from", "to", "top", "what"}
     assert world.get("window", None)[0] == 400
-
-
-def test_an_unavailable_table_is_a_503_with_its_reason(world: AnalyticsWorld) -> None:
-    world.columns.failing = StoreUnavailable("the table cannot be read right now")
-
-    status, body = world.get("window", WINDOW)
-
-    assert (status, body["error"]["code"]) == (503, "unavailable")
 
 
 def test_the_count_of_very_many_users_is_marked_as_approximate(

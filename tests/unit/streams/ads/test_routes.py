@@ -94,14 +94,6 @@ def test_stats_count_by_type_and_user_in_every_step_empty_ones_too(world: AdsWor
     ]
 
 
-def test_top_ads_have_the_most_clicks(world: AdsWorld) -> None:
-    _, both = world.request(routes.top, WINDOW)
-    _, one = world.request(routes.top, {**WINDOW, "top": "1"})
-
-    assert both["topAds"] == [{"adId": "ad-1", "clicks": 4}, {"adId": "ad-2", "clicks": 1}]
-    assert (one["topAds"], one["clicks"], one["uniqueUsers"]) == ([{"adId": "ad-1", "clicks": 4}], 5, 2)
-
-
 @pytest.mark.parametrize(
     ("route", "query", "fields"),
     [

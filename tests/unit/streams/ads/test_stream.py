@@ -129,19 +129,6 @@ def test_clicks_without_ids_that_differ_in_any_field_are_two(other: dict[str, An
     assert ADS.accept(click(**other), SERVER).event["i"] != ADS.accept(click(), SERVER).event["i"]
 
 
-def test_a_click_id_counts_once_even_if_other_fields_change() -> None:
-    """P3: neither another time nor another ad, type or user makes it another click, and the first one stays."""
-    world = AdsWorld()
-    world.store_all(click(clickId="c-1"))
-    first = world.rows()
-
-    for fields in ({"clickedAt": NOW // 1000 - 60_000}, {"adId": "ad-2"}, {"adType": "video"}, {"userId": "bob"}):
-        world.clock.advance(3600)
-        world.store_all(click(clickId="c-1", **fields))
-
-    assert world.rows() == first
-
-
 @given(IDS, st.integers(0, 2**50))
 def test_a_position_in_an_index_leads_to_the_key_of_its_click(click_id: str, at: int) -> None:
     tag = keys.sender_tag("ad-server")

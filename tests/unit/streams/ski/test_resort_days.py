@@ -7,7 +7,7 @@ import pytest
 from headrace.core.errors import StoreUnavailable
 from headrace.core.stream import TIME_SHARDS
 from headrace.streams.ski import routes
-from headrace.streams.ski.day_counts import FILLED, INVALID_FOR, CountedRide
+from headrace.streams.ski.day_counts import FILLED, CountedRide
 from headrace.streams.ski.resort_days import LAG, LIFETIME, PATIENCE, ResortDays
 from headrace.streams.ski.stream import ResortDay
 from tests.worlds.ski_world import RIDES, SkiWorld, ride
@@ -48,52 +48,6 @@ def test_a_day_is_read_twice_for_any_number_of_queries() -> None:
     assert world.index.reads == 2 * SHARDS
 
 
-def test_a_ride_is_counted_once_the_lagging_index_shows_it() -> None:
-    world = SkiWorld()
-    world.index.lag = 3
-    stored(world, 1)
-    assert skiers(world) == 0
-
-    world.clock.advance(LAG / 1000)
-
-    assert skiers(world) == 1
-
-
-def test_a_ride_that_is_delivered_twice_counts_once() -> None:
-    """Fault 14: counters that are incremented on redelivery."""
-    world = confirmed()
-    world.post(ride(skierID=3), ride(skierID=4))
-    bodies = world.accepted()
-
-    for _ in range(3):
-        world.deliver(*bodies)
-
-    assert skiers(world) == 4
-    assert world.request(routes.lift_rides, **PLACE, liftID=21)[1] == {"liftID": 21, "rides": 4}
-
-
-def test_without_a_cache_every_answer_comes_from_the_table() -> None:
-    """P10."""
-    world = confirmed()
-    world.counts.down = True
-    stored(world, 4)
-
-    assert skiers(world) == 4
-    assert not world.retry.records
-
-
-def test_rides_stored_during_a_cache_outage_are_counted_after_it() -> None:
-    world = confirmed()
-    world.counts.down = True
-    stored(world, 4)
-    world.counts.down = False
-
-    assert skiers(world) == 4
-
-    world.clock.advance(INVALID_FOR / 1000)
-    assert skiers(world) == 4
-
-
 def test_an_absent_cache_costs_one_small_write_per_resort_and_two_seconds() -> None:
     world = confirmed()
     world.counts.down = True
@@ -103,22 +57,6 @@ def test_an_absent_cache_costs_one_small_write_per_resort_and_two_seconds() -> N
         world.clock.advance(0.1)
 
     assert world.resorts.calls - before == 1
-
-
-def test_a_ride_is_retried_only_if_its_counts_cannot_be_invalidated() -> None:
-    world = confirmed()
-    world.counts.down = True
-    world.resorts.failure = StoreUnavailable("down")
-    world.post(ride(skierID=4))
-    world.deliver(*world.accepted())
-    assert len(world.retry.records) == 1
-    assert len(world.store.rows(RIDES.table)) == 4
-
-    world.resorts.failure = None
-    world.counts.down = False
-
-    assert world.retry_all()
-    assert skiers(world) == 4
 
 
 def test_counts_expire_with_the_first_of_their_rides() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import StoreUnavailable
 from headrace.streams.ski import routes, skiers
 from tests.worlds.functions import routes_of
 from tests.worlds.requests import Context
@@ -35,34 +34,6 @@ def world() -> SkiWorld:
     return made
 
 
-def test_the_vertical_of_a_day_is_a_bare_number(world: SkiWorld) -> None:
-    assert world.request(skiers.day_vertical, **DAY, skierID=1001) == (200, 120)
-    assert world.request(skiers.day_vertical, **DAY, skierID=5) == (200, 0)
-
-
-def test_totals_are_by_resort_and_season(world: SkiWorld) -> None:
-    both = world.request(skiers.totals, {"resort": "7,8"}, skierID=1001)
-    one = world.request(skiers.totals, {"resort": "8", "season": "2025"}, skierID=1001)
-
-    assert both[1]["resorts"][0] == {"resortID": 7, "seasonID": "2025", "totalVert": 120}
-    assert one == (200, {"resorts": [{"resortID": 8, "seasonID": "2025", "totalVert": 1000}]})
-
-
-def test_days_skied_come_with_the_vertical_and_the_lifts_of_each(world: SkiWorld) -> None:
-    assert world.request(skiers.days, seasonID=2025, skierID=1001) == (
-        200,
-        {
-            "skierID": 1001,
-            "seasonID": "2025",
-            "daysSkied": 2,
-            "days": [
-                {"dayID": 45, "vertical": 120, "lifts": [5, 2, 5]},
-                {"dayID": 46, "vertical": 1000, "lifts": [100]},
-            ],
-        },
-    )
-
-
 def test_lifts_of_a_day_are_in_order_with_repeats(world: SkiWorld) -> None:
     """Fault 14: a set drops repeats that count."""
     status, body = world.request(skiers.lifts, seasonID=2025, dayID=45, skierID=1001)
@@ -75,33 +46,12 @@ def test_lifts_of_a_day_are_in_order_with_repeats(world: SkiWorld) -> None:
     ]
 
 
-def test_a_resorts_day_is_counted(world: SkiWorld) -> None:
-    status, body = world.request(routes.unique_skiers, **DAY)
-    hours = world.request(routes.hours, **DAY)[1]["hours"]
-
-    assert (status, body) == (200, {"time": "2025-11-21T10:00:00.000000Z", "numSkiers": 1})
-    assert world.request(routes.lift_rides, **DAY, liftID=5) == (200, {"liftID": 5, "rides": 2})
-    assert hours[:3] == [{"hour": 0, "rides": 1}, {"hour": 1, "rides": 2}, {"hour": 2, "rides": 0}]
-
-
 def test_both_spellings_of_the_skiers_of_a_day_are_one_route() -> None:
     """The papers write ``days``, and the public SkiDataAPI ``day``."""
     found = routes_of("read_ski")
     paths = [f"GET /resorts/{{resortID}}/seasons/{{seasonID}}/{name}/{{dayID}}/skiers" for name in ("day", "days")]
 
     assert found[paths[0]] is found[paths[1]]
-
-
-def test_rides_of_a_day_at_all_resorts_are_counted_by_lift_number_and_by_hour(world: SkiWorld) -> None:
-    world.post(ride(resortID=8, time=71, liftID=5))
-    world.deliver(*world.accepted())
-    world.resorts.add_season(9, 2024)
-
-    status, body = world.request(routes.all_rides, seasonID=2025, dayID=45)
-
-    assert (status, body["resorts"], body["missing"]) == (200, 2, [])
-    assert body["lifts"] == [{"liftID": 2, "rides": 1}, {"liftID": 5, "rides": 3}]
-    assert [each["rides"] for each in body["hours"]] == [1, 3, *[0] * 22]
 
 
 class Ending(Context):
@@ -219,10 +169,3 @@ def test_an_invalid_season_is_a_400(world: SkiWorld, body: dict[str, Any]) -> No
 
     assert answer["statusCode"] == 400
     assert '"allowed"' in answer["body"]
-
-
-def test_an_unavailable_table_is_a_503(world: SkiWorld) -> None:
-    world.index.failure = world.skier_rows.failure = StoreUnavailable("down")
-
-    assert world.request(routes.hours, **DAY)[0] == 503
-    assert world.request(skiers.days, seasonID=2025, skierID=1)[0] == 503

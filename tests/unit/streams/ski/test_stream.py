@@ -98,32 +98,6 @@ def test_a_ride_lies_within_the_bounds_of_its_season_and_day_only(known: Ride) -
         assert not lower <= sk < upper
 
 
-def test_a_client_that_sends_again_sends_the_same_ride() -> None:
-    """P3."""
-    assert SKI.accept(ride(), GATE).event == SKI.accept(ride(), GATE).event
-    assert SKI.accept(ride(), GATE).key == SKI.accept(ride(), GATE).key
-
-
-def test_two_rides_on_one_lift_in_one_minute_differ_by_their_ride_id() -> None:
-    assert SKI.accept(ride(rideID="a"), GATE).key != SKI.accept(ride(rideID="b"), GATE).key
-
-
-def test_another_senders_ride_with_the_same_id_is_another_row() -> None:
-    """P12."""
-    other = SenderContext("other", "other", True, NOW)
-
-    assert SKI.accept(ride(rideID="a"), GATE).key != SKI.accept(ride(rideID="a"), other).key
-
-
-def test_the_same_id_for_another_ride_overwrites_nothing() -> None:
-    world = SkiWorld()
-    for lift in (1, 2):
-        world.post(ride(rideID="a", liftID=lift))
-    world.deliver(*world.accepted())
-
-    assert len(world.store.rows(RIDES.table)) == 2
-
-
 def test_a_replayed_ride_has_the_same_shard_and_a_day_uses_all_shards() -> None:
     rows = [SKI.item(SKI.accept(ride(skierID=number), GATE).event, NOW, RIDES) for number in range(1, 400)]
 
