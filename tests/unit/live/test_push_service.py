@@ -12,7 +12,7 @@ from headrace.core.errors import StoreUnavailable
 from headrace.core.times import SECOND
 from headrace.live import frames as live_frames
 from headrace.live.connections import WARNING_SECONDS, Subscription
-from headrace.live.push_service import FIRST_REST, LONGEST_REST, Push, PushResult, PushService
+from headrace.live.push_service import FIRST_REST, LONGEST_REST, PushResult, PushService
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections, MemoryPusher
 from tests.worlds.push_world import PushWorld, item
@@ -69,29 +69,6 @@ def test_what_the_publisher_missed_is_missed_by_every_subscriber() -> None:
     push.push_bodies(*live_frames.frames("kitchen", [item("one")], "p1", missed=True))
 
     assert push.got("c-1") == push.got("c-2") == [["missed", "one"]]
-
-
-def test_a_batch_over_the_size_of_a_frame_is_sent_in_several_in_order() -> None:
-    push = PushWorld()
-    push.listen("c-1")
-
-    push.push(*(item(f"{number}" + "x" * 4000) for number in range(20)))
-
-    frames = push.got("c-1")
-    assert len(frames) > 1
-    assert [text.rstrip("x") for frame in frames for text in frame] == [str(number) for number in range(20)]
-    assert all(len(frame) <= live_frames.FRAME_BYTES for frame in push.api.sent["c-1"])
-
-
-def test_each_subscriber_gets_only_the_messages_of_its_room() -> None:
-    push = PushWorld()
-    push.listen("c-1")
-    push.listen("c-1", "c-2", room="hall")
-
-    push.push(item("k"), item("h", room="hall"), item("unheard", room="cellar"))
-
-    assert sorted(push.got("c-1")) == [["h"], ["k"]]
-    assert push.got("c-2") == [["h"]]
 
 
 def test_p12_a_member_gets_no_message_from_before_the_join() -> None:
@@ -322,7 +299,3 @@ def test_rows_that_cannot_be_deleted_expire() -> None:
     push.api.results = {"c-1": "gone"}
 
     push.push(item("one"))
-
-
-def test_a_push_without_frames_counts_as_sent() -> None:
-    assert MemoryPusher().deliver([Push("c-1", [])], 1) == ["sent"]

@@ -90,10 +90,6 @@ def code(answer: dict[str, Any]) -> str:
     return str(answer["error"]["code"])
 
 
-def test_an_answer_says_when_the_token_expires(world: World) -> None:
-    assert world.ping()["tokenExpiresAt"] == iso(world.first_expiry * SECOND)
-
-
 def test_a_new_token_extends_the_connection_beyond_its_first_one(world: World) -> None:
     world.clock.advance(TTL - 60)
     answer = world.authenticate(world.token())
@@ -104,15 +100,6 @@ def test_a_new_token_extends_the_connection_beyond_its_first_one(world: World) -
     assert world.ping()["tokenExpiresAt"] == answer["tokenExpiresAt"]
     world.clock.advance(TTL)
     assert code(world.ping()) == "token_expired"
-
-
-def test_a_connection_is_renewed_after_its_token_has_expired_too(world: World) -> None:
-    world.clock.advance(TTL)
-    assert code(world.ping()) == "token_expired"
-
-    world.authenticate(world.token())
-
-    assert world.ping()["type"] == "pong"
 
 
 def test_subscriptions_continue_with_the_new_token(world: World) -> None:

@@ -263,6 +263,10 @@ def test_a_row_without_a_retention_never_expires() -> None:
         ({"timestamp": "2025-11-21T10:00:58Z"}, "invalid_key"),
         ({"sender": "me"}, "invalid_key"),
         ({"messageType": "SHOUT"}, "invalid_event"),
+        ({"userId": ""}, "empty_key"),
+        ({"userId": "я" * 1025}, "invalid_key"),
+        ({"userId": 1}, "invalid_event"),
+        ({"message": []}, "invalid_event"),
     ],
 )
 def test_a_stamped_event_that_cannot_be_a_row_is_poison_with_a_reason(fields: dict[str, Any], reason: str) -> None:

@@ -246,19 +246,6 @@ def test_quiet_rooms_are_resumed_without_a_read_of_the_table(stage: Stage) -> No
     assert all(Subscription("c-2", "alice") in stage.listening(name) for name in names)
 
 
-def test_a_resumed_room_gets_what_was_missed_and_nothing_else(stage: Stage) -> None:
-    stage.world.ok("bob", "PUT", "kitchen", OPEN)
-    stage.store_message("kitchen", "before", messageId="m-0")
-    since = stage.request("subscribe", roomId="kitchen")["position"]
-    keys = [stage.store_message("kitchen", f"n{number}", messageId=f"m-{number}") for number in range(3)]
-
-    found = stage.request("resume", rooms={"kitchen": since})["rooms"]["kitchen"]
-
-    assert [item["key"] for item in found["items"]] == keys
-    assert (found["hasMore"], found["next"], stage.reader.reads) == (False, None, 0)
-    assert stage.request("resume", rooms={"kitchen": found["position"]})["rooms"]["kitchen"]["items"] == []
-
-
 def test_a_long_gap_is_resumed_in_steps(stage: Stage) -> None:
     """The first room that does not fit ends the items of the frame."""
     for name in ("kitchen", "hall"):

@@ -227,27 +227,6 @@ def test_an_invalid_room_id_is_refused_with_its_field(stage: Stage, action: str,
     assert answer["error"]["details"][0]["field"] == "roomId"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"limit": 0},
-        {"limit": -1},
-        {"limit": 10_000},
-        {"limit": True},
-        {"limit": [1]},
-        {"before": "forged"},
-        {"before": {}},
-        {"before": "a", "after": "b"},
-        {"from": "yesterday"},
-        {"page": 2},
-    ],
-)
-def test_an_invalid_page_request_is_refused(stage: Stage, body: dict[str, Any]) -> None:
-    answer = stage.request("history", roomId="kitchen", **body)
-
-    assert answer["error"]["code"] in ("invalid_request", "invalid_cursor")
-
-
 @pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "history"])
 def test_subscribing_needs_the_scope_to_read(stage: Stage, action: str) -> None:
     assert stage.request(action, roomId="kitchen", scope="chat:write")["error"]["code"] == "forbidden"

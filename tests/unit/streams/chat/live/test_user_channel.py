@@ -105,29 +105,6 @@ def test_a_user_is_told_of_their_invitations_memberships_and_roles(stage: Stage)
         assert set(published(stage)) == {(changed, "kitchen")}, path
 
 
-def test_an_owner_who_adds_a_user_tells_them_at_once(stage: Stage) -> None:
-    stage.world.ok("alice", "PUT", "lounge", GROUP)
-    stage.world.bring("alice", "lounge", "bob")
-    follow(stage)
-    stage.world.live.sent.clear()
-
-    stage.world.ok("alice", "PUT", "kitchen/members/bob")
-    stage.world.ok("alice", "PUT", "alice/direct/bob")
-
-    assert [changed for changed, _ in published(stage)] == ["membership", "membership"]
-
-
-def test_a_read_mark_comes_with_its_value_once_it_has_moved(stage: Stage) -> None:
-    follow(stage, "alice")
-    for time in ("2025-11-21T10:00:00Z", "2025-11-21T09:00:00Z"):
-        stage.world.ok("alice", "PUT", "kitchen/read", {"upTo": time})
-
-    (frame,) = pushed(stage)
-    (item,) = frame["items"]
-
-    assert item["readTo"] == "2025-11-21T10:00:00.000000Z"
-
-
 def test_a_block_ends_invitations_and_memberships_and_the_blocked_user_is_told_nothing(stage: Stage) -> None:
     for room in ("den", "lounge"):
         stage.world.ok("alice", "PUT", room, GROUP)
@@ -233,23 +210,6 @@ def test_a_change_is_answered_also_while_it_cannot_be_told(stage: Stage) -> None
 
     (frame,) = pushed(stage)
     assert "follows" not in frame, "without the cache, a change is pushed outside the chain"
-
-
-def test_resuming_gets_what_was_missed_from_the_log_and_subscribes(stage: Stage) -> None:
-    since = follow(stage)
-    stage.connections.close("c-1")
-    for _ in range(3):
-        stage.world.clock.advance(1)
-        stage.world.ok("alice", "PUT", "kitchen/members/bob")
-
-    found = resumed(stage, since, connection="c-2")
-
-    assert [item["changed"] for item in found["items"]] == ["invitation"] * 3
-    assert (found["missed"], found["hasMore"]) == (False, False)
-    stage.world.live.sent.clear()
-    stage.world.ok("bob", "PUT", "kitchen/members/bob")
-    (frame,) = pushed(stage, "c-2")
-    assert found["position"].endswith(frame["follows"])
 
 
 def test_resuming_after_the_log_says_that_changes_were_missed(stage: Stage) -> None:

@@ -50,15 +50,6 @@ def test_a_room_is_written_once_for_a_batch_and_a_second() -> None:
     assert parts.rooms.rows["garden"].last_key == message_row(1.3)["timestampSk"]
 
 
-def test_an_old_message_moves_no_room() -> None:
-    parts = Parts("kitchen")
-    parts.environment().after_store([message_row(50)])
-
-    assert parts.environment().after_store([message_row(10)]) == [None]
-
-    assert parts.rooms.rows["kitchen"].last_key == message_row(50)["timestampSk"]
-
-
 def test_a_message_that_is_stored_before_its_room_is_there_makes_it_an_open_one() -> None:
     parts = Parts()
 

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.api.params import read
 from headrace.api.rates.rate_limiter import RateLimiter
-from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest, StoreUnavailable
+from headrace.core.errors import Forbidden, InvalidCursor, InvalidRequest
 from headrace.runtime.settings import RateSettings
 from headrace.streams.chat.messages import conversations
 from headrace.streams.chat.messages.conversations import ConversationsQuery
@@ -57,28 +57,6 @@ def test_conversations_of_another_user_are_forbidden(world: ConversationWorld) -
     for who in (caller("mallory"), caller("mallory", "chat:read", "events:write", "ops")):
         with pytest.raises(Forbidden):
             world.page(who=who)
-
-
-def test_p12_a_room_that_was_left_shows_the_last_message_of_the_interval(
-    world: ConversationWorld,
-) -> None:
-    """It keeps its position in the list."""
-    world.room("garden")
-    world.join("alice", "kitchen")
-    world.join("alice", "garden")
-    world.store_messages("kitchen", 10)
-    world.store_messages("garden", 30)
-    world.leave("alice", "kitchen", 20)
-    before = world.page()["items"]
-
-    world.store_messages("kitchen", 40, 50)
-
-    after = world.page()["items"]
-    assert [item["roomId"] for item in after] == ["garden", "kitchen"]
-    kitchen = after[1]
-    assert (kitchen["lastMessage"]["timestamp"], kitchen["unread"], kitchen["activityAt"]) == (at(10), 1, at(20))
-    assert kitchen["membership"] == {"state": "left", "since": at(20)}
-    assert before[1] == kitchen, "later messages do not show"
 
 
 def test_expired_messages_are_neither_last_nor_unread(world: ConversationWorld) -> None:
@@ -347,14 +325,6 @@ def test_cursors_of_others_are_refused(world: ConversationWorld) -> None:
             world.page(1, forged)
     with pytest.raises(InvalidCursor):
         world.page_of(caller("bob"), ConversationsQuery(before=cursor), "bob")
-
-
-def test_rooms_that_cannot_be_read_are_an_error(world: ConversationWorld) -> None:
-    world.join("alice", "kitchen")
-    world.rooms.down = True
-
-    with pytest.raises(StoreUnavailable):
-        world.page()
 
 
 @pytest.mark.parametrize(

@@ -73,15 +73,6 @@ def test_members_write_to_a_members_room_and_others_are_refused_per_event(world:
     assert ("carol", "kitchen") not in {(each["userId"], each["roomId"]) for each in world.write_path.published()}
 
 
-def test_a_removal_is_in_force_for_the_next_message(world: RoomWorld) -> None:
-    """P12."""
-    assert fate(*send(world, "bob", message())) == "main"
-    world.clock.advance(1)
-    world.ok("alice", "DELETE", "kitchen/members/bob")
-
-    assert fate(*send(world, "bob", message(messageId="m-2"))) is Forbidden
-
-
 def test_a_trusted_producer_writes_anywhere(world: RoomWorld) -> None:
     assert fate(*send(world, "bot", message(userId="zoe"), scopes=("events:write",))) == "main"
 
@@ -292,23 +283,6 @@ def test_a_pending_check_may_have_any_time(world: RoomWorld) -> None:
     row = item(event | {"timestamp": last, UNCHECKED: last}, 0, TABLE)
 
     assert world.check.before_store([row]) == [None]
-
-
-def test_one_invalid_message_does_not_delay_the_others(world: RoomWorld) -> None:
-    """P5."""
-    set_tables(world)
-    for user, room in WHO:
-        send(world, user, message(messageId=user, roomId=room))
-    set_tables(world, down=False)
-    texts = [each for each in world.write_path.published() if each["messageType"] == "TEXT"]
-    events = sorted(texts, key=lambda event: str(event["userId"]))
-    rows = [item(each, world.clock.now(), TABLE) for each in events]
-    plain = item({**events[0], "messageId": "plain"}, 0, TABLE)
-    plain.pop(UNCHECKED)
-
-    outcomes = world.check.before_store([*rows, plain])
-
-    assert [at for at, why in enumerate(outcomes) if why is not None] == [1]
 
 
 @pytest.mark.parametrize("kind", ["JOIN", "LEAVE"])

@@ -15,20 +15,11 @@ from headrace.core.caller import Caller
 from headrace.core.errors import InvalidCursor, InvalidRequest, NotFound
 from headrace.streams.chat.messages.positions import OVERLAP, position
 from headrace.streams.chat.rooms.memberships import Change
-from headrace.streams.chat.rooms.rooms import Room, RoomAccess
+from headrace.streams.chat.rooms.rooms import RoomAccess
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
 from tests.worlds.history_world import ALICE, START, TAG, at, body, history, ids, row
 
 START_AT = times.iso(START)
-
-
-def test_the_newest_messages_come_first_twenty_by_default() -> None:
-    pages = history([row(n, f"m{n:02d}") for n in range(30)])
-
-    page = body(pages.room(ALICE, "lobby", PageRequest()))
-
-    assert ids(page) == [f"m{n:02d}" for n in range(29, 9, -1)]
-    assert page["hasMore"]
 
 
 def test_an_item_has_the_message_and_its_key() -> None:
@@ -118,16 +109,6 @@ def test_pages_since_a_position_lead_to_no_newer_page(position: int, expected: l
     assert (ids(page), page["previous"], page["hasMore"]) == (expected, None, False)
 
 
-def test_a_cursor_of_another_room_is_refused() -> None:
-    pages = history([row(1, "m1"), row(2, "m2")])
-    cursor = body(pages.room(ALICE, "lobby", PageRequest(limit=1)))["next"]
-
-    for given_cursor, room in ((cursor, "cellar"), ("x", "lobby")):
-        with pytest.raises(InvalidCursor) as caught:
-            pages.room(ALICE, room, PageRequest(cursor=given_cursor))
-        assert caught.value.details[0].field == "cursor"
-
-
 @pytest.mark.parametrize("name", ["before", "after", "around", "from", "to"])
 def test_a_cursor_stands_alone(name: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
@@ -145,12 +126,6 @@ def test_a_room_that_does_not_exist_is_not_found(place: dict[str, str]) -> None:
         pages.room(ALICE, "nowhere", PageRequest.model_validate(place))
 
 
-def test_messages_that_are_stored_before_their_room_are_shown() -> None:
-    pages = history([row(1, "m1")], access=RoomAccess(MemoryRooms(), MemoryMemberships()))
-
-    assert ids(body(pages.room(ALICE, "lobby", PageRequest()))) == ["m1"]
-
-
 def test_another_user_without_a_message_or_a_membership_is_not_found() -> None:
     memberships = MemoryMemberships()
     memberships.add(Change(user_id="carol", room_id="den", kind="join", event=f"{START_AT}#j"))
@@ -162,14 +137,6 @@ def test_another_user_without_a_message_or_a_membership_is_not_found() -> None:
         pages.user(ALICE, "dave", PageRequest())
 
 
-def test_a_user_whose_messages_are_all_hidden_from_the_caller_exists() -> None:
-    rooms = MemoryRooms()
-    rooms.create(Room("den", "members", "group", START_AT, "bob"))
-    pages = history([row(1, "m1", user="bob", room="den")], access=RoomAccess(rooms, MemoryMemberships()))
-
-    assert ids(body(pages.user(ALICE, "bob", PageRequest()))) == []
-
-
 def test_only_an_empty_page_of_another_user_asks_whether_the_user_exists() -> None:
     memberships = MemoryMemberships()
     pages = history([row(1, "m1")], access=RoomAccess(MemoryRooms(), memberships))
@@ -177,31 +144,6 @@ def test_only_an_empty_page_of_another_user_asks_whether_the_user_exists() -> No
     body(pages.user(ALICE, "alice", PageRequest()))
     body(pages.room(ALICE, "lobby", PageRequest()))
     assert memberships.reads == 0
-
-
-def test_previous_leads_to_messages_stored_after_the_page() -> None:
-    rows = [row(1, "first")]
-    pages = history(rows)
-    page = body(pages.room(ALICE, "lobby", PageRequest()))
-    rows.append(row(2, "second"))
-
-    newer = body(pages.room(ALICE, "lobby", PageRequest(after=page["previous"])))
-    nothing_yet = body(pages.room(ALICE, "lobby", PageRequest(after=newer["previous"])))
-
-    assert ids(newer) == ["second"]
-    assert ids(nothing_yet) == []
-    assert nothing_yet["previous"] == newer["previous"]
-
-
-def test_a_users_history_contains_equal_keys_of_several_rooms() -> None:
-    rows = [row(1, "same", room=room) for room in ("a", "b", "c")] + [row(2, "bobs", user="bob")]
-    pages = history(rows)
-
-    first = body(pages.user(ALICE, "alice", PageRequest(limit=2)))
-    second = body(pages.user(ALICE, "alice", PageRequest(limit=2, before=first["next"])))
-
-    assert [item["roomId"] for item in first["items"] + second["items"]] == ["c", "b", "a"]
-    assert not second["hasMore"]
 
 
 def test_p12_a_cursor_of_another_room_user_or_direction_is_refused() -> None:

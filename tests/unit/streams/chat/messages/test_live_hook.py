@@ -8,19 +8,14 @@ import pytest
 
 from headrace.core.errors import StoreUnavailable
 from headrace.core.times import iso
-from headrace.delivery.persister import Persister
-from headrace.delivery.row_writer import RowWriter
 from headrace.live import frames
 from headrace.live.frames import LiveCopy
 from headrace.queues.names import SIGNAL_QUEUE, live_queue, live_queues
-from headrace.queues.ports import RetryRecord
-from headrace.runtime.observability import Meter
 from headrace.streams.chat.messages.hooks import NOTICES, LiveHook
 from headrace.streams.chat.messages.positions import UNLOGGED, parse_position, position
 from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.worlds.live_world import Live, row
-from tests.worlds.senders import CLOCK, NOW, TABLE, caller, message
-from tests.worlds.write_path import WritePath
+from tests.worlds.senders import NOW
 
 
 def test_messages_of_a_subscribed_room_are_sent_together_as_in_history() -> None:
@@ -103,15 +98,6 @@ def test_messages_that_no_log_has_get_a_mark_that_later_checks_find() -> None:
     assert live.hook.after_store([row(id="m-3"), rows[0]]) == [live.failure, None]
 
 
-def test_a_copy_has_the_position_of_its_time_of_storing() -> None:
-    live = Live()
-    live.subscribe("kitchen")
-
-    live.store(row())
-
-    assert [parse_position(each.position).time for each in live.copies()] == [live.clock.now()]
-
-
 def test_each_copy_follows_the_one_before_it_and_a_position_of_the_log() -> None:
     """A batch beyond the size of a frame has several copies."""
     live = Live()
@@ -168,27 +154,6 @@ def test_an_unexpected_error_returns_no_event_to_the_queue() -> None:
     live.subscribe("kitchen")
 
     live.store(row())
-
-
-@pytest.mark.parametrize("lane", ["main", "retry"])
-def test_both_lanes_publish_what_they_stored_and_only_that(lane: str) -> None:
-    live, write_path = Live(), WritePath()
-    tables = {"chat": TABLE, "probe": TABLE}
-    write_path.persister = Persister(
-        RowWriter(write_path.store, tables, ((MESSAGE, live.hook.after_store),)), write_path.retry, CLOCK
-    )
-    live.subscribe("kitchen")
-    write_path.acceptor.accept(
-        CHAT, caller(), [message(message="kept"), message(messageId="m-2", message="not kept")], "r", Meter()
-    )
-    write_path.store.throttled = lambda item: item["messageId"] == "m-2"
-
-    if lane == "main":
-        write_path.persist(*write_path.broker.bodies())
-    else:
-        write_path.persist_retry(*(RetryRecord(body, {}) for body in write_path.broker.bodies()))
-
-    assert live.pushed() == [("kitchen", ["kept"])]
 
 
 def test_a_rooms_copies_all_go_through_one_queue() -> None:

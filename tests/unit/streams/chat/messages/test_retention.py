@@ -64,16 +64,6 @@ def test_no_room_is_read_for_a_message_that_is_stored_in_time(world: RetentionWo
     assert (world.rooms.reads - reads, world.rooms.raised - raised) == (10, 10)
 
 
-def test_a_message_that_was_too_old_when_it_came_expires_at_once_and_is_not_pushed(world: RetentionWorld) -> None:
-    world.keep(7)
-
-    old, young = world.store(world.message(1, days=4000), world.message(2, days=6.9))
-
-    assert old["expiresAt"] == world.clock.now() // SECOND, "DynamoDB keeps what has expired for five years"
-    assert round(world.days_of(young), 4) == 7
-    assert (world.pushed(), world.texts()) == (["text 2"], ["text 2"])
-
-
 def test_a_message_that_is_older_than_the_days_is_not_counted_and_not_changed(world: RetentionWorld) -> None:
     old, young = world.message(1, days=2), world.message(2)
     world.store(old, young)
@@ -152,31 +142,6 @@ def test_a_message_is_stored_while_the_rooms_are_away_and_hidden_in_time(world: 
     assert world.texts() == ["text 1"]
     world.wait(DAY_SECONDS + 1)
     assert world.texts() == []
-
-
-def test_more_days_do_not_bring_back_what_was_not_shown_any_more(world: RetentionWorld) -> None:
-    world.store(*[world.message(days, days=days) for days in (5, 3, 1)])
-    world.keep(4)
-    world.wait(RETENTION_SECONDS)
-    assert world.texts() == ["text 3", "text 1"]
-
-    for days in (20, None, 4, 30):
-        world.keep(days)
-        world.wait(RETENTION_SECONDS)
-        assert world.texts() == ["text 3", "text 1"]
-    world.wait(5 * DAY_SECONDS)
-    assert world.texts() == ["text 3", "text 1"], "what was shown is kept for more days"
-
-
-@pytest.mark.parametrize("days", [30, None])
-def test_a_message_from_before_what_is_gone_is_not_pushed_either(world: RetentionWorld, days: int | None) -> None:
-    world.keep(1)
-    world.keep(days)
-
-    (row,) = world.store(world.message(1, days=2))
-
-    assert row["expiresAt"] == world.clock.now() // SECOND
-    assert (world.pushed(), world.texts()) == ([], [])
 
 
 def test_an_edit_expires_with_its_message_and_a_deletion_stays(world: RetentionWorld) -> None:

@@ -20,7 +20,7 @@ from headrace.streams.chat.messages.shards import MessageColumns, MessageReader,
 from tests.fakes.clock import FixedClock
 from tests.fakes.storage import MemoryColumns, MemoryReader, MemoryStore
 from tests.worlds.conversation_world import ConversationWorld
-from tests.worlds.history_world import ALICE, START, Rights, at, body, interval, row
+from tests.worlds.history_world import ALICE, START, Rights, at, body, row
 
 ROOM = "stadium~4"
 MESSAGES = Table("messages", ("roomId", "timestampSk"))
@@ -61,39 +61,6 @@ def walk(history: History, room: str, request: dict[str, Any], turn: str = "next
             return seen
         request = {"cursor": page[turn], "limit": request["limit"]}
     raise AssertionError("the walk does not end")
-
-
-PLACES = [
-    {},
-    {"after": f"{at(BEGIN + 3)}#m"},
-    {"before": f"{at(BEGIN + 9)}#m3"},
-    {"from": at(BEGIN + 2), "to": at(BEGIN + 12)},
-]
-
-
-@given(seconds, expired, st.integers(1, 9), st.sampled_from(PLACES))
-def test_every_page_of_a_walk_is_that_of_a_room_without_shards(
-    seconds: list[int], expired: set[int], limit: int, place: dict[str, str]
-) -> None:
-    turn = "previous" if "after" in place else "next"
-
-    def found(room: str) -> list[Any]:
-        return walk(pages(rows_of(room, seconds, expired)), room, {"limit": limit, **place}, turn)
-
-    assert found(ROOM) == found("lobby")
-
-
-@given(seconds, st.integers(1, 6))
-def test_a_page_around_a_message_and_within_intervals_is_the_same(seconds: list[int], limit: int) -> None:
-    intervals = (interval(BEGIN, BEGIN + 5), interval(BEGIN + 8, BEGIN + 20), interval(BEGIN + 22))
-
-    def found(room: str) -> list[Any]:
-        rows = rows_of(room, seconds)
-        history = pages(rows, Rights(**{room: intervals}))
-        around = {"limit": limit, "around": rows[len(rows) // 2]["timestampSk"]}
-        return [walk(history, room, {"limit": limit}), walk(history, room, around, most=200)]
-
-    assert found(ROOM) == found("lobby")
 
 
 @given(seconds, expired, st.integers(1, 9))
@@ -147,22 +114,6 @@ def test_messages_that_happen_to_be_in_one_shard_are_all_found() -> None:
 def test_a_shard_is_read_for_its_share_and_some_more(limit: int, shards: int) -> None:
     assert limit / shards < share(limit, shards) <= limit
     assert share(4000, shards) * shards < 1.4 * 4000
-
-
-def test_a_users_messages_of_all_rooms_are_in_one_order_and_their_cursors_lead_on() -> None:
-    rows = [row(5 + number // 3, "m", room=room) for number, room in enumerate([ROOM, "lobby", "arena~2"] * 5)]
-    history = pages(rows)
-    found: list[tuple[str, str]] = []
-    asked = RoomPageRequest(limit=2)
-    while True:
-        page = body(history.user(ALICE, "alice", asked))
-        found += [(item["key"], item["roomId"]) for item in page["items"]]
-        if not page["hasMore"]:
-            break
-        asked = RoomPageRequest(limit=2, cursor=page["next"])
-
-    assert sorted(found) == sorted((each["timestampSk"], each["roomId"]) for each in rows)
-    assert [key for key, _ in found] == sorted((key for key, _ in found), reverse=True)
 
 
 def test_a_store_spreads_messages_and_leaves_what_it_was_given() -> None:

@@ -9,10 +9,8 @@ from headrace.live.connections import (
     LOOK_SECONDS,
     LOOKS,
     MARK_SECONDS,
-    NONE,
     SOME,
     SubscriberHints,
-    Subscription,
 )
 from headrace.live.frames import LiveCopy
 from headrace.runtime.breaker import COOLDOWN_SECONDS
@@ -36,17 +34,6 @@ def test_a_room_without_subscribers_costs_one_cache_read_and_few_queries() -> No
     live.clock.advance(MARK_SECONDS)
     live.store(row())
     assert live.connections.looks == 2
-
-
-def test_a_new_subscriber_of_a_silent_room_gets_messages_at_once() -> None:
-    live = Live()
-    live.store(row(text="before"))
-    assert live.mark("kitchen") == NONE
-
-    live.subscribe("kitchen")
-    live.store(row(text="after"))
-
-    assert live.pushed() == [("kitchen", ["after"])]
 
 
 def test_a_lookup_before_a_subscription_does_not_hide_it() -> None:
@@ -102,15 +89,6 @@ def test_p10_without_the_cache_all_subscribed_rooms_are_pushed(state: str) -> No
     live.store(row(text="again"))
 
     assert live.pushed()[-1] == ("kitchen", ["again"])
-
-
-def test_subscribing_works_without_the_cache() -> None:
-    live = Live()
-    live.cache.down = True
-
-    live.subscribe("kitchen")
-
-    assert live.connections.subscriptions("kitchen") == [Subscription("c-1", "alice")]
 
 
 def test_an_unavailable_table_is_called_once_and_every_room_is_pushed() -> None:

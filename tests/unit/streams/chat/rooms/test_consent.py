@@ -8,8 +8,8 @@ import re
 import pytest
 
 from headrace.core.times import iso
-from headrace.streams.chat.rooms.invitations import ADDED_LIMIT, OPEN_LIMIT
-from tests.worlds.room_world import GROUP, OPEN, TRUSTED, RoomWorld
+from headrace.streams.chat.rooms.invitations import ADDED_LIMIT
+from tests.worlds.room_world import GROUP, OPEN, RoomWorld
 
 
 @pytest.fixture
@@ -98,14 +98,6 @@ def test_the_answer_to_an_invitation_has_its_role(world: RoomWorld) -> None:
     assert world.ok("bob", "PUT", "trap/members/bob")["role"] == "member"
 
 
-def test_users_of_one_members_room_add_each_other(world: RoomWorld) -> None:
-    world.ok("alice", "PUT", "kitchen", GROUP)
-    world.bring("alice", "kitchen", "bob")
-    world.ok("alice", "PUT", "garden", GROUP)
-
-    assert world.ok("alice", "PUT", "garden/members/bob")["joinedAt"] is not None
-
-
 def test_an_open_room_makes_no_acquaintance(world: RoomWorld) -> None:
     world.ok("alice", "PUT", "hall", OPEN)
     for user in ("mallory", "bob"):
@@ -122,10 +114,6 @@ def test_a_room_that_one_of_them_has_left_makes_no_acquaintance(world: RoomWorld
     world.ok("bob", "DELETE", "kitchen/members/bob")
 
     assert world.ok("mallory", "PUT", "trap/members/bob")["joinedAt"] is None
-
-
-def test_imports_add_at_once(world: RoomWorld) -> None:
-    assert world.ok("importer", "PUT", "trap/members/bob", scopes=TRUSTED)["joinedAt"] is not None
 
 
 def test_a_direct_room_invites_a_stranger(world: RoomWorld) -> None:
@@ -183,17 +171,6 @@ def test_others_can_invite_a_user_whom_a_blocked_inviter_has_invited(world: Room
 
     assert world.invited_to() == ["trap"]
     assert world.ok("bob", "PUT", "trap/members/bob")["joinedAt"]
-
-
-def test_one_inviter_has_a_bounded_number_of_open_invitations_to_a_user(world: RoomWorld) -> None:
-    for number in range(OPEN_LIMIT + 1):
-        world.ok("mallory", "PUT", f"trap-{number}", GROUP)
-    for number in range(OPEN_LIMIT):
-        world.ok("mallory", "PUT", f"trap-{number}/members/bob")
-
-    assert world.refused("mallory", "PUT", f"trap-{OPEN_LIMIT}/members/bob") == (409, "conflict")
-    world.ok("bob", "DELETE", "trap-0/members/bob")
-    world.ok("mallory", "PUT", f"trap-{OPEN_LIMIT}/members/bob")
 
 
 def test_a_user_who_left_for_good_is_not_added_again(world: RoomWorld) -> None:

@@ -8,8 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.core.keys import derived_id
-from headrace.core.times import Interval, iso, micros_of
+from headrace.core.times import iso, micros_of
 from headrace.streams.chat.rooms.memberships import Change, Membership, fold, membership_event
 from tests.fakes.chat import MemoryMemberships
 
@@ -115,16 +114,3 @@ def test_a_join_or_leave_by_any_clock_comes_after_all_that_was_seen(log: list[tu
     assert all(each.left_at is not None for each in left)
     assert joined[-1].left_at is None
     assert micros_of(chosen) >= START + now
-
-
-def test_at_the_same_microsecond_the_leave_counts_last() -> None:
-    assert fold({f"{at(1)}#j"}, {f"{at(1)}#l"}) == ()
-    assert fold({f"{at(0)}#j", f"{at(1)}#k"}, {f"{at(1)}#l"}) == (Interval(at(0), at(1)),)
-
-
-def test_the_id_of_a_repeated_join_message_is_the_same() -> None:
-    first = derived_id("join", "bob", "kitchen", at(1))
-
-    assert first == derived_id("join", "bob", "kitchen", at(1))
-    others = {("leave", "bob", "kitchen", at(1)), ("join", "bo", "bkitchen", at(1)), ("join", "bob", "kitchen", at(2))}
-    assert first not in {derived_id(*parts) for parts in others}

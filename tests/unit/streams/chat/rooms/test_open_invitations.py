@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from headrace.core.times import iso
 from headrace.streams.chat.rooms.invitations import Invitation
-from headrace.streams.chat.rooms.memberships import Change
-from tests.worlds.room_world import GROUP, LATER, OLD, TRUSTED, RoomWorld
+from tests.worlds.room_world import GROUP, RoomWorld
 
 
 @pytest.fixture
@@ -41,55 +39,6 @@ def assert_not_invited(world: RoomWorld, user: str, *, looks_open: bool = False)
     assert status == 403 or shown["invitation"] is None
 
 
-def before(world: RoomWorld, monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], object]) -> None:
-    """Let ``act`` happen just before the next ``step`` of an invitation."""
-    original = getattr(world.invitations, step)
-
-    def later(invitation: Invitation) -> bool:
-        monkeypatch.setattr(world.invitations, step, original)
-        act()
-        return bool(original(invitation))
-
-    monkeypatch.setattr(world.invitations, step, later)
-
-
-def be_added_at_once(world: RoomWorld) -> None:
-    """bob brings carol into a room of his, so that she may add him."""
-    world.ok("bob", "PUT", "garden", GROUP)
-    world.bring("bob", "garden", "carol")
-    assert world.ok("carol", "PUT", "kitchen/members/bob")["joinedAt"]
-
-
-def be_imported(world: RoomWorld) -> None:
-    world.ok("importer", "PUT", "kitchen/members/bob", scopes=TRUSTED)
-
-
-def be_imported_of_old(world: RoomWorld) -> None:
-    world.ok("importer", "PUT", "kitchen/members/bob", {"joinedAt": OLD}, scopes=TRUSTED)
-
-
-@pytest.mark.parametrize("join", [be_added_at_once, be_imported, be_imported_of_old])
-def test_who_was_put_out_does_not_return_by_an_invitation_from_before(world: RoomWorld, join: Any) -> None:
-    world.ok("carol", "PUT", "kitchen/members/bob")
-    world.clock.advance(1)
-    join(world)
-    world.clock.advance(1)
-
-    world.ok("carol", "DELETE", "kitchen/members/bob")
-
-    assert_not_invited(world, "bob")
-
-
-def test_an_imported_leave_ends_an_invitation(world: RoomWorld) -> None:
-    be_imported_of_old(world)
-    world.ok("importer", "DELETE", "kitchen/members/bob", {"leftAt": LATER}, scopes=TRUSTED)
-    world.ok("carol", "PUT", "kitchen/members/bob")
-
-    world.ok("importer", "DELETE", "kitchen/members/bob", {"leftAt": LATER, "id": "again"}, scopes=TRUSTED)
-
-    assert_not_invited(world, "bob")
-
-
 @pytest.mark.parametrize(
     ("user", "method", "body"),
     [("carol", "DELETE", None), ("mallory", "DELETE", None), ("carol", "PUT", {"role": "member"})],
@@ -106,17 +55,6 @@ def test_an_invitation_ends_with_the_inviters_right_to_invite(
     assert_not_invited(world, "puppet")
     world.ok("carol", "PUT", "kitchen/members/puppet")
     assert world.ok("puppet", "PUT", "kitchen/members/puppet")["role"] == "member"
-
-
-def test_an_inviter_who_comes_back_brings_no_invitation_from_before(world: RoomWorld) -> None:
-    """It would show what was said while the inviter was outside."""
-    world.ok("mallory", "PUT", "kitchen/members/puppet")
-    world.clock.advance(1)
-    world.ok("carol", "DELETE", "kitchen/members/mallory")
-    world.clock.advance(1)
-    world.bring("carol", "kitchen", "mallory", {"role": "owner"})
-
-    assert_not_invited(world, "puppet")
 
 
 def test_an_invitation_of_a_blocked_inviter_counts_for_nothing(world: RoomWorld) -> None:
@@ -137,42 +75,6 @@ def test_an_invitation_from_before_the_last_leave_counts_for_nothing(world: Room
     leftover(world, "bob", "carol", invited_at=before)
 
     assert_not_invited(world, "bob")
-
-
-def test_a_removal_outlives_an_acceptance_that_was_interrupted(world: RoomWorld) -> None:
-    """bob's request may still add its join, which the removal has to end."""
-    world.ok("carol", "PUT", "kitchen/members/bob")
-    invitation = world.invitations.rows["bob", "kitchen"]
-    assert world.invitations.accept(invitation)
-
-    world.ok("carol", "DELETE", "kitchen/members/bob")
-
-    join = Change(user_id="bob", room_id="kitchen", kind="join", event=f"{invitation.invited_at}#x")
-    world.memberships.add(join)
-    assert not world.row("bob").is_open
-    assert_not_invited(world, "bob")
-
-
-def test_a_removal_ends_a_join_that_was_faster_than_the_withdrawal(
-    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.ok("carol", "PUT", "kitchen/members/bob")
-    before(world, monkeypatch, "withdraw", lambda: world.ok("bob", "PUT", "kitchen/members/bob"))
-
-    world.ok("carol", "DELETE", "kitchen/members/bob")
-
-    assert not world.row("bob").is_open
-    assert_not_invited(world, "bob")
-
-
-def test_an_invitation_that_was_withdrawn_meanwhile_is_not_accepted(
-    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.ok("carol", "PUT", "kitchen/members/bob")
-    before(world, monkeypatch, "accept", lambda: world.ok("carol", "DELETE", "kitchen/members/bob"))
-
-    assert_not_invited(world, "bob")
-    assert not world.row("bob").joins
 
 
 def test_a_direct_room_begins_for_a_declined_user_when_they_open_it(world: RoomWorld) -> None:

@@ -300,16 +300,3 @@ def test_composed_and_decomposed_ids_are_the_same(world: RoomWorld) -> None:
 
     (member,) = world.ok("zoé", "GET", "caf\u00e9 ☕ 厨房/members")["items"]
     assert member["userId"] == "zoé"
-
-
-def test_while_the_tables_are_down_every_request_is_a_503(world: RoomWorld) -> None:
-    world.ok("alice", "PUT", "kitchen", GROUP)
-    world.memberships.down = True
-
-    for method, path in (
-        ("PUT", "kitchen/members/bob"),
-        ("DELETE", "kitchen/members/alice"),
-        ("GET", "kitchen/members"),
-    ):
-        status, answer = world.request("alice", method, path)
-        assert (status, answer["error"]["code"]) == (503, "unavailable")

@@ -41,30 +41,6 @@ def test_an_acquaintance_fills_a_list_with_twenty_unopened_rooms_at_most(world: 
     assert world.invited_to() == [f"zz-{number}" for number in range(20, 30)]
 
 
-def test_requests_at_the_same_time_add_to_twenty_unopened_rooms_at_most_together(
-    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each of them decides before any of them has added the user."""
-    waiting, found = list(range(30)), []
-    add = world.memberships.add
-
-    def put_next() -> None:
-        number = waiting.pop()
-        world.ok("mallory", "PUT", f"zz-{number}", GROUP)
-        found.append(world.ok("mallory", "PUT", f"zz-{number}/members/bob")["joinedAt"] is not None)
-
-    def after_the_others(change: Change) -> Membership:
-        while change.user_id == "bob" and waiting:
-            put_next()
-        return add(change)
-
-    monkeypatch.setattr(world.memberships, "add", after_the_others)
-    put_next()
-
-    assert (found.count(True), found.count(False)) == (UNOPENED_LIMIT, 10)
-    assert len(world.invited_to()) == 10
-
-
 def test_a_room_counts_for_five_minutes_if_its_request_was_interrupted(
     world: RoomWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
