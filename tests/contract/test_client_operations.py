@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
-import re
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -15,14 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from headrace_client import AsyncHeadrace, Headrace, RateLimited, Refused, SendSettings, Unavailable, Unreachable
-from tests.unit.template_stack import ROOT
 
-DESCRIPTION = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text())
-OPERATIONS = {
-    each["operationId"]: (method.upper(), path, each)
-    for path, methods in DESCRIPTION["paths"].items()
-    for method, each in methods.items()
-}
 FAST = SendSettings(first_pause=0.001, longest_pause=0.01)
 Asked = tuple[str, str, dict[str, str], Any]
 
@@ -57,34 +48,6 @@ async def server() -> AsyncIterator[Server]:
     made.url = str(running.make_url(""))
     yield made
     await running.close()
-
-
-def snake(name: str) -> str:
-    text = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
-    return {"from": "from_"}.get(text, text)
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-async def test_an_operation_sends_the_request_that_the_description_names(name: str, server: Server) -> None:
-    method, path, described = OPERATIONS[name]
-    given = {each["name"]: f"a {each['name']}" for each in described.get("parameters", [])}
-    arguments: dict[str, Any] = {snake(each): value for each, value in given.items()}
-    in_path = [each["name"] for each in described.get("parameters", []) if each["in"] == "path"]
-    if "requestBody" in described:
-        arguments["body"] = {"events": []} if path.endswith("/batch") else {"messageId": "m", "timestamp": "t"}
-
-    def in_thread() -> None:
-        with Headrace(server.url, "t") as client:
-            getattr(client, snake(name))(**arguments)
-
-    async with AsyncHeadrace(server.url, "t") as client:
-        await getattr(client, snake(name))(**arguments)
-    await asyncio.to_thread(in_thread)
-
-    query = {each: value for each, value in given.items() if each not in in_path}
-    filled = re.sub(r"\{(\w+)\}", lambda match: given[match[1]], path)
-    assert server.asked == [(method, filled, query, arguments.get("body"))] * 2
-    assert set(inspect.signature(getattr(client, snake(name))).parameters) == set(arguments)
 
 
 @pytest.mark.parametrize("failure", [(429, {"error": {"code": "rate_limited", "message": "m"}}), (503, {}), (502, "?")])

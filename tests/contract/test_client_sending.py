@@ -121,17 +121,6 @@ async def test_a_room_id_that_could_split_a_path_is_sent_in_the_body(server: Ser
     assert [way for way, _ in server.asked] == ["POST /messages/batch"]
 
 
-async def test_only_the_refused_are_sent_again_under_the_same_ids_and_times(sender: Sender, server: Server) -> None:
-    server.script = [3, 1, 0]
-    async with sender:
-        sent = await sender.send(messages(8))
-
-    assert all(each.is_accepted and each.lane == "main" for each in sent)
-    first = server.asked[0][1]
-    assert [events for _, events in server.asked] == [first, first[3:], first[4:], first[4:]]
-    assert [each.event for each in sent] == first
-
-
 async def test_a_message_may_have_a_field_with_the_name_of_a_frames_field(sender: Sender) -> None:
     async with sender:
         (sent,) = await sender.send([{**messages(1)[0], "action": "ping", "requestId": "mine"}])

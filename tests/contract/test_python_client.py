@@ -36,22 +36,6 @@ async def test_a_followed_room_yields_new_messages_once_and_no_old_ones(stage: S
         assert await take(rooms, 2) == ["n2", "n3"]
 
 
-async def test_a_cut_connection_reopens_with_a_new_token_and_fills_the_gap_in_order(stage: Stage) -> None:
-    tokens = iter(f"t{number}" for number in range(1000))
-    room = stage.rooms["kitchen"]
-    async with Rooms(stage.url, lambda: next(tokens), settings=FAST) as rooms:
-        await rooms.follow("kitchen")
-        await stage.push(room.store(1))
-        assert await take(rooms, 1) == ["n1"]
-
-        await stage.cut()
-        for number in range(2, 40):
-            room.store(number)
-
-        assert await take(rooms, 38) == [f"n{number}" for number in range(2, 40)]
-    assert len(set(stage.tokens)) == len(stage.tokens) >= 2
-
-
 async def test_messages_of_any_time_that_are_stored_in_a_gap_are_fetched(stage: Stage) -> None:
     """P13."""
     room = stage.rooms["kitchen"]
@@ -66,18 +50,6 @@ async def test_messages_of_any_time_that_are_stored_in_a_gap_are_fetched(stage: 
         room.store(13)
 
         assert await take(rooms, 3) == ["n11", "n13", "n12"]
-
-
-async def test_messages_reported_as_missed_are_fetched(stage: Stage) -> None:
-    room = stage.rooms["kitchen"]
-    settings = ConnectionSettings(check_interval=3600.0, first_pause=0.001)
-    async with Rooms(stage.url, lambda: "t", settings=settings) as rooms:
-        await rooms.follow("kitchen")
-        await stage.push(room.store(1))
-        room.store(2)
-        await stage.push(room.store(3), missed=True)
-
-        assert await take(rooms, 3) == ["n1", "n2", "n3"]
 
 
 async def test_a_lost_frame_is_noticed_at_the_next_one(stage: Stage) -> None:
@@ -191,21 +163,6 @@ async def test_signals_are_sent_and_reach_the_callback_and_no_messages(stage: St
     sent = next(frame for frame in stage.frames if frame["action"] == "sendSignal")
     assert [sent[name] for name in ("roomId", "name", "data")] == ["kitchen", "typing", "…"]
     assert [frame["name"] for frame in signals] == ["typing"]
-
-
-async def test_all_followed_rooms_are_checked_with_one_frame(stage: Stage) -> None:
-    """The history of a room is read only if something is new in it."""
-    names = [f"room {number}" for number in range(ROOMS_PER_FRAME)]
-    stage.rooms = {name: Room() for name in names}
-    async with Rooms(stage.url, lambda: "t", settings=FAST) as rooms:
-        for name in names:
-            await rooms.follow(name)
-        stage.frames.clear()
-        await until(lambda: len(stage.frames) >= 3)
-        assert {(frame["action"], *frame["rooms"]) for frame in stage.frames} == {("resume", *names)}
-        stage.rooms["room 7"].store(1)
-
-        assert await take(rooms, 1) == ["n1"]
 
 
 async def test_a_subscription_that_was_lost_comes_back_with_the_next_check(stage: Stage) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from headrace_client import Refused, Rooms, Unreachable
+from headrace_client import Refused, Rooms
 from tests.contract.client_stage import FAST, Room, Stage, position, running_stage, take, until
 
 
@@ -83,20 +83,6 @@ async def test_an_expired_token_leads_to_a_new_connection(stage: Stage) -> None:
         room.store(1)
 
         assert await take(rooms, 1) == ["n1"]
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "no-host.invalid"])
-async def test_the_first_connection_fails_soon_and_names_the_address(host: str, unused_tcp_port: int) -> None:
-    url = f"ws://{host}:{unused_tcp_port}/dev"
-    async with Rooms(url, "t", settings=replace(FAST, connect_timeout=0.2)) as rooms:
-        with pytest.raises(Unreachable, match=url):
-            await rooms.follow("kitchen")
-
-
-async def test_an_address_that_is_not_of_a_websocket_is_refused_at_once(stage: Stage) -> None:
-    async with Rooms(stage.url.replace("ws", "http", 1), "t") as rooms:
-        with pytest.raises(Refused, match="begins with wss://"):
-            await rooms.follow("kitchen")
 
 
 async def test_a_later_connection_is_tried_for_as_long_as_it_takes(stage: Stage) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import Conflict, StoreUnavailable
+from headrace.core.errors import Conflict
 from headrace.core.times import Interval, iso
 from headrace.runtime.aws import client
 from headrace.streams.chat.rooms.dynamodb.rooms import DynamoMemberships, DynamoRooms
@@ -25,7 +25,6 @@ from headrace.streams.chat.rooms.retention import AS_STAGE, Retention
 from headrace.streams.chat.rooms.rooms import CachedRooms, Room, Rooms
 from tests.contract.chat.conftest import MEMBERSHIPS, ROOMS
 from tests.fakes.chat import MemoryMemberships, MemoryRooms
-from tests.worlds.ports import free_port
 
 T = [iso(1_763_719_258_000_000 + number) for number in range(100)]
 KITCHEN = Room("kitchen", "members", "group", T[0], "alice")
@@ -281,42 +280,6 @@ def test_last_activity_only_moves_forward_and_creates_no_room(parts: Parts) -> N
     found = rooms.get_many(["kitchen", "nowhere", "kitchen", *(f"room-{number}" for number in range(150))])
     assert (found["kitchen"], found["nowhere"], len(found)) == (replace(KITCHEN, last_key=T[6]), None, 152)
     assert (rooms.get("kitchen"), rooms.get("nowhere"), rooms.get_many([])) == (found["kitchen"], None, {})
-
-
-def test_ids_of_any_script_are_stored_unchanged(parts: Parts) -> None:
-    rooms, memberships = parts
-    room = Room("küche ☕ 厨房", "members", "group", T[0], "Zoë")
-
-    rooms.create(room)
-    memberships.add(change("join", T[2], user_id="Zoë", room_id=room.room_id))
-
-    assert rooms.get(room.room_id) == room
-    assert memberships.users_of(room.room_id, None, 5) == (["Zoë"], False)
-    assert memberships.get("Zoë", room.room_id).is_open
-
-
-def test_an_unavailable_table_is_an_error(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    away = client("dynamodb", attempts=1)
-    rooms, memberships = DynamoRooms(away, ROOMS), DynamoMemberships(away, MEMBERSHIPS)
-
-    for call in (
-        lambda: rooms.get("kitchen"),
-        lambda: rooms.get_many(["kitchen"]),
-        lambda: rooms.create(KITCHEN),
-        lambda: rooms.take_seat("kitchen", "bob"),
-        lambda: rooms.change("kitchen", {"name": "Kitchen"}),
-        lambda: memberships.get("bob", "kitchen"),
-        lambda: memberships.get_many([("bob", "kitchen")]),
-        lambda: memberships.add(change("join", T[2])),
-        lambda: memberships.users_of("kitchen", None, 5),
-        lambda: memberships.rooms_of("bob", 5),
-        lambda: memberships.mark_read("bob", "kitchen", T[3]),
-        lambda: rooms.get_many([f"room-{number}" for number in range(150)]),
-        lambda: rooms.raise_to("kitchen", T[3]),
-    ):
-        with pytest.raises(StoreUnavailable):
-            call()
 
 
 def test_a_room_is_read_once_and_a_missing_one_every_time() -> None:

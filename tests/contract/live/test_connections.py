@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.core.caller import Caller
-from headrace.core.errors import NotFound, StoreUnavailable
+from headrace.core.errors import NotFound
 from headrace.live.connections import (
     CONNECTION_SECONDS,
     GRACE_SECONDS,
@@ -23,10 +23,8 @@ from headrace.storage.dynamodb.client import from_wire
 from tests.contract.tables import described, index, made
 from tests.fakes.clock import FixedClock
 from tests.fakes.live import MemoryConnections
-from tests.worlds.ports import free_port
 
 NOW = 1_763_719_258
-CLOCK = FixedClock(NOW * 1_000_000)
 ALICE = Caller("alice", "Alice", frozenset({"chat:read"}), NOW + 3600)
 
 TABLE = described(
@@ -279,29 +277,6 @@ def test_expired_rows_count_as_subscribers_only_if_they_could_hide_one(
     assert not connections.has_subscriptions("kitchen")
     connections.subscribe("kitchen", "d", Caller("a", "A", frozenset(), NOW * 2), clock.now() // 1_000_000, None)
     assert connections.has_subscriptions("kitchen")
-
-
-def test_an_unavailable_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    connections = DynamoConnections(client("dynamodb", attempts=1), NAME, CLOCK)
-
-    with pytest.raises(StoreUnavailable):
-        connections.open("c-1", ALICE)
-    for call in (
-        lambda: connections.close("c-1"),
-        lambda: connections.subscribe("kitchen", "c-1", ALICE, NOW, None),
-        lambda: connections.unsubscribe("kitchen", ["c-1"]),
-        lambda: connections.unsubscribe_user("kitchen", "alice"),
-        lambda: connections.renew("c-1", NOW),
-        lambda: connections.expiries(["c-1"]),
-        lambda: connections.subscriptions("kitchen"),
-        lambda: connections.has_subscriptions("kitchen"),
-        lambda: connections.of_user("alice"),
-        lambda: connections.rooms_of("c-1"),
-        lambda: connections.forget([("kitchen", "c-1")]),
-    ):
-        with pytest.raises(StoreUnavailable):
-            call()
 
 
 def test_the_rooms_of_a_connection_are_listed_without_the_connection_itself(

@@ -17,8 +17,6 @@ from headrace.queues.rabbitmq.topology import declare
 from headrace.runtime.breaker import BreakerRule
 from headrace.runtime.settings import CacheSettings, EnvironmentSettings
 from headrace.storage import redis
-from headrace.storage.dynamodb.batch_writer import DynamoStore, writing_client
-from headrace.storage.ports import GuardedStore, Table
 from headrace.storage.redis import RedisCache
 from localstage.services.guardian import Guardian
 from localstage.services.ports import Ports
@@ -59,18 +57,6 @@ def test_a_killed_broker_opens_the_breaker_and_when_restarted_closes_it_and_has_
     finally:
         unguarded.close()
         broker.remove()
-
-
-def test_an_unavailable_service_opens_the_tables_breaker(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    store = DynamoStore(writing_client())
-    guarded = GuardedStore(store, BREAKER)
-    table = Table("Messages", ("roomId", "timestampSk"))
-
-    reasons = [guarded.put_many(table, [{"roomId": "r", "timestampSk": "1"}])[0] for _ in range(4)]
-
-    assert all(str(reason).startswith("the table is unavailable: ") for reason in reasons[:3])
-    assert str(reasons[3]) == "the table was unavailable a moment ago"
 
 
 @pytest.fixture

@@ -2,128 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import pytest
 from pika import BlockingConnection, URLParameters
 
-from headrace.delivery.retry_schedule import RECEIVES
 from headrace.queues.names import PARKED_QUEUE, PERSIST_EXCHANGE, persist_queues
-from headrace.queues.ports import Outgoing, RetryRecord
+from headrace.queues.ports import Outgoing
 from headrace.queues.rabbitmq.topology import declare
-from headrace.queues.sqs import SqsRetryLane
-from headrace.runtime.aws import client
 from headrace.runtime.settings import BrokerSettings
-from tests.contract.emulators import sdk
 from tests.contract.rabbit import Rabbit
-from tests.fakes.clock import FixedClock
-from tests.fakes.queues import MemoryPublisher, MemoryRetryLane
+from tests.fakes.queues import MemoryPublisher
 from tests.fakes.secrets import MemorySecrets
-
-LONG = 600
-Seen = list[tuple[str, int, str]]
-"""Body, number of receives and receipt of each record."""
-
-
-class RetryQueue(Protocol):
-    """The retry lane as its trigger sees it."""
-
-    lane: Any
-
-    def receive(self, hidden: int) -> Seen: ...
-
-    def delete(self, receipt: str) -> None: ...
-
-    def dead(self) -> list[str]: ...
-
-
-class InMemory:
-    def __init__(self) -> None:
-        self.lane = MemoryRetryLane(FixedClock(0), receives=RECEIVES)
-
-    def receive(self, hidden: int) -> Seen:
-        self.lane.visibility = hidden
-        return [(each.record.body.decode(), each.received, each.receipt) for each in self.lane.receive()]
-
-    def delete(self, receipt: str) -> None:
-        self.lane.delete([receipt])
-
-    def dead(self) -> list[str]:
-        return [each.record.body.decode() for each in self.lane.dead.receive(10, LONG)]
-
-
-class OnSqs:
-    def __init__(self) -> None:
-        self.sqs = sdk("sqs")
-        self._dead = self.sqs.create_queue(QueueName="DeadLetterQueue")["QueueUrl"]
-        asked = self.sqs.get_queue_attributes(QueueUrl=self._dead, AttributeNames=["QueueArn"])
-        policy = {"deadLetterTargetArn": asked["Attributes"]["QueueArn"], "maxReceiveCount": str(RECEIVES)}
-        attributes = {"RedrivePolicy": json.dumps(policy)}
-        self._url = self.sqs.create_queue(QueueName="RetryQueue", Attributes=attributes)["QueueUrl"]
-        self.lane = SqsRetryLane(self._url, client("sqs"))
-
-    def delete(self, receipt: str) -> None:
-        self.sqs.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)
-
-    def receive(self, hidden: int) -> Seen:
-        return [
-            (each["Body"], int(each["Attributes"]["ApproximateReceiveCount"]), each["ReceiptHandle"])
-            for each in self._receive(self._url, hidden)
-        ]
-
-    def dead(self) -> list[str]:
-        return [each["Body"] for each in self._receive(self._dead, LONG)]
-
-    def _receive(self, url: str, hidden: int) -> list[dict[str, Any]]:
-        answer = self.sqs.receive_message(
-            QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=hidden, AttributeNames=["All"]
-        )
-        messages: list[dict[str, Any]] = answer.get("Messages", [])
-        return messages
-
-    def remove(self) -> None:
-        for url in (self._url, self._dead):
-            self.sqs.delete_queue(QueueUrl=url)
-        self.sqs.close()
-
-
-@pytest.fixture(params=["memory", "ministack"])
-def queue(request: pytest.FixtureRequest) -> Iterator[RetryQueue]:
-    if request.param == "memory":
-        yield InMemory()
-        return
-    request.getfixturevalue(request.param)
-    made = OnSqs()
-    yield made
-    made.remove()
-
-
-def test_a_received_record_is_hidden_and_its_receives_are_counted(queue: RetryQueue) -> None:
-    queue.lane.send([RetryRecord(b"record")])
-
-    ((body, received, receipt),) = queue.receive(LONG)
-    assert (body, received) == ("record", 1)
-    assert queue.receive(LONG) == []
-
-    queue.lane.postpone({receipt: 0})
-    ((_, received, receipt),) = queue.receive(LONG)
-    assert received == 2
-
-    queue.delete(receipt)
-    assert queue.receive(LONG) == queue.dead() == []
-
-
-def test_a_record_is_dead_after_its_maximum_of_receives(queue: RetryQueue) -> None:
-    queue.lane.send([RetryRecord(b"poison")])
-
-    assert [queue.receive(0)[0][1] for _ in range(RECEIVES)] == list(range(1, RECEIVES + 1))
-    assert queue.dead() == []
-
-    assert queue.receive(0) == []
-    assert queue.dead() == ["poison"]
-
 
 LIMIT = 2
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 
 import pytest
 
-from headrace.core.errors import CacheUnavailable
 from headrace.storage.redis import RedisCache, connect
 from headrace.streams.ski.day_counts import CONFIRMED, FILLED, FILLING, CountedRide, Counts, Coverage, DayCounts
 from headrace.streams.ski.redis import RedisDayCounts
@@ -148,22 +146,6 @@ def test_counts_expire_at_the_earliest_end_that_was_set(counts: DayCounts) -> No
     time.sleep(0.1)
 
     assert counts.read(DAY) is None
-
-
-def test_an_unavailable_cache_is_an_error(redis_node: RedisNode) -> None:
-    redis_node.start()
-    connect(redis_node.settings, 1.0).flushall()
-    counts = RedisDayCounts(RedisCache.of(redis_node.settings))
-    begun(counts)
-    redis_node.kill()
-
-    for call in (lambda: counts.read(DAY), lambda: counts.add([(DAY, [a_ride(1)])])):
-        with pytest.raises(CacheUnavailable):
-            _do(call)
-
-
-def _do(call: Callable[[], object]) -> None:
-    call()
 
 
 def test_an_active_fill_excludes_other_readers(counts: DayCounts) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from headrace.api.statistics import RequestTimes
 from headrace.core.caller import Caller, SenderContext
-from headrace.core.errors import StoreUnavailable
 from headrace.core.stream import TableSettings
 from headrace.core.times import SystemClock
 from headrace.runtime.aws import client
@@ -30,7 +29,6 @@ from tests.contract.tables import described, index, made
 from tests.fakes.clock import FixedClock
 from tests.fakes.ski import MemoryResorts
 from tests.worlds.played_dynamodb import play_responses, refusal
-from tests.worlds.ports import free_port
 from tests.worlds.requests import request_of
 from tests.worlds.ski_world import NoCache
 
@@ -78,13 +76,6 @@ def test_invalidation_never_moves_back_and_leaves_seasons_alone(resorts: Resorts
 
     assert resorts.get(7) == Resort(7, None, frozenset({2025}), 2000)
     assert resorts.get(8) == Resort(8, None, frozenset(), 2000)
-
-
-def test_an_unavailable_table_of_resorts_is_an_error(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-
-    with pytest.raises(StoreUnavailable):
-        DynamoResorts(client("dynamodb", attempts=1), RESORTS).get(7)
 
 
 def test_ride_queries_are_correct_on_real_tables_and_a_real_cache(tables: Any, redis_node: RedisNode) -> None:

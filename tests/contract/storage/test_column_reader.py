@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import StoreUnavailable
 from headrace.storage.dynamodb.client import to_wire
 from headrace.storage.dynamodb.readers import DynamoColumns, columns_client
 from headrace.storage.ports import ColumnReader, Query
 from tests.contract.emulators import Emulators, function_environment
 from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryColumns
-from tests.worlds.ports import free_port
 
 TABLE = "CountedMessages"
 PADDING = "x" * 900
@@ -105,12 +103,3 @@ def test_a_partition_without_rows_is_an_empty_page(reader: ColumnReader) -> None
     page = reader.read(replace(QUERY, partition="007"))
 
     assert (page.keys, page.expires, page.more) == ([], [], None)
-
-
-def test_a_missing_or_unavailable_table_is_an_error(dynalite: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StoreUnavailable):
-        DynamoColumns(columns_client(1)).read(replace(QUERY, table="Nowhere"))
-
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(StoreUnavailable):
-        DynamoColumns(columns_client(1)).read(QUERY)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from headrace.core.errors import StoreUnavailable
 from headrace.runtime.aws import AwsClient, client
 from headrace.storage.dynamodb.client import to_wire
 from headrace.storage.dynamodb.readers import DynamoReader
@@ -16,7 +15,6 @@ from headrace.storage.ports import RangeQuery, RangeReader
 from tests.contract.emulators import Emulators, function_environment
 from tests.contract.tables import described, index, made
 from tests.fakes.storage import MemoryReader
-from tests.worlds.ports import free_port
 
 TABLE = "RangesOfMessages"
 BY_USER = index("UserIndex", "userId", "timestampSk")
@@ -147,12 +145,3 @@ def test_a_partition_without_rows_is_empty(reader: RangeReader) -> None:
     rows = reader.read(replace(ROOM, partition="nowhere"))
 
     assert (rows.items, rows.more) == ([], None)
-
-
-def test_an_unavailable_or_missing_table_is_an_error(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StoreUnavailable):
-        DynamoReader(client("dynamodb", attempts=1)).read(replace(ROOM, table="Missing"))
-
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(StoreUnavailable):
-        DynamoReader(client("dynamodb", attempts=1)).read(ROOM)

@@ -1,7 +1,6 @@
 """One suite for every store, and its behaviour when DynamoDB fails.
 
 No emulator throttles. Hooks on the real client script these answers, so that botocore processes them.
-``test_emulator_lenience.py`` has the other differences of emulators.
 """
 
 from __future__ import annotations
