@@ -56,6 +56,22 @@ def test_a_dry_run_moves_and_discards_nothing(dead: Dead) -> None:
     assert dead.retry.records == []
 
 
+def test_a_redrive_killed_between_send_and_delete_stores_once(dead: Dead) -> None:
+    """P11, P3."""
+    for number in range(15):
+        dead.bury(RetryRecord(envelope(event(str(number)))))
+    dead.lane.undeletable = True
+    dead.call(REDRIVE, {})
+    dead.lane.undeletable = False
+
+    status, answer = dead.call(REDRIVE, {})
+    dead.retry_until_settled()
+
+    assert (status, answer["moved"]) == (200, 15)
+    assert sorted(int(row["messageId"]) for row in dead.rows()) == list(range(15))
+    assert dead.retry.dead.messages == []
+
+
 def test_a_redrive_continues_after_each_slice_at_its_rate(dead: Dead) -> None:
     for number in range(100):
         dead.bury(RetryRecord(envelope(event(str(number)))))

@@ -105,6 +105,17 @@ def test_a_user_is_told_of_their_invitations_memberships_and_roles(stage: Stage)
         assert set(published(stage)) == {(changed, "kitchen")}, path
 
 
+def test_a_read_mark_comes_with_its_value_once_it_has_moved(stage: Stage) -> None:
+    follow(stage, "alice")
+    for time in ("2025-11-21T10:00:00Z", "2025-11-21T09:00:00Z"):
+        stage.world.ok("alice", "PUT", "kitchen/read", {"upTo": time})
+
+    (frame,) = pushed(stage)
+    (item,) = frame["items"]
+
+    assert item["readTo"] == "2025-11-21T10:00:00.000000Z"
+
+
 def test_a_block_ends_invitations_and_memberships_and_the_blocked_user_is_told_nothing(stage: Stage) -> None:
     for room in ("den", "lounge"):
         stage.world.ok("alice", "PUT", room, GROUP)
