@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -39,6 +40,18 @@ def assert_not_invited(world: RoomWorld, user: str, *, looks_open: bool = False)
     assert status == 403 or shown["invitation"] is None
 
 
+def before(world: RoomWorld, monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], object]) -> None:
+    """Let ``act`` happen just before the next ``step`` of an invitation."""
+    original = getattr(world.invitations, step)
+
+    def later(invitation: Invitation) -> bool:
+        monkeypatch.setattr(world.invitations, step, original)
+        act()
+        return bool(original(invitation))
+
+    monkeypatch.setattr(world.invitations, step, later)
+
+
 @pytest.mark.parametrize(
     ("user", "method", "body"),
     [("carol", "DELETE", None), ("mallory", "DELETE", None), ("carol", "PUT", {"role": "member"})],
@@ -55,6 +68,17 @@ def test_an_invitation_ends_with_the_inviters_right_to_invite(
     assert_not_invited(world, "puppet")
     world.ok("carol", "PUT", "kitchen/members/puppet")
     assert world.ok("puppet", "PUT", "kitchen/members/puppet")["role"] == "member"
+
+
+def test_an_inviter_who_comes_back_brings_no_invitation_from_before(world: RoomWorld) -> None:
+    """It would show what was said while the inviter was outside."""
+    world.ok("mallory", "PUT", "kitchen/members/puppet")
+    world.clock.advance(1)
+    world.ok("carol", "DELETE", "kitchen/members/mallory")
+    world.clock.advance(1)
+    world.bring("carol", "kitchen", "mallory", {"role": "owner"})
+
+    assert_not_invited(world, "puppet")
 
 
 def test_an_invitation_of_a_blocked_inviter_counts_for_nothing(world: RoomWorld) -> None:
@@ -75,6 +99,28 @@ def test_an_invitation_from_before_the_last_leave_counts_for_nothing(world: Room
     leftover(world, "bob", "carol", invited_at=before)
 
     assert_not_invited(world, "bob")
+
+
+def test_a_removal_ends_a_join_that_was_faster_than_the_withdrawal(
+    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.ok("carol", "PUT", "kitchen/members/bob")
+    before(world, monkeypatch, "withdraw", lambda: world.ok("bob", "PUT", "kitchen/members/bob"))
+
+    world.ok("carol", "DELETE", "kitchen/members/bob")
+
+    assert not world.row("bob").is_open
+    assert_not_invited(world, "bob")
+
+
+def test_an_invitation_that_was_withdrawn_meanwhile_is_not_accepted(
+    world: RoomWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.ok("carol", "PUT", "kitchen/members/bob")
+    before(world, monkeypatch, "accept", lambda: world.ok("carol", "DELETE", "kitchen/members/bob"))
+
+    assert_not_invited(world, "bob")
+    assert not world.row("bob").joins
 
 
 def test_a_direct_room_begins_for_a_declined_user_when_they_open_it(world: RoomWorld) -> None:
