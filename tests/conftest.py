@@ -44,7 +44,7 @@ LONG = (
     "e2e/test_webhooks.py",
     "e2e/test_rate_limit.py",
 )
-LONG += ("e2e/test_load_restart.py", "e2e/test_docs_snippets.py", "e2e/test_console.py", "e2e/")
+LONG += ("e2e/test_docs_snippets.py", "e2e/test_console.py", "e2e/")
 LONG += ("contract/localstage/", "contract/loadtest/", "contract/queues/")
 """Files of tests that come first, in this order: those that have stages of their own, and then those that take long."""
 
@@ -88,15 +88,9 @@ def _nothing_of_another_test_is_in_the_log() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def platform() -> Iterator[Stage]:
-    """A stage with the platform's template, shared by all tests of the session that need no other.
+    """A stage with the platform's template, shared by all tests of the session that need no other."""
+    from tests.e2e.conftest import ROOT, fresh_stage  # most tests start no stage
 
-    ``TESTED_STAGE`` is the state folder of one that runs already.
-    """
-    from tests.e2e.conftest import ROOT, Stage, fresh_stage  # most tests start no stage
-
-    if running := os.environ.get("TESTED_STAGE"):
-        yield Stage(Path(running))
-        return
     stage = fresh_stage("platform", ROOT / "template.yaml")
     try:
         yield stage.wait_ready()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.e2e.clients import Client, message, now, unique
+from tests.e2e.clients import Client, message, unique
 from tests.e2e.conftest import RunningStage
 
 
@@ -24,19 +24,6 @@ def test_a_frame_is_acknowledged_and_its_message_is_read_back_unchanged(platform
     (item,) = alice.wait_for(room, 1)
     assert item["message"] == sent["message"]
     assert (item["userId"], item["messageId"], item["timestamp"]) == (alice.user, sent["messageId"], sent["timestamp"])
-
-
-def test_p3_the_same_event_sent_again_is_one_row(platform: RunningStage) -> None:
-    alice, room = Client(platform), unique("room")
-    sent, marker = message(room, "once"), message(room, "marker", timestamp=now(seconds=1))
-    socket = alice.connect()
-
-    for _ in range(3):
-        assert socket.request({"action": "sendMessage", **sent})["type"] == "ack"
-    alice.http("POST", "/messages/batch", {"events": [sent, sent, marker]})
-
-    alice.wait_for(room, 2)
-    assert [item["message"] for item in alice.room(room)] == ["marker", "once"]
 
 
 def test_health_reports_every_dependency_as_available(platform: RunningStage) -> None:

@@ -187,21 +187,6 @@ def test_a_redrive_stores_letters_that_validate_now_and_moves_no_other(
     assert operator.http("POST", "/dead-letters/discard", {**window, "confirm": 1})[1]["discarded"] == 1
 
 
-def test_a_discard_needs_the_exact_count_of_letters(queues: Queues, operator: Client) -> None:
-    failed, query = moment()
-    for _ in range(3):
-        queues.send(queues.dead, "not json", firstFailedAt=failed)
-
-    for wrong in ({}, {"confirm": 2}, {"confirm": 4}):
-        code, answer, _ = operator.http("POST", "/dead-letters/discard", {**query, **wrong})
-        assert (code, answer["error"]["message"]) == (400, "3 letters would be discarded; confirm must be 3")
-    assert letters(operator, **query)["count"] == 3
-
-    code, answer, _ = operator.http("POST", "/dead-letters/discard", {**query, "confirm": 3})
-    assert (code, answer["discarded"]) == (200, 3)
-    assert letters(operator, **query)["count"] == 0
-
-
 def test_the_text_of_a_message_that_was_deleted_is_not_shown_and_not_stored(
     platform: RunningStage, queues: Queues, operator: Client
 ) -> None:

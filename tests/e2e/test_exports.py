@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import random
-import time
 import urllib.request
 from collections import Counter
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.storage.dynamodb.client import from_wire
-from tests.e2e.clients import Client, message, now, unique, until
+from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import RunningStage
 from tests.e2e.test_changes import path, posted
 from tests.e2e.test_rooms import MEMBERS, bring, ok
@@ -97,26 +95,3 @@ def test_each_row_of_the_stage_that_names_a_user_is_in_the_users_export(platform
     assert f"my other {secret}" in text
     assert f"{other.user}" in text
     assert "welcome" not in text
-
-
-MANY = int(os.environ.get("ERASED") or 300)
-"""Messages of one user; ``make e2e ERASED=100000`` is the full form."""
-
-
-@pytest.mark.timeout(2400)
-def test_all_messages_of_a_user_who_wrote_many_are_exported(platform: RunningStage) -> None:
-    person, room = unique("exports-many"), unique("room")
-    gate, me = Client(platform, None, "events:write"), Client(platform, person)
-    for start in range(0, MANY, 500):
-        events = [message(room, f"text {each}", userId=person) for each in range(start, min(start + 500, MANY))]
-        assert gate.http("POST", "/messages/batch", {"events": events})[0] == 202
-    until(lambda: len(rows_naming(platform, person)), lambda found: found >= MANY, 600.0)
-
-    began = time.monotonic()
-    assert me.http("POST", "/export")[0] == 202
-    answer, lines = exported(me, "/export", 900.0)
-
-    print(f"an export: {answer['counts']} in {time.monotonic() - began:.0f} s, {len(answer['files'])} files")
-    assert {line["row"]["message"] for line in lines if line["kind"] == "messages"} == {
-        f"text {each}" for each in range(MANY)
-    }

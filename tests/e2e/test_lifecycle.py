@@ -198,19 +198,6 @@ def test_a_second_stage_in_one_folder_is_refused_in_one_sentence(echo: RunningSt
     assert get(echo)["kind"] == "http"
 
 
-def test_a_port_in_use_is_named_and_no_process_is_left(template: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        stage = fresh_stage("own_stage", template, "--http-port", str(port))
-        code = stage.process.wait(60)
-
-    assert code == 1
-    assert str(port) in stage.output.read_text().splitlines()[-1]
-    assert "Traceback" not in stage.output.read_text()
-
-
 def test_commands_without_a_stage_say_how_to_start_one(tmp_path: Path) -> None:
     environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(tmp_path / "none")}
     for command in (["token", "--user", "alice"], ["status"]):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from headrace_client import ConnectionSettings, Rooms
 from loadtest.client.websocket import ConnectionLost
-from tests.e2e.clients import PATIENCE, Client, message, now, unique, until
+from tests.e2e.clients import Client, message, now, unique, until
 from tests.e2e.conftest import RunningStage
-
-FAST = ConnectionSettings(first_pause=0.05, longest_pause=0.5)
 
 
 class Subscriber:
@@ -140,63 +136,6 @@ def test_a_connection_whose_token_is_renewed_hears_on(platform: RunningStage) ->
     bob.wait_for("after the first token")
     assert bob.request("sendMessage", room, message="me too")["type"] == "ack"
     assert bob.request("history", room)["type"] == "history"
-
-
-def test_p12_only_current_members_receive_live_messages(platform: RunningStage) -> None:
-    alice, bob, mallory = (Subscriber(platform) for _ in range(3))
-    room = unique("room")
-    assert alice.client.http("PUT", f"/rooms/{room}", {"kind": "members"})[0] == 200
-    assert mallory.request("subscribe", room)["error"]["code"] == "forbidden"
-    assert bob.request("history", room)["error"]["code"] == "forbidden"
-    for one in (alice, bob):  # invites, accepts
-        assert one.client.http("PUT", f"/rooms/{room}/members/{bob.user}")[0] == 200
-    for one in (alice, bob):
-        assert one.request("subscribe", room)["type"] == "subscribed"
-
-    alice.client.http("POST", f"/rooms/{room}/messages", {"message": "for both"})
-    bob.wait_for("for both")
-    assert alice.client.http("DELETE", f"/rooms/{room}/members/{bob.user}")[0] == 200
-    alice.client.http("POST", f"/rooms/{room}/messages", {"message": "not for bob"})
-    alice.wait_for("not for bob")
-
-    # An earlier push arrives before the answer to a later request.
-    bob.socket.send('{"action": "ping", "requestId": "p"}')
-    frames = [bob.socket.receive()]
-    while frames[-1]["type"] != "pong":
-        frames.append(bob.socket.receive())
-    assert not [item for frame in frames for item in frame.get("items", []) if item["message"] == "not for bob"]
-    assert bob.request("subscribe", room)["error"]["code"] == "forbidden"
-
-
-async def test_a_reconnected_client_receives_every_message_exactly_once(platform: RunningStage) -> None:
-    alice, room = Client(platform), unique("room")
-    bob = Client(platform)
-    url = platform.where["websocket_url"]
-    received: list[str] = []
-
-    async def listen(rooms: Rooms) -> None:
-        async for item in rooms:
-            received.append(item["message"])
-
-    def send(*texts: str) -> None:
-        answer = alice.http("POST", "/messages/batch", {"events": [message(room, text) for text in texts]})
-        assert answer[0] == 202
-
-    async with Rooms(url, lambda: bob.token, settings=FAST) as rooms:
-        await rooms.follow(room)
-        listening = asyncio.create_task(listen(rooms))
-        await asyncio.to_thread(send, "one", "two")
-        await asyncio.to_thread(until, lambda: len(received), lambda count: count == 2, PATIENCE)
-        await rooms.connection.reconnect()
-        await asyncio.to_thread(send, "three", "four")
-        await asyncio.to_thread(alice.wait_for, room, 4)
-        await asyncio.to_thread(until, lambda: len(received), lambda count: count == 4, PATIENCE)
-        await asyncio.to_thread(send, "five")
-        await asyncio.to_thread(until, lambda: len(received), lambda count: count == 5, PATIENCE)
-        listening.cancel()
-
-    assert sorted(received) == sorted(["one", "two", "three", "four", "five"])
-    assert rooms.connection.opens > 1
 
 
 def test_a_gap_is_closed_with_messages_whose_times_are_ahead_or_old(platform: RunningStage) -> None:

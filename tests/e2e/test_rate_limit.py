@@ -1,4 +1,4 @@
-"""A stage with low limits refuses excess events, which the Python client sends again, and excess requests."""
+"""A stage with a low limit refuses excess events, and excess connections of one user."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ import pytest
 
 from faults.harness.stage_template import write_template
 from headrace.live.routes import CONNECTIONS_PER_ROOM, CONNECTIONS_PER_USER
-from headrace_client import Sender, SendSettings, over_http, over_websocket
 from loadtest.client.websocket import ConnectionLost
 from tests.e2e.clients import Client, message, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 
 RATE = 20
 MOST = 5 * RATE
-SETTINGS = SendSettings(first_rate=200.0, increase=2.0)
 
 
 @pytest.fixture(scope="module")
 def limited() -> Iterator[RunningStage]:
-    """The platform with a low limit on senders, and on rooms and members: 3 per second."""
+    """The platform with a low limit on senders."""
     limits = {"EventRate": str(RATE), "RequestRate": "300"}
     template = write_template(ROOT / ".local" / "e2e" / "limited-template", limits)
     stage = fresh_stage("limited", template)
@@ -71,51 +69,6 @@ def test_a_senders_events_over_both_protocols_share_one_limit(limited: RunningSt
     assert (answer["type"], answer["error"]["code"]) == ("error", "rate_limited")
     assert answer["requestId"] == "r-1"
     assert answer["error"]["retryAfter"] >= 1
-
-
-def test_senders_are_limited_separately_and_trusted_producers_are_not(limited: RunningStage) -> None:
-    room = unique("room")
-    too_many(Client(limited), room)
-
-    assert Client(limited).http("POST", f"/rooms/{room}/messages", message(room, "another sender"))[0] == 202
-    importer = Client(limited, None, "events:write", "chat:read")
-    assert all("lane" in each for each in too_many(importer, room)["results"])
-
-
-@pytest.mark.parametrize("way", [over_http, over_websocket])
-async def test_the_python_client_delivers_every_message_once(limited: RunningStage, way: object) -> None:
-    client, room = Client(limited), unique("room")
-    if way is over_http:
-        sender: Sender = over_http(limited.where["http_url"], lambda: client.token, SETTINGS)
-    else:
-        sender = over_websocket(limited.where["websocket_url"], lambda: client.token, SETTINGS)
-    events = [{"roomId": room, "message": f"n{number}"} for number in range(2 * MOST)]
-
-    async with sender:
-        sent = await sender.send(events)
-
-    assert all(each.is_accepted for each in sent)
-    found = client.wait_for(room, len(events))
-    assert sorted(each["message"] for each in found) == sorted(each["message"] for each in events)
-    if way is over_http:  # the first request held all events
-        assert sender.pace.rate < SETTINGS.first_rate, "the client did not slow down"
-
-
-def test_a_user_creates_rooms_and_adds_others_at_a_limited_rate(limited: RunningStage) -> None:
-    client, room = Client(limited), unique("room")
-
-    made = [client.http("PUT", f"/rooms/{room}-{number}", {"kind": "members"}) for number in range(30)]
-    created = [status for status, _, _ in made].index(429)
-    added = [client.http("PUT", f"/rooms/{room}-0/members/{unique('other')}", {}) for _ in range(30)]
-
-    for kind, answers in (("rooms", made), ("members", added)):
-        status, body, headers = next(each for each in answers if each[0] == 429)
-        assert {each[0] for each in answers} == {200, 429}
-        assert (status, body["error"]["code"]) == (429, "rate_limited")
-        assert int(headers["retry-after"]) == body["error"]["retryAfter"] >= 1
-        assert headers["ratelimit-policy"] == f'"{kind}";q=15;w=5'
-    assert created >= 15
-    assert Client(limited).http("PUT", f"/rooms/{unique('room')}", {"kind": "open"})[0] == 200
 
 
 def test_one_user_has_a_bounded_number_of_connections(limited: RunningStage) -> None:

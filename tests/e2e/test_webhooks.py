@@ -102,21 +102,6 @@ def test_each_stored_message_is_sent_and_verifies(stage: RunningStage, receiver:
     assert int(body["sequence"])
 
 
-def test_what_a_receiver_fails_to_take_comes_again(stage: RunningStage, receiver: Receiver) -> None:
-    """Only the first try fails: the third one would be five minutes later."""
-    alice, room = Client(stage, unique("alice")), unique("room")
-    receiver.broken = status(500)
-    texts = {unique("text") for _ in range(20)}
-    for text in texts:
-        assert alice.http("POST", f"/rooms/{room}/messages", {"message": text})[0] == 202
-
-    until(receiver.texts, lambda found: texts <= found, 3 * PATIENCE)
-
-    receiver.broken = b""
-    taken = {id_: json.loads(each.body)["data"].get("message") for id_, each in list(receiver.taken.items())}
-    assert texts <= {text for id_, text in taken.items() if id_ in receiver.refused}
-
-
 def test_a_receiver_that_is_gone_gets_nothing_until_it_is_switched_on_and_everything_then(
     stage: RunningStage, receiver: Receiver
 ) -> None:
