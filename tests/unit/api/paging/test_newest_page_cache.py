@@ -125,6 +125,18 @@ def test_any_other_page_comes_from_the_table(request_: dict[str, Any]) -> None:
     assert (room.reads, room.cache.calls) == (reads + 1, calls)
 
 
+def test_p10_an_outdated_page_of_a_stopped_cache_is_not_used() -> None:
+    room = Room(60)
+    room.page()
+    (kept,) = room.cache.get_many([newest_page("lobby")])
+    room.rows.append(row(90, "new"))
+    room.clock.advance(60)
+    assert kept is not None
+    room.cache.set_many({newest_page("lobby"): (kept, 2)})
+
+    assert ids(room.page())[0] == "new"
+
+
 def test_p10_age_counts_from_before_the_table_was_read() -> None:
     room = Room(60)
     room.while_reading = lambda: room.clock.advance(1.5)
