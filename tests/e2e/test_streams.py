@@ -21,6 +21,8 @@ from tests.e2e.clients import Client, now, unique, until
 from tests.e2e.conftest import ROOT, RunningStage, fresh_stage
 from tests.e2e.test_changes import path, posted, shown
 from tests.e2e.test_dead_letters import Queues
+from tests.e2e.test_erasure import PATIENCE as UNTIL_ERASED
+from tests.e2e.test_erasure import erasure_of
 from tests.e2e.test_lifecycle import status
 from tests.e2e.test_operating import ops
 from tests.e2e.test_rooms import MEMBERS, ok
@@ -191,8 +193,8 @@ def test_a_queue_is_told_of_everything_that_it_wants_in_order_once_it_is_there(s
     assert (clicked["type"], clicked["data"]) == ("click.taken-back", {"clickId": click["clickId"]})
 
 
-def fill(stage: RunningStage) -> Callable[[], Any]:
-    """Store something of each kind. Returns what asks for answers about all of it."""
+def fill(stage: RunningStage) -> tuple[Client, Callable[[], Any]]:
+    """Store something of each kind. Returns a user, and what asks for answers about all of it."""
     alice, bob = Client(stage, unique("alice")), Client(stage, unique("bob"))
     importer, analyst = Client(stage, None, "events:write"), Client(stage, None, "analytics:read", "chat:read")
     room, ad = unique("room"), unique("ad")
@@ -242,11 +244,11 @@ def fill(stage: RunningStage) -> Callable[[], Any]:
         return [(status, {name: answer[name] for name in answer.keys() - OPAQUE}) for status, answer in found]
 
     until(Archived(stage).rows, stored, PATIENCE)
-    return answers
+    return alice, answers
 
 
 def test_a_replay_changes_nothing_and_into_emptied_tables_it_gives_the_same_answers(stage: RunningStage) -> None:
-    answers = fill(stage)
+    _, answers = fill(stage)
     archived = Archived(stage)
     rows = archived.wait()
     before = answers()
@@ -264,6 +266,25 @@ def test_a_replay_changes_nothing_and_into_emptied_tables_it_gives_the_same_answ
     assert archived.rows() == rows
     assert answers() == before
     assert archived.replay("--bucket", copy)["written"] == 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_an_erased_user_is_in_no_object_and_does_not_come_back(stage: RunningStage) -> None:
+    alice, _ = fill(stage)
+    archived, operator = Archived(stage), Client(stage, None, "ops")
+    archived.wait()
+    copy = archived.copied()
+    assert any(alice.user in row for row in archived.archived())
+
+    assert operator.http("POST", f"/users/{alice.user}/erasure", {})[0] == 202
+    until(lambda: erasure_of(operator, alice.user), lambda found: found["state"] == "done", UNTIL_ERASED)
+
+    bodies = [b"".join(json.dumps(line).encode() for line in unpack(body)) for body in archived.objects().values()]
+    assert [body for body in bodies if alice.user.encode() in body or b"a secret" in body] == []
+    archived.replay()
+    assert archived.replay("--bucket", copy)["of erased people"] > 0
+    assert [row for row in archived.rows() if alice.user in row] == []
 
 
 def test_wrong_days_and_a_bucket_that_is_not_there_are_refused(stage: RunningStage) -> None:
