@@ -130,7 +130,7 @@ def test_p10_an_outdated_page_of_a_stopped_cache_is_not_used() -> None:
     room.page()
     (kept,) = room.cache.get_many([newest_page("lobby")])
     room.rows.append(row(90, "new"))
-    room.clock.advance(60)
+    room.clock.advance(30)
     assert kept is not None
     room.cache.set_many({newest_page("lobby"): (kept, 2)})
 
