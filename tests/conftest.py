@@ -72,7 +72,7 @@ def _requests_match_aws_models() -> Iterator[None]:
         report = validator.validate(params, model.input_shape)
         assert not report.has_errors(), f"{model.name}: {report.generate_report()}"
 
-    events = aws.session().get_component("event_emitter")
+    events = aws.session().events
     events.register_first("provide-client-params.*.*", check)
     yield
     events.unregister("provide-client-params.*.*", check)

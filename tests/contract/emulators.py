@@ -88,7 +88,8 @@ def function_environment(monkeypatch: pytest.MonkeyPatch, url: str) -> str:
     }.items():
         monkeypatch.setenv(name, value)
     # The session of functions keeps its first credentials, which can be those of a test before.
-    session().set_credentials("test", SECRET_KEY)
+    kept: Any = session().get_credentials()
+    kept.access_key, kept.secret_key, kept.token = "test", SECRET_KEY, None
     return url
 
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from headrace.runtime.aws import session, tls_context
+from headrace.runtime.aws import tls_context
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
@@ -114,11 +114,6 @@ def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """The environment of a function that trusts ``certificate`` instead of the system's certificates."""
     with monkeypatch.context() as patched:
         patched.setenv("AWS_CA_BUNDLE", str(certificate))
-        _read_again()
+        tls_context.cache_clear()
         yield
-    _read_again()
-
-
-def _read_again() -> None:
-    session.cache_clear()
     tls_context.cache_clear()

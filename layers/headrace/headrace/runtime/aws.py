@@ -16,10 +16,11 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import boto3
 from botocore.config import Config
 from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.session import Session, get_session
+from botocore.session import get_session
 from botocore.utils import get_environ_proxies
 
 from headrace.core.errors import ConfigurationError
@@ -62,12 +63,9 @@ class NoAnswer(AwsError):
 
 
 @functools.cache
-def session() -> Session:
-    """The session of this environment, with the credentials of the function's role.
-
-    It is the one inside ``boto3.Session``, which would import resources and transfers too (ADR 77).
-    """
-    return get_session()
+def session() -> boto3.Session:
+    """The session of this environment, with the credentials of the function's role."""
+    return boto3.Session()
 
 
 def signing() -> tuple[str, Credentials]:
@@ -80,7 +78,7 @@ def signing() -> tuple[str, Credentials]:
     credentials = found.get_credentials()
     if credentials is None:
         raise ConfigurationError("the credentials of the function's role are missing")
-    return str(found.get_config_variable("region")), credentials
+    return found.region_name, credentials
 
 
 def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections: int = 10) -> AwsClient:
@@ -108,7 +106,8 @@ def client(service: str, *, timeout: float = 2.0, attempts: int = 2, connections
                 s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
             )
         )
-    return session().create_client(service, config=config)
+    make: Any = session().client
+    return make(service, config=config)
 
 
 def has_proxy(client: AwsClient) -> bool:
@@ -119,7 +118,7 @@ def has_proxy(client: AwsClient) -> bool:
 @functools.cache
 def tls_context() -> ssl.SSLContext:
     """What connections of our own trust: the certificates of ``AWS_CA_BUNDLE``, or the system's."""
-    return ssl.create_default_context(cafile=session().get_config_variable("ca_bundle"))
+    return ssl.create_default_context(cafile=get_session().get_config_variable("ca_bundle"))
 
 
 def call(
