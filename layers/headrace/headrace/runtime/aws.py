@@ -157,7 +157,7 @@ def aws_error(error: BaseException | None) -> AwsError:
     return NoAnswer(type(error).__name__)
 
 
-ALGORITHM = "AWS4-HMAC-SHA256"
+_ALGORITHM = "AWS4-HMAC-SHA256"
 REMEMBERED = 1000
 """Paths whose URL-encoded form is remembered."""
 Headers = tuple[tuple[str, str], ...]
@@ -189,14 +189,14 @@ class Signer:
         signed, stamp, key, headers, authorization = _shared(self._host, self._scope, known, second, more)
         # The signature is over the path as it is sent, URL-encoded once more.
         canonical = f"POST\n{_encoded(path)}\n\n{signed}\n{hashed}"
-        to_sign = f"{ALGORITHM}\n{stamp}\n{sha256(canonical.encode()).hexdigest()}"
+        to_sign = f"{_ALGORITHM}\n{stamp}\n{sha256(canonical.encode()).hexdigest()}"
         signature = hmac.digest(key, to_sign.encode(), "sha256").hex()
         head = f"POST {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n{authorization}{signature}\r\n\r\n"
         return head.encode()
 
 
 @functools.lru_cache(maxsize=16)
-def signing_key(secret_key: str, scope: str) -> bytes:
+def _signing_key(secret_key: str, scope: str) -> bytes:
     """The key that requests of a ``scope`` are signed with: a day, a region and a service."""
     key = f"AWS4{secret_key}".encode()
     for part in scope.split("/"):
@@ -222,8 +222,8 @@ def _shared(
     ordered = sorted(headers.items())
     names = ";".join([name for name, _ in ordered])
     lines = "".join([f"{name}:{value}\n" for name, value in ordered])
-    key = signing_key(known.secret_key, scope)
+    key = _signing_key(known.secret_key, scope)
     authorization = (
-        f"Authorization: {ALGORITHM} Credential={known.access_key}/{scope}, SignedHeaders={names}, Signature="
+        f"Authorization: {_ALGORITHM} Credential={known.access_key}/{scope}, SignedHeaders={names}, Signature="
     )
     return f"{lines}\n{names}", f"{stamp}\n{scope}", key, lines.replace("\n", "\r\n"), authorization
