@@ -44,7 +44,7 @@ def test_nothing_of_an_erased_person_is_left_whether_in_one_slice_or_in_many(wor
     assert world.holding(str(SKIER_ID)) == []
     erasure = world.erasures.get(world.hashes.key(Person(USER, ANN)))
     assert erasure is not None
-    assert (erasure.state, erasure.erased_at) == (DONE, task.erased_at)
+    assert (erasure.state, erasure.began_at) == (DONE, task.erased_at)
     assert erasure.counts == {
         "clicks": 1,
         "connections": 2,
@@ -217,15 +217,15 @@ def test_a_task_that_is_delivered_again_after_the_end_changes_nothing(world: Wor
 def test_an_erasure_begins_once_and_can_begin_again_after_its_end(world: World) -> None:
     key, (first, later) = world.hashes.key(Person(USER, ANN)), (iso(NOW), iso(NOW + 5))
 
-    assert world.erasures.begin(key, first).erased_at == first
-    assert world.erasures.begin(key, later).erased_at == first
+    assert world.erasures.begin(key, first).began_at == first
+    assert world.erasures.begin(key, later).began_at == first
     world.erasures.add(key, first, {"messages": 2})
     world.erasures.add(key, first, {"messages": 1, "clicks": 1})
     world.erasures.finish(key, first, later)
     ended = world.erasures.begin(key, first)
     assert (ended.state, ended.done_at, ended.counts) == (DONE, later, {"messages": 3, "clicks": 1})
     again = world.erasures.begin(key, later)
-    assert (again.state, again.erased_at, again.counts) == (RUNNING, later, {})
+    assert (again.state, again.began_at, again.counts) == (RUNNING, later, {})
 
     world.erasures.bury(key, first)
     assert world.erasures.erased_at([key, "nobody"]) == {key: later}

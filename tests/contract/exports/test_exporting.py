@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from headrace.core.times import iso
+from headrace.erasure.tasks import DONE, RUNNING
 from headrace.erasure.tasks import Task as Erasure
 from headrace.exports.exporter import beside_of, key_of
-from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, Task, folder_of
-from headrace.features.edits.change import fold
+from headrace.exports.tasks import ROOM, WITHDRAWN, Export, Task, folder_of
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.streams.chat.attachments.files import file_name
 from headrace.streams.chat.rooms.memberships import Change, membership_event
@@ -362,14 +362,14 @@ def test_an_export_begins_once_and_can_begin_again_after_its_end(world: World) -
     first, later = iso(world.clock.now()), iso(world.clock.now() + 5)
 
     assert world.exports.begin("k", first, "s").beside == "s"
-    assert world.exports.begin("k", later, None).started_at == first
+    assert world.exports.begin("k", later, None).began_at == first
     assert not world.exports.progress("k", later, {"messages": 1})
     assert world.exports.progress("k", first, {"messages": 1})
     world.exports.finish("k", first, later, {"messages": 2}, [])
     ended = world.exports.begin("k", first, None)
     assert (ended.state, ended.done_at, ended.counts) == (DONE, later, {"messages": 2})
     again = world.exports.begin("k", later, None)
-    assert (again.state, again.started_at, again.beside, again.counts) == (RUNNING, later, None, {})
+    assert (again.state, again.began_at, again.beside, again.counts) == (RUNNING, later, None, {})
     (row,) = DynamoTable(world.dynamodb, "Erasures", "rows").scan_all()
     assert row["expiresAt"] * 1_000_000 > again.kept_until
     assert not world.exports.withdraw("unknown")

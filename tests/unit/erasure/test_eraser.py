@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from headrace.erasure.eraser import MARGIN, ROWS_PER_SECOND, Eraser, rounds_of
+from headrace.erasure.eraser import ROWS_PER_SECOND, Eraser, rounds_of
 from headrace.erasure.people import PersonHashes
-from headrace.erasure.tasks import RUNNING, Erasure, Progress, Target, Task
+from headrace.erasure.tasks import MARGIN, RUNNING, Job, Progress, Target, Task
 from tests.fakes.clock import FixedClock
 
 AT = "2026-11-28T10:00:00.000000Z"
@@ -16,8 +16,8 @@ AT = "2026-11-28T10:00:00.000000Z"
 class Begun:
     """One erasure, and no queue."""
 
-    def begin(self, *_: Any) -> Erasure:
-        return Erasure(AT, RUNNING)
+    def begin(self, *_: Any) -> Job:
+        return Job(AT, RUNNING)
 
     def add(self, *_: Any) -> None:
         pass

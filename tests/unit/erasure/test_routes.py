@@ -12,7 +12,7 @@ from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.times import iso
 from headrace.erasure.people import USER, Person, PersonHashes
 from headrace.erasure.routes import ErasureServices
-from headrace.erasure.tasks import DONE, RUNNING, Erasure, Task
+from headrace.erasure.tasks import DONE, RUNNING, Job, Task
 from headrace.runtime.observability import logger
 from tests.fakes.clock import FixedClock
 from tests.worlds.functions import routes_of
@@ -28,17 +28,17 @@ class Erasures:
     """Erasures and their queue in memory. ``down``: the queue takes nothing."""
 
     def __init__(self) -> None:
-        self.erasures: dict[str, Erasure] = {}
+        self.erasures: dict[str, Job] = {}
         self.sent: list[Task] = []
         self.down = False
 
-    def get(self, key: str) -> Erasure | None:
+    def get(self, key: str) -> Job | None:
         return self.erasures.get(key)
 
-    def begin(self, key: str, at: str, skier: str | None = None) -> Erasure:
+    def begin(self, key: str, at: str, beside: str | None) -> Job:
         before = self.erasures.get(key)
-        if before is None or (before.state == DONE and before.erased_at < at):
-            self.erasures[key] = Erasure(at, RUNNING, skier=skier)
+        if before is None or (before.state == DONE and before.began_at < at):
+            self.erasures[key] = Job(at, RUNNING, beside)
         return self.erasures[key]
 
     def send(self, task: Task, delay: int = 0) -> None:
@@ -54,7 +54,7 @@ class World:
         self.clock = FixedClock(NOW)
         hashes = PersonHashes(lambda: "a secret")
         self.key = hashes.key(Person(USER, "ann"))
-        services: Any = ErasureServices(self.erasures, self.erasures, hashes)  # type: ignore[arg-type]
+        services: Any = ErasureServices(self.erasures, self.erasures, hashes)
         self.handler = http_handler(Api(routes_of("manage_erasures"), lambda: services, self.clock, str, lambda: None))
 
     def call(self, route: str, body: Any = None, user: str = "ann", scope: str = "ops", caller: str = "olga") -> Any:
@@ -87,7 +87,7 @@ def test_a_repeated_request_is_the_same_erasure_until_it_is_done() -> None:
 
     assert world.call(ERASE, {}) == first
     assert len(world.erasures.sent) == 1
-    world.erasures.erasures[world.key] = Erasure(NOW, DONE, iso(world.clock.now()), None, {"messages": 3})
+    world.erasures.erasures[world.key] = Job(NOW, DONE, None, iso(world.clock.now()), {"messages": 3})
     status, done = world.call(SHOW)
     assert (status, done["state"], done["doneAt"], done["counts"]) == (200, "done", LATER, {"messages": 3})
     status, again = world.call(ERASE, {})

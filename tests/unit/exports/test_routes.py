@@ -11,11 +11,9 @@ from headrace.api.router import Api, http_handler
 from headrace.core.errors import RetryLaneUnavailable
 from headrace.core.times import DAY, HOUR
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE as ERASED
-from headrace.erasure.tasks import RUNNING as ERASING
-from headrace.erasure.tasks import Erasure
+from headrace.erasure.tasks import DONE, RUNNING, Job
 from headrace.exports.routes import ExportServices
-from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, File, Kind, Task
+from headrace.exports.tasks import ROOM, WITHDRAWN, Export, File, Kind, Task
 from headrace.runtime.observability import logger
 from headrace.streams.chat.rooms.memberships import OWNER, Membership, Role
 from headrace.streams.chat.rooms.rooms import DIRECT, GROUP, MEMBERS, OPEN, Room
@@ -46,7 +44,7 @@ class Stored:
 
     def begin(self, key: str, at: str, beside: str | None) -> Export:
         before = self.exports.get(key)
-        if before is None or (before.state != RUNNING and before.started_at < at):
+        if before is None or (before.state != RUNNING and before.began_at < at):
             self.exports[key] = Export(at, RUNNING, beside)
         return self.exports[key]
 
@@ -71,11 +69,11 @@ class Memberships:
 class World:
     def __init__(self) -> None:
         self.stored = Stored()
-        self.erasures: dict[str, Erasure] = {}
+        self.erasures: dict[str, Job] = {}
         self.clock = FixedClock(NOW)
         self.hashes = PersonHashes(lambda: "a secret")
         services: Any = ExportServices(
-            self.stored,  # type: ignore[arg-type]
+            self.stored,
             self.erasures,  # type: ignore[arg-type]
             self.stored,  # type: ignore[arg-type]
             self.stored,
@@ -204,12 +202,12 @@ def test_an_export_whose_files_are_gone_is_not_found() -> None:
 
 def test_nobody_is_exported_while_being_erased() -> None:
     world = World()
-    world.erasures[world.key(USER, "ann")] = Erasure(NOW, ERASING)
+    world.erasures[world.key(USER, "ann")] = Job(NOW, RUNNING)
 
     assert world.call(EXPORT, {})[0] == 409
     assert world.call(EXPORT_OWN, scope=WRITE, caller="ann")[0] == 409
     assert world.stored.sent == []
-    world.erasures[world.key(USER, "ann")] = Erasure(NOW, ERASED)
+    world.erasures[world.key(USER, "ann")] = Job(NOW, DONE)
     assert world.call(EXPORT, {})[0] == 202
 
 

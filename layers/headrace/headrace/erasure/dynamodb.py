@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from headrace.core.items import Item
-from headrace.erasure.tasks import DONE, RUNNING, Erasure
+from headrace.erasure.tasks import DONE, RUNNING, Job
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import ConditionFailed, DynamoTable, to_wire
 
@@ -16,7 +16,7 @@ _STATE = {"ExpressionAttributeNames": {"#state": "state"}}
 
 
 class DynamoErasures:
-    """:class:`~headrace.erasure.tasks.Erasures`; every read is consistent."""
+    """Erasures by the key of their person; every read is consistent. Every method may raise StoreUnavailable."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "erasures")
@@ -25,21 +25,23 @@ class DynamoErasures:
         rows = self._table.get_many([_key(key) for key in sorted(keys)])
         return {row["person"]: row["erasedAt"] for row in rows}
 
-    def begin(self, key: str, at: str, skier: str | None = None) -> Erasure:
+    def begin(self, key: str, at: str, beside: str | None = None) -> Job:
         # A new row: the counts of an earlier erasure are gone.
-        row: Item = {**_key(key), **({} if skier is None else {"skier": skier})}
+        row: Item = {**_key(key), **({} if beside is None else {"skier": beside})}
         return _erasure(begun(self._table, row, "erasedAt", at))
 
     def bury(self, key: str, at: str) -> None:
+        """Leave a tombstone alone, without a task: for another person that an erasure names."""
         condition = "attribute_not_exists(erasedAt) OR erasedAt < :at"
         expression = "SET erasedAt = :at, #state = :done"
         self._table.update_if(condition, _key(key), expression, {":at": at, ":done": DONE}, **_STATE)
 
-    def get(self, key: str) -> Erasure | None:
+    def get(self, key: str) -> Job | None:
         row = self._table.get(_key(key))
         return None if row is None else _erasure(row)
 
     def add(self, key: str, erased_at: str, counts: Mapping[str, int]) -> None:
+        """Add to the counts of the erasure that began at ``erased_at``."""
         names = {f"#c{number}": _COUNT + name for number, name in enumerate(counts)}
         values: Item = {f":c{number}": count for number, count in enumerate(counts.values())}
         added = ", ".join(f"#c{number} :c{number}" for number in range(len(counts)))
@@ -48,6 +50,7 @@ class DynamoErasures:
         )
 
     def finish(self, key: str, erased_at: str, at: str) -> None:
+        """End the erasure that began at ``erased_at``. An earlier one changes nothing."""
         values = {":erasedAt": erased_at, ":done": DONE, ":at": at}
         self._table.update_if(_SAME, _key(key), "SET #state = :done, doneAt = :at", values, **_STATE)
 
@@ -75,6 +78,6 @@ def _key(key: str) -> Item:
     return {"person": key}
 
 
-def _erasure(row: Item) -> Erasure:
+def _erasure(row: Item) -> Job:
     counts = {name.removeprefix(_COUNT): count for name, count in row.items() if name.startswith(_COUNT)}
-    return Erasure(row["erasedAt"], row["state"], row.get("doneAt"), row.get("skier"), dict(sorted(counts.items())))
+    return Job(row["erasedAt"], row["state"], row.get("skier"), row.get("doneAt"), dict(sorted(counts.items())))

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 from headrace.core import times
 from headrace.core.times import Clock
+from headrace.erasure.dynamodb import DynamoErasures
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import DONE, Erasures, Step, Target, Task, TaskQueue
+from headrace.erasure.tasks import DONE, MARGIN, Step, Target, Task, TaskQueue
 
-MARGIN = 30.0
-"""Seconds that an invocation keeps for its last part and for sending the next slice."""
 SAVE_SECONDS = 1.0
 ROWS_PER_SECOND = 200
 """An erasure pauses for the traffic of others, and has ten minutes for 100,000 rows."""
@@ -40,7 +39,7 @@ class Eraser:
     def __init__(
         self,
         rounds: Sequence[Round],
-        erasures: Erasures,
+        erasures: DynamoErasures,
         queue: TaskQueue[Task],
         hashes: PersonHashes,
         clock: Clock,
@@ -63,7 +62,7 @@ class Eraser:
         """
         skier = None if task.skier_id is None else self._hashes.key(Person(SKIER, task.skier_id))
         erasure = self._erasures.begin(self._key(task.user_id), task.erased_at, skier)
-        if erasure.state == DONE or erasure.erased_at != task.erased_at:
+        if erasure.state == DONE or erasure.began_at != task.erased_at:
             return  # delivered twice, or requested twice at once
         if skier is not None:
             self._erasures.bury(skier, task.erased_at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NotRequired
+from typing import Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -15,12 +15,10 @@ from headrace.core.errors import Conflict, FieldError, InvalidRequest, NotFound,
 from headrace.core.fields import CanonicalTime, StoredId, whole_number
 from headrace.core.keys import STORED_ID_FORM
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import RUNNING, Erasure, Erasures, State, Task, TaskQueue
+from headrace.erasure.tasks import DONE, Job, Jobs, Task, TaskQueue, requested
 from headrace.runtime.observability import audit
 from headrace.streams.ski.stream import SKIERS
 
-LOST_AFTER = times.HOUR
-"""From so long after its beginning, a request sends the task of an erasure again: it may have been lost."""
 BACKUP_DAYS = 35
 """Days for which point-in-time recovery keeps what a table had."""
 
@@ -29,7 +27,7 @@ BACKUP_DAYS = 35
 class ErasureServices:
     """What the routes use."""
 
-    erasures: Erasures
+    erasures: Jobs[Job]
     queue: TaskQueue[Task]
     hashes: PersonHashes
 
@@ -57,7 +55,7 @@ class ErasureBody(TypedDict):
     """
 
     userId: str
-    state: State
+    state: Literal["running", "done"]
     erasedAt: CanonicalTime
     doneAt: NotRequired[CanonicalTime]
     backupsUntil: CanonicalTime
@@ -101,15 +99,9 @@ def show_own_erasure(services: ErasureServices, request: Request[None, None, Non
 def _erase(services: ErasureServices, now: int, user_id: str, skier_id: str | None) -> ErasureBody:
     key = services.hashes.key(Person(USER, user_id))
     skier = None if skier_id is None else services.hashes.key(Person(SKIER, skier_id))
-    erasure = services.erasures.get(key)
-    if erasure is None or erasure.state != RUNNING:
-        at = times.iso(now)
-        # First the task, which also begins the erasure: if the request ends in between, it is not forgotten.
-        services.queue.send(Task(user_id, skier_id, at))
-        erasure = services.erasures.begin(key, at, skier)
-    elif erasure.erased_at < times.iso(now - LOST_AFTER):
-        services.queue.send(Task(user_id, skier_id, erasure.erased_at))
-    if skier is not None and erasure.skier != skier:
+    erasures, queue = services.erasures, services.queue
+    erasure = requested(erasures, queue, key, now, skier, lambda at: Task(user_id, skier_id, at))
+    if skier is not None and erasure.beside != skier:
         detail = FieldError("skierID", "is not part of the erasure that runs", skier_id, "left out until it is done")
         raise Conflict("the user is being erased without this skier; send it again when that is done", details=[detail])
     return _body(user_id, erasure)
@@ -123,12 +115,12 @@ def _shown(services: ErasureServices, user_id: str) -> ErasureBody:
     return _body(user_id, erasure)
 
 
-def _body(user_id: str, erasure: Erasure) -> ErasureBody:
-    ended = erasure.done_at or erasure.erased_at
+def _body(user_id: str, erasure: Job) -> ErasureBody:
+    ended = erasure.done_at or erasure.began_at
     body: ErasureBody = {
         "userId": user_id,
-        "state": erasure.state,
-        "erasedAt": erasure.erased_at,
+        "state": "done" if erasure.state == DONE else "running",
+        "erasedAt": erasure.began_at,
         "backupsUntil": times.iso(times.micros_of(ended) + BACKUP_DAYS * times.DAY),
         "counts": dict(erasure.counts),
     }

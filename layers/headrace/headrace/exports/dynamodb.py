@@ -8,7 +8,8 @@ from dataclasses import asdict
 from headrace.core import times
 from headrace.core.items import Item
 from headrace.erasure.dynamodb import begun
-from headrace.exports.tasks import DONE, KEPT_DAYS, RUNNING, WITHDRAWN, Export, File
+from headrace.erasure.tasks import DONE, RUNNING
+from headrace.exports.tasks import KEPT_DAYS, WITHDRAWN, Export, File
 from headrace.runtime.aws import AwsClient
 from headrace.storage.dynamodb.client import DynamoTable
 
@@ -17,7 +18,7 @@ _STATE = {"ExpressionAttributeNames": {"#state": "state"}}
 
 
 class DynamoExports:
-    """:class:`~headrace.exports.tasks.Exports`; every read is consistent."""
+    """Exports by the key of their user or room; every read is consistent. Every method may raise StoreUnavailable."""
 
     def __init__(self, client: AwsClient, table: str) -> None:
         self._table = DynamoTable(client, table, "exports")
@@ -33,16 +34,19 @@ class DynamoExports:
         return None if row is None else _export(row)
 
     def progress(self, key: str, started_at: str, counts: Mapping[str, int]) -> bool:
+        """Set the counts. Returns whether the export that began at ``started_at`` still runs."""
         values: Item = {":startedAt": started_at, ":running": RUNNING, ":counts": dict(counts)}
         return self._table.update_if(_RUNS, _key(key), "SET counts = :counts", values, **_STATE)
 
     def finish(self, key: str, started_at: str, at: str, counts: Mapping[str, int], files: Sequence[File]) -> None:
+        """End the export that began at ``started_at``, if it still runs."""
         values: Item = {":startedAt": started_at, ":running": RUNNING, ":counts": dict(counts), ":at": at}
         values |= {":done": DONE, ":files": [asdict(each) for each in files]}
         expression = "SET #state = :done, doneAt = :at, counts = :counts, files = :files"
         self._table.update_if(_RUNS, _key(key), expression, values, **_STATE)
 
     def withdraw(self, key: str) -> bool:
+        """Let an export end without files, or have none any more. Returns whether there was one."""
         expression = "SET #state = :withdrawn REMOVE counts, files, beside"
         return self._table.update_if(
             "attribute_exists(person)", _key(key), expression, {":withdrawn": WITHDRAWN}, **_STATE

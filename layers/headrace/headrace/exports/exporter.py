@@ -12,13 +12,12 @@ from headrace.core import times
 from headrace.core.items import Item
 from headrace.core.times import Clock
 from headrace.erasure.people import SKIER, USER, Person, PersonHashes
-from headrace.erasure.tasks import TaskQueue
+from headrace.erasure.tasks import MARGIN, RUNNING, TaskQueue
+from headrace.exports.dynamodb import DynamoExports
 from headrace.exports.lines import MANIFEST, Omitted, Part, Source
-from headrace.exports.tasks import ROOM, RUNNING, Exports, File, Task, folder_of
+from headrace.exports.tasks import ROOM, File, Task, folder_of
 from headrace.storage.ports import Objects
 
-MARGIN = 30.0
-"""Seconds that an invocation keeps for its last file and for sending the next slice."""
 FILE_BYTES = 8_000_000
 """A file ends with the page of lines that makes it larger."""
 UNSURE = times.MINUTE
@@ -32,7 +31,7 @@ class Exporter:
     """Runs exports of users and rooms, by the ``sources`` of each kind."""
 
     sources: Mapping[str, Sources]
-    exports: Exports
+    exports: DynamoExports
     files: Objects
     queue: TaskQueue[Task]
     hashes: PersonHashes
@@ -48,7 +47,7 @@ class Exporter:
         key = key_of(self.hashes, task.kind, task.id)
         beside = beside_of(self.hashes, task.kind, task.beside)
         export = self.exports.begin(key, task.started_at, beside)
-        if export.state != RUNNING or (export.started_at, export.beside) != (task.started_at, beside):
+        if export.state != RUNNING or (export.began_at, export.beside) != (task.started_at, beside):
             return  # delivered twice, requested twice at once, for another owner, or withdrawn
         found = self.sources[task.kind](task)
         if found is None:

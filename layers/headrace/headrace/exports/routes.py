@@ -15,11 +15,10 @@ from headrace.core.errors import Conflict, FieldError, Forbidden, NotFound, echo
 from headrace.core.fields import CanonicalTime, whole_number
 from headrace.core.keys import is_reserved_room
 from headrace.erasure.people import USER, PersonHashes
-from headrace.erasure.tasks import RUNNING as ERASING
-from headrace.erasure.tasks import Erasures, TaskQueue
+from headrace.erasure.tasks import DONE, RUNNING, Job, Jobs, TaskQueue, requested
 from headrace.exports.exporter import as_of, beside_of, key_of
 from headrace.exports.room import owns
-from headrace.exports.tasks import DONE, ROOM, RUNNING, WITHDRAWN, Export, Exports, Kind, Task
+from headrace.exports.tasks import ROOM, WITHDRAWN, Export, Kind, Task
 from headrace.runtime.observability import audit
 from headrace.storage.ports import Objects
 from headrace.streams.chat.rooms.memberships import Memberships
@@ -29,16 +28,14 @@ from headrace.streams.ski.stream import SKIERS
 
 LINK_SECONDS = 900
 """How long a link is good. Each answer has new ones: a link ends with the credentials that it is signed with."""
-LOST_AFTER = times.HOUR
-"""From so long after its beginning, a request sends the task of an export again: it may have been lost."""
 
 
 @dataclass(frozen=True)
 class ExportServices:
     """What the routes use."""
 
-    exports: Exports
-    erasures: Erasures
+    exports: Jobs[Export]
+    erasures: Jobs[Job]
     files: Objects
     queue: TaskQueue[Task]
     hashes: PersonHashes
@@ -153,16 +150,10 @@ def _check_owner(services: ExportServices, caller: Caller, room_id: str) -> None
 
 def _export(services: ExportServices, now: int, kind: Kind, id: str, beside_id: str | None) -> ExportBody:
     key, beside = key_of(services.hashes, kind, id), beside_of(services.hashes, kind, beside_id)
-    if kind == USER and (erasure := services.erasures.get(key)) is not None and erasure.state == ERASING:
+    if kind == USER and (erasure := services.erasures.get(key)) is not None and erasure.state == RUNNING:
         raise Conflict("the user is being erased", details=[FieldError("userId", "is being erased")])
-    export = services.exports.get(key)
-    if export is None or export.state != RUNNING:
-        at = times.iso(now)
-        # First the task, which also begins the export: if the request ends in between, it is not forgotten.
-        services.queue.send(Task(kind, id, beside_id, at))
-        export = services.exports.begin(key, at, beside)
-    elif export.beside == beside and export.started_at < times.iso(now - LOST_AFTER):
-        services.queue.send(Task(kind, id, beside_id, export.started_at))
+    exports, queue = services.exports, services.queue
+    export = requested(exports, queue, key, now, beside, lambda at: Task(kind, id, beside_id, at))
     if export.state == RUNNING and export.beside != beside and not (kind == USER and beside is None):
         what = "skierID" if kind == USER else "roomId"
         detail = FieldError(what, "is exported otherwise", None, "the same request again when that is done")
@@ -183,7 +174,7 @@ def _shown(services: ExportServices, now: int, kind: Kind, id: str, owner: str |
 def _body(services: ExportServices, export: Export) -> ExportBody:
     body: ExportBody = {
         "state": "done" if export.state == DONE else "running",
-        "asOf": as_of(export.started_at),
+        "asOf": as_of(export.began_at),
         "filesUntil": times.iso(export.kept_until),
         "counts": dict(export.counts),
         "files": [

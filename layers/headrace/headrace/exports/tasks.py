@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from headrace.core import times
 from headrace.core.items import Item
+from headrace.erasure.tasks import Job, State
 
-State = Literal["running", "done", "withdrawn"]
-RUNNING: State = "running"
-DONE: State = "done"
 WITHDRAWN: State = "withdrawn"
 """Nobody gets links to its files any more: somebody in it was erased, or who asked for it may not read it now."""
 Kind = Literal["user", "room"]
@@ -31,23 +29,15 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
-    """What is known of one export. Times are canonical; ``counts`` are of lines, by their kind.
+class Export(Job):
+    """What is known of one export, and its files when it is done."""
 
-    ``beside`` is the key of the skier who is exported with a user, or of the owner who asked for a room.
-    """
-
-    started_at: str
-    state: State
-    beside: str | None = None
-    done_at: str | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
     files: Sequence[File] = ()
 
     @property
     def kept_until(self) -> int:
         """Until when the files are there, in microseconds."""
-        return times.micros_of(self.started_at) + KEPT_DAYS * times.DAY
+        return times.micros_of(self.began_at) + KEPT_DAYS * times.DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +56,6 @@ class Task:
     start: Item | None = None
     files: Sequence[Mapping[str, Any]] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-
-
-class Exports(Protocol):
-    """Stores exports by the key of their user or room. Every method may raise StoreUnavailable."""
-
-    def begin(self, key: str, at: str, beside: str | None) -> Export:
-        """Begin an export at ``at``, unless one is running, or was begun then or later. Returns the last one."""
-
-    def get(self, key: str) -> Export | None:
-        """The last export of a user or a room."""
-
-    def progress(self, key: str, started_at: str, counts: Mapping[str, int]) -> bool:
-        """Set the counts. Returns whether the export that began at ``started_at`` still runs."""
-
-    def finish(self, key: str, started_at: str, at: str, counts: Mapping[str, int], files: Sequence[File]) -> None:
-        """End the export that began at ``started_at``, if it still runs."""
-
-    def withdraw(self, key: str) -> bool:
-        """Let an export end without files, or have none any more. Returns whether there was one."""
 
 
 def folder_of(key: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from headrace.erasure.finders import memberships_of, messages_of, rows_of
 from headrace.erasure.people import USER, PersonHashes
 from headrace.erasure.tasks import Progress, Target
+from headrace.exports.dynamodb import DynamoExports
 from headrace.exports.exporter import key_of
-from headrace.exports.tasks import ROOM, Exports, folder_of
+from headrace.exports.tasks import ROOM, folder_of
 from headrace.storage.dynamodb.client import DynamoTable
 from headrace.storage.ports import Objects
 
@@ -21,7 +22,12 @@ class ExportEraser:
     """
 
     def __init__(
-        self, messages: DynamoTable, memberships: DynamoTable, exports: Exports, files: Objects, hashes: PersonHashes
+        self,
+        messages: DynamoTable,
+        memberships: DynamoTable,
+        exports: DynamoExports,
+        files: Objects,
+        hashes: PersonHashes,
     ) -> None:
         self._messages = messages
         self._memberships = memberships
