@@ -5,7 +5,7 @@ Of memberships and invitations of others that name the user, a line has only the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -47,78 +47,70 @@ class UserSources:
     def of(self, task: Task) -> tuple[Sequence[Source], Sequence[Omitted]]:
         """The sources of a user's export in their order, and what none of them has."""
         user_id, skier_id = task.id, task.beside
-        rides = [] if skier_id is None else [partial(self._rides, skier_id)]
+        messages = DynamoMessages(self.client, self.messages, "rows")
+        rooms, memberships, connections, clicks, rides = (
+            DynamoTable(self.client, name, "rows")
+            for name in (self.rooms, self.memberships, self.connections, self.clicks, self.rides)
+        )
         sources: list[Source] = [
-            partial(self._messages, user_id),
+            partial(_rows, "messages", finders.messages_of, messages, user_id),
             partial(self._attachments, user_id),
             *self.features(user_id),
-            partial(self._memberships, user_id),
-            partial(self._invitations, user_id),
-            partial(self._inviters, user_id),
-            partial(self._connections, user_id),
-            partial(self._clicks, user_id),
-            *rides,
+            partial(_memberships, memberships, messages, user_id),
+            partial(_rows, "invitations", finders.invitations_of, memberships, user_id),
+            partial(_rows, _inviter, finders.inviters_of, memberships, user_id),
+            partial(
+                _rows_by_key, "connections", finders.connections_of, connections, ("roomId", "connectionId"), user_id
+            ),
+            partial(_rows_by_key, "clicks", finders.clicks_of, clicks, ("clickId", "sender"), user_id),
+            *([] if skier_id is None else [partial(_rows, "rides", finders.rides_of, rides, skier_id)]),
             # These read whole tables.
-            partial(self._named_by_others, user_id),
-            partial(self._rooms, user_id),
+            partial(_named_by_others, memberships, user_id),
+            partial(_rows, "rooms", finders.rooms_naming, rooms, user_id),
         ]
         return sources, NOT_INCLUDED
-
-    def _table(self, name: str) -> DynamoTable:
-        return DynamoTable(self.client, name, "rows")
-
-    @property
-    def _messages_table(self) -> DynamoMessages:
-        return DynamoMessages(self.client, self.messages, "rows")
-
-    def _messages(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.messages_of(self._messages_table, user_id, start):
-            yield [("messages", row) for row in rows], place
 
     def _attachments(self, user_id: str, start: Item | None) -> Pages:
         """The files that the user uploaded, also those that no message names yet."""
         for name, _ in self.attachments.of_user(user_id, "" if start is None else start["name"]):
             yield [(ATTACHMENTS, self.attachments.exported(name))], {"name": name}
 
-    def _memberships(self, user_id: str, start: Item | None) -> Pages:
-        """Memberships, and the notices about them that others have sent: the user's own are among the messages."""
-        for rows, place in finders.memberships_of(self._table(self.memberships), user_id, start):
-            for row in rows:
-                # One at a time: each join and leave costs a query for each shard of its room.
-                found = finders.notices_of(self._messages_table, row)
-                lines: list[Line] = [("notices", each) for each in found if each["userId"] != user_id]
-                behind = place if row is rows[-1] else {name: row[name] for name in ("userId", "roomId")}
-                yield [("memberships", row), *lines], behind
 
-    def _invitations(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.invitations_of(self._table(self.memberships), user_id, start):
-            yield [("invitations", row) for row in rows], place
+Find = Callable[[DynamoTable, str, Item | None], Iterator[tuple[list[Item], Item | None]]]
+"""Finds rows that name a person."""
 
-    def _inviters(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.inviters_of(self._table(self.memberships), user_id, start):
-            yield [("blocks" if "blockedAt" in row else "inviters", row) for row in rows], place
 
-    def _named_by_others(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.named_by_others(self._table(self.memberships), user_id, start):
-            named = [{name: row[name] for name in _NAMED if name in row} for row in rows]
-            yield [("namedByOthers", row) for row in named], place
+def _rows(kind: str | Callable[[Item], str], find: Find, table: DynamoTable, id: str, start: Item | None) -> Pages:
+    """A line for each row that is found."""
+    for rows, place in find(table, id, start):
+        yield [(kind if isinstance(kind, str) else kind(row), row) for row in rows], place
 
-    def _rooms(self, user_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.rooms_naming(self._table(self.rooms), user_id, start):
-            yield [("rooms", row) for row in rows], place
 
-    def _connections(self, user_id: str, start: Item | None) -> Pages:
-        table = self._table(self.connections)
-        for rows, place in finders.connections_of(table, user_id, start):
-            keys = [{name: row[name] for name in ("roomId", "connectionId")} for row in rows]
-            yield [("connections", row) for row in table.get_many(keys)], place
+def _rows_by_key(
+    kind: str, find: Find, table: DynamoTable, key: Sequence[str], user_id: str, start: Item | None
+) -> Pages:
+    """As :func:`_rows`, where an index has only the keys of the rows."""
+    for rows, place in find(table, user_id, start):
+        found = table.get_many([{name: row[name] for name in key} for row in rows])
+        yield [(kind, row) for row in found], place
 
-    def _clicks(self, user_id: str, start: Item | None) -> Pages:
-        table = self._table(self.clicks)
-        for rows, place in finders.clicks_of(table, user_id, start):
-            keys = [{name: row[name] for name in ("clickId", "sender")} for row in rows]
-            yield [("clicks", row) for row in table.get_many(keys)], place
 
-    def _rides(self, skier_id: str, start: Item | None) -> Pages:
-        for rows, place in finders.rides_of(self._table(self.rides), skier_id, start):
-            yield [("rides", row) for row in rows], place
+def _inviter(row: Item) -> str:
+    return "blocks" if "blockedAt" in row else "inviters"
+
+
+def _memberships(memberships: DynamoTable, messages: DynamoTable, user_id: str, start: Item | None) -> Pages:
+    """Memberships, and the notices about them that others have sent: the user's own are among the messages."""
+    for rows, place in finders.memberships_of(memberships, user_id, start):
+        for row in rows:
+            # One at a time: each join and leave costs a query for each shard of its room.
+            found = finders.notices_of(messages, row)
+            lines: list[Line] = [("notices", each) for each in found if each["userId"] != user_id]
+            behind = place if row is rows[-1] else {name: row[name] for name in ("userId", "roomId")}
+            yield [("memberships", row), *lines], behind
+
+
+def _named_by_others(memberships: DynamoTable, user_id: str, start: Item | None) -> Pages:
+    for rows, place in finders.named_by_others(memberships, user_id, start):
+        named = [{name: row[name] for name in _NAMED if name in row} for row in rows]
+        yield [("namedByOthers", row) for row in named], place
