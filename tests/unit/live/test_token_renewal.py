@@ -54,7 +54,7 @@ class World:
 
     def environment(self) -> Handler:
         """An environment of receive_frame."""
-        expiries = TokenExpiries(self.connections, self.clock)
+        expiries = TokenExpiries(lambda each: self.connections.expiries(each), self.clock)
         return frame_handler(
             Api(routes_of("receive_frame"), lambda: None, self.clock),
             renewed=lambda each: expiries.get_many([each])[each],

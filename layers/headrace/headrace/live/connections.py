@@ -187,13 +187,16 @@ class KeptRows:
 
 
 class TokenExpiries:
-    """When the tokens of ``connections`` expire. An expiry is read again once it has passed: it may have been renewed.
+    """When the tokens of connections expire: what ``read`` returns, such as :meth:`Connections.expiries`.
 
-    With ``recheck_seconds`` it is read at most that often, and already in the last ``WARNING_SECONDS`` before it.
+    An expiry is read again once it has passed, because the token may have been renewed. With ``recheck_seconds`` it is
+    read at most that often, and already in the last ``WARNING_SECONDS`` before it.
     """
 
-    def __init__(self, connections: Connections, clock: Clock, recheck_seconds: int = 0) -> None:
-        self._connections = connections
+    def __init__(
+        self, read: Callable[[Sequence[str]], Mapping[str, int]], clock: Clock, recheck_seconds: int = 0
+    ) -> None:
+        self._read = read
         self._clock = clock
         self._recheck_seconds = recheck_seconds
         self._known: BoundedDict[str, tuple[int, int]] = BoundedDict(REMEMBERED)
@@ -203,7 +206,7 @@ class TokenExpiries:
         """The expiries in epoch seconds; 0 for a closed connection. Raises StoreUnavailable."""
         now = self._clock.now() // SECOND
         unknown = [each for each in connection_ids if self._known.get(each, (0, 0))[1] <= now]
-        found = self._connections.expiries(unknown) if unknown else {}
+        found = self._read(unknown) if unknown else {}
         for each in unknown:
             expires_at = found.get(each, 0)
             good_until = expires_at - WARNING_SECONDS if self._recheck_seconds else expires_at

@@ -36,7 +36,7 @@ class DynamoConnections:
     def __init__(self, client: AwsClient, table: str, clock: Clock | None = None) -> None:
         self._table = DynamoTable(client, table, "connections")
         self._clock = clock or SystemClock()
-        self._renewed = TokenExpiries(self, self._clock, CHECK_SECONDS)
+        self._renewed = TokenExpiries(self.expiries, self._clock, CHECK_SECONDS)
         self._kept = KeptRows()
 
     def open(self, connection_id: str, caller: Caller) -> None:

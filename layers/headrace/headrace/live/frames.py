@@ -27,8 +27,8 @@ Link = tuple[str, str]
 class LiveCopy:
     """What is new in a room: its items by key, the latest position, and whether earlier messages are missing.
 
-    ``position`` is "" in a frame of older code. ``links`` has the position of each frame by the tag that it follows.
-    ``marks`` are the marks of the room when its messages were stored; "" without a tag.
+    ``position`` is "" in a notice that messages are missing. ``links`` has the position of each frame by the tag that
+    it follows. ``marks`` are the marks of the room when its messages were stored; "" without a tag.
     """
 
     room_id: str

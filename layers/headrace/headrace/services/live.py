@@ -27,7 +27,7 @@ def connections() -> DynamoConnections:
 @functools.cache
 def token_expiries() -> TokenExpiries:
     """When the tokens of renewed connections expire."""
-    return TokenExpiries(connections(), clock())
+    return TokenExpiries(connections().expiries, clock())
 
 
 @functools.cache
