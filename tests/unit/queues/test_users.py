@@ -181,7 +181,7 @@ def test_the_api_is_at_the_brokers_host_unless_a_url_is_given() -> None:
             url(refused)
 
 
-QUEUES = ["persist.0", *names.persist_queues({"chat": 64, "ski": 1}), *names.live_queues()]
+QUEUES = [*names.persist_queues({"chat": 64, "ski": 1}), *names.live_queues()]
 EXCHANGES = [names.PERSIST_EXCHANGE, names.LIVE_EXCHANGE]
 OTHERS = [
     "",
@@ -193,6 +193,7 @@ OTHERS = [
     "headrace.events.1",
     "persist",
     "persist.",
+    "persist.0",
     "persist.x",
     "persist.chat",
     "persist.chat.x",

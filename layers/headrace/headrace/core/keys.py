@@ -27,7 +27,7 @@ TIME_LENGTH = 27
 ID_FORM = f"1 to {ID_LIMIT} characters of any script without '#', '/', '?' and control characters; not '.' or '..'"
 """The form of an id in a new event, room or membership, and of every id in a path."""
 STORED_ID_FORM = f"1 to {ID_LIMIT} characters of any script, without '#' and control characters"
-"""The form of usernames, of stored ids and of ids to read by: earlier versions stored ids with ``/`` and ``?``."""
+"""The form of usernames, of stored ids and of ids to read by: users of a token may have ``/`` and ``?``."""
 
 
 def normalize_id(value: str) -> str:

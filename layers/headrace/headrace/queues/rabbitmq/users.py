@@ -106,9 +106,7 @@ PUBLISHER = Permissions(
     read=_NOTHING,
 )
 """Confirms and ``mandatory`` need no permission, and no event goes to the default exchange."""
-CONSUMER = Permissions(
-    configure=_NOTHING, write=_NOTHING, read=r"^(persist(\.[a-z]+)?\.[0-9]+|live\.([0-9]+|signals))$"
-)
+CONSUMER = Permissions(configure=_NOTHING, write=_NOTHING, read=r"^(persist\.[a-z]+\.[0-9]+|live\.([0-9]+|signals))$")
 """Consuming and passive declarations need no other permission. If AWS's mappings declare their queues actively, they
 need the same names in ``configure``: docs/adr/0053-broker-users.md.
 """
