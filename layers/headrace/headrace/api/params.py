@@ -32,14 +32,16 @@ _NAME = re.compile(r"(?<={)\w+(?=})")
 
 
 class Params(BaseModel):
-    """Base of parameter models. Types are strict, and unknown fields are refused.
+    """Base of parameter models. Types are strict, and unknown fields are refused. A model is compiled when first used.
 
     ``refusal`` is the message of the answer to a wrong request; ``{field}`` and ``{message}`` stand for the first wrong
     field. ``unknown`` is the message for a field that the model does not have. A body with ``is_optional`` may be left
     out. ``null`` means that a field is not given, unless the model ``keeps_null``.
     """
 
-    model_config = ConfigDict(strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel, extra="forbid")
+    model_config = ConfigDict(
+        strict=True, frozen=True, populate_by_name=True, alias_generator=to_camel, extra="forbid", defer_build=True
+    )
 
     refusal: ClassVar[str] = "{field} {message}"
     unknown: ClassVar[str] = "is not a parameter of this route"
