@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from headrace.analytics.counter import HyperLogLog, IdCounter
 from headrace.analytics.time_slots import HOUR, MINUTE, TEN_SECONDS, Slot
+from headrace.core.keys import TIME_LENGTH
 from headrace.core.times import SECOND, micros_of
 from headrace.storage.ports import Columns
 
-TIME_LENGTH = 27
 LENGTHS = {TEN_SECONDS: 18, MINUTE: 16}
-"""Characters of a canonical time, and of the part of it that says in which ten seconds or minute it is."""
+"""Characters of the part of a canonical time that says in which ten seconds or minute it is."""
 POINT_STEPS = (MINUTE, HOUR)
 """Longer slots list the counts of these steps, so that a series needs no shorter slots."""
 

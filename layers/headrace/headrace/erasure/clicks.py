@@ -8,11 +8,12 @@ from headrace.analytics.generations import LateEvents
 from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
-from headrace.erasure.finders import clicks_of, rows_of
+from headrace.erasure.finders import clicks_of
 from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
-from headrace.storage.dynamodb.client import DynamoTable
+from headrace.storage.dynamodb.client import DynamoTable, rows_of
+from headrace.streams.ads.stream import ADS
 
 
 class ClickEraser:

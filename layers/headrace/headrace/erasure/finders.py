@@ -20,11 +20,6 @@ _INVITED_OTHERS = "roomId = :one AND begins_with(userId, :inviters) AND attribut
 _NAMES_USER = f"addedBy = :user OR invitedBy = :user OR ({_INVITED_OTHERS})"
 
 
-def rows_of(pages: Pages) -> Iterator[Item]:
-    """All rows of pages, which are read one after the other."""
-    return (row for rows, _ in pages for row in rows)
-
-
 def messages_of(messages: DynamoTable, user_id: str, start: Item | None = None) -> Pages:
     """The user's messages, and notices that the user sent. The index may lag by milliseconds."""
     return messages.query_pages("userId", user_id, start, IndexName=MESSAGES_BY_USER)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from headrace.core.collections import parts
 from headrace.core.items import Item
 from headrace.core.times import Clock
-from headrace.erasure.finders import rides_of, rows_of
+from headrace.erasure.finders import rides_of
 from headrace.erasure.tasks import Progress, Target
 from headrace.runtime.aws import AwsClient
-from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable
+from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, rows_of
 from headrace.streams.ski.day_counts import INVALID_FOR
 from headrace.streams.ski.resorts import Resorts
 from headrace.streams.ski.stream import parse_resort_day

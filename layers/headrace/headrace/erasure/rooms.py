@@ -13,11 +13,10 @@ from headrace.erasure.finders import (
     memberships_of,
     named_by_others,
     rooms_naming,
-    rows_of,
 )
 from headrace.erasure.tasks import Progress, Target
 from headrace.runtime.aws import AwsClient
-from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable
+from headrace.storage.dynamodb.client import WRITE_LIMIT, DynamoTable, rows_of
 
 Notices = Callable[[Target, Item], int]
 """Takes the user out of the notices of a membership; returns how many."""

@@ -175,7 +175,7 @@ class DynamoTable(DynamoClient):
 
     def query_all(self, attribute: str, value: str, **parameters: Any) -> Iterator[Item]:
         """All rows whose partition key ``attribute`` is ``value``, read page by page."""
-        return _flat(self.query_pages(attribute, value, **parameters))
+        return rows_of(self.query_pages(attribute, value, **parameters))
 
     def query_pages(self, attribute: str, value: str, start: Item | None = None, **parameters: Any) -> Pages:
         """The pages of the rows whose partition key ``attribute`` is ``value``, from the place ``start`` on."""
@@ -183,7 +183,7 @@ class DynamoTable(DynamoClient):
 
     def scan_all(self) -> Iterator[Item]:
         """All rows, read page by page."""
-        return _flat(self.scan_pages())
+        return rows_of(self.scan_pages())
 
     def scan_pages(self, start: Item | None = None, **parameters: Any) -> Pages:
         """The pages of all rows: 1 MB each, of which a ``FilterExpression`` may leave out any number of rows."""
@@ -209,7 +209,8 @@ class DynamoTable(DynamoClient):
             parameters = parameters | {"ExclusiveStartKey": last}
 
 
-def _flat(pages: Pages) -> Iterator[Item]:
+def rows_of(pages: Pages) -> Iterator[Item]:
+    """All rows of pages, which are read one after the other."""
     return (row for rows, _ in pages for row in rows)
 
 
