@@ -75,8 +75,7 @@ class SlotState:
 class LocalAggregates:
     """The most recently used aggregates of this environment, with their generations."""
 
-    def __init__(self, limit: int = MEMORY_BYTES) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._held: OrderedDict[str, tuple[bytes, Aggregate, int]] = OrderedDict()
         self._bytes = 0
 
@@ -96,7 +95,7 @@ class LocalAggregates:
         """Keep ``aggregate``; the least recently used ones are dropped."""
         self._bytes += size - (self._held.pop(key)[2] if key in self._held else 0)
         self._held[key] = (generation, aggregate, size)
-        while self._bytes > self._limit:
+        while self._bytes > MEMORY_BYTES:
             self._bytes -= self._held.popitem(last=False)[1][2]
 
 
