@@ -15,12 +15,11 @@ from headrace.core.collections import parts
 from headrace.core.errors import StoreUnavailable
 from headrace.core.items import Item
 from headrace.core.times import Clock, iso
-from headrace.erasure.finders import changes_of, messages_of, notices_of
+from headrace.erasure.finders import messages_of, notices_of
 from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import rows_of
-from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
 from headrace.streams.chat.message_row import CHANGE_KEY, ERASED, GONE_WHEN_DELETED
 from headrace.streams.chat.messages.dynamodb import DynamoMessages

@@ -13,7 +13,6 @@ from headrace.erasure.tasks import AT_ONCE, PART, Progress, Target
 from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import DynamoTable, rows_of
-from headrace.streams.ads.stream import ADS
 
 
 class ClickEraser:

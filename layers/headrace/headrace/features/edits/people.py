@@ -9,7 +9,7 @@ from headrace.core.collections import parts
 from headrace.core.items import Item
 from headrace.core.stream import EventScreen
 from headrace.core.times import Clock, iso
-from headrace.erasure.finders import MESSAGES_BY_USER, rows_of
+from headrace.erasure.finders import MESSAGES_BY_USER
 from headrace.erasure.tasks import PART, Progress, Step, Target
 from headrace.exports import lines
 from headrace.features.edits.change import KINDS, OWNER, changes_by, message_of
@@ -19,7 +19,7 @@ from headrace.features.edits.storing import changes
 from headrace.runtime.aws import client
 from headrace.services.rooms import messages_table_name
 from headrace.services.shared import clock
-from headrace.storage.dynamodb.client import DynamoTable, Pages
+from headrace.storage.dynamodb.client import DynamoTable, Pages, rows_of
 from headrace.streams.chat.message_row import CHANGE
 from headrace.streams.chat.messages.dynamodb import key_of
 from headrace.streams.chat.messages.positions import STORED_AT

@@ -6,7 +6,6 @@ from functools import partial
 
 from headrace.core.collections import parts
 from headrace.core.items import Item
-from headrace.erasure.finders import rows_of
 from headrace.erasure.tasks import PART, Progress, Step, Target
 from headrace.exports.lines import Source
 from headrace.features.edits.people import changes_of, exported
@@ -14,6 +13,7 @@ from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.reaction import KINDS, VALUE, message_of
 from headrace.features.reactions.storing import counts
 from headrace.services.rooms import message_table, room_log
+from headrace.storage.dynamodb.client import rows_of
 from headrace.streams.chat.messages.dynamodb import DynamoMessageTable, key_of
 from headrace.streams.chat.messages.positions import new_tag
 from headrace.streams.chat.messages.room_log import Batch, RoomLog

@@ -13,7 +13,6 @@ from headrace.live.frames import LiveCopy
 from headrace.queues.names import SIGNAL_QUEUE, live_queue, live_queues
 from headrace.streams.chat.messages.hooks import NOTICES, LiveHook
 from headrace.streams.chat.messages.positions import UNLOGGED, parse_position, position
-from headrace.streams.chat.stream import CHAT, MESSAGE
 from tests.worlds.live_world import Live, row
 from tests.worlds.senders import NOW
 
