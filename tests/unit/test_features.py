@@ -26,9 +26,6 @@ for function in sys.argv[1:]:
     app = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(app)
     found["routes"][function] = list(getattr(app, "ROUTES", {}))
-    if function == "tell_others":
-        from headrace.bootstrap.teller import TOLD
-        found["told"] = TOLD["chat"][1]
 from headrace.stage import registry
 found["actions"] = registry.actions()
 reaction = Envelope("chat", "c", "2026-01-01T00:00:00.000000Z", [{"change": "react"}])
@@ -72,7 +69,6 @@ def test_a_feature_that_is_left_out_leaves_nothing_of_it(left_out: str, whole: d
     }
     assert (found["reaction"], whole["reaction"]) == ("unknown_kind", "missing_field")
     assert set(found["kinds"]) == {"edit", "delete"} - ({"edit", "delete"} if "edits" in gone else set())
-    assert len(found["told"]) == 4 - 1 - 2 * ("edits" in gone)
 
 
 def declared(feature: str, function: str) -> set[str]:
@@ -102,9 +98,11 @@ def test_a_wrong_choice_of_features_is_an_error_at_start(names: list[str], probl
     assert str(caught.value) == problem
 
 
-def test_two_features_of_one_name_are_an_error_at_start() -> None:
-    with pytest.raises(ConfigurationError, match="two features have one name"):
+def test_two_features_of_one_name_or_prefix_are_an_error_at_start() -> None:
+    with pytest.raises(ConfigurationError, match="two features have one name: edits, edits"):
         chosen([Feature(name="edits"), Feature(name="edits")], ["all"])
+    with pytest.raises(ConfigurationError, match="two features have one prefix: #pins#, #pins#"):
+        chosen([Feature(name=name, prefixes=("#pins#",)) for name in ("pins", "stars")], ["all"])
 
 
 def test_features_come_in_the_order_of_their_hooks_whatever_the_order_of_their_names() -> None:

@@ -14,27 +14,32 @@ ALL, NONE = "all", "none"
 class Feature:
     """What is known of a feature before it is imported.
 
-    ``parts`` and ``routes`` name modules of its folder: of each part, and of the routes of each function. It gates
-    events of the kinds in ``gates``, and adds ``actions`` to the WebSocket API.
+    ``parts`` and ``routes`` name modules of its folder: of each part, and of the routes of each function. The keys of
+    its rows begin with ``prefixes``. It gates events of the kinds in ``gates``, adds ``actions`` to the WebSocket API,
+    and tells others events of the types in ``tells``.
     """
 
     name: str
     needs: tuple[str, ...] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
     routes: Mapping[str, str] = field(default_factory=dict)
+    prefixes: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
+    tells: tuple[str, ...] = ()
 
 
 def chosen(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
     """The features of a stage: those with ``names``, in the order of ``features``, which is that of their hooks.
 
     Raises:
-        ConfigurationError: a name is unknown, two features have one name, or one is without a feature that it needs.
+        ConfigurationError: a name is unknown, two features have one name or one prefix, or one is without a feature
+            that it needs.
     """
     known = [each.name for each in features]
-    if len({*known}) < len(known):
-        raise ConfigurationError(f"two features have one name: {', '.join(known)}")
+    for what, used in (("name", known), ("prefix", [prefix for each in features for prefix in each.prefixes])):
+        if len({*used}) < len(used):
+            raise ConfigurationError(f"two features have one {what}: {', '.join(used)}")
     wanted = {*known} if tuple(names) == (ALL,) else {*names} - {NONE} if tuple(names) == (NONE,) else {*names}
     if unknown := sorted(wanted - {*known}):
         allowed = f"{ALL}, {NONE}, or a comma list of {', '.join(known)}"

@@ -98,8 +98,8 @@ def tells() -> list[Tells]:
 
 
 def told_types() -> tuple[str, ...]:
-    """The types of what features tell others."""
-    return tuple(each for part in _parts("telling") for each in part.TYPES)
+    """The types of what features tell others, also those that are left out: a stage may name them."""
+    return tuple(each for feature in FEATURES for each in feature.tells)
 
 
 def screens() -> dict[str, EventScreen]:

@@ -13,6 +13,8 @@ FEATURE = Feature(
         "people": "people",
     },
     routes={"receive_http": "routes", "receive_frame": "routes", "read_chat": "reading"},
+    prefixes=("#changes#",),
     gates=("chat.change",),
     actions=("editMessage", "deleteMessage"),
+    tells=("message.edited", "message.deleted"),
 )

@@ -32,6 +32,7 @@ from headrace.core.fields import (
 )
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import Kind, TableSettings, ValidatedEvent
+from headrace.features.edits import FEATURE
 from headrace.streams.chat.message_row import CHANGE, CHANGE_KEY, FIRST_TEXT, GONE_WHEN_DELETED, KEY_FORM, MessageKey
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.chat.text import TEXT_FORM, MessageText
@@ -45,7 +46,7 @@ EditKind = Literal["edit", "delete"]
 AUTHOR: Literal["author"] = "author"
 OWNER: Literal["owner"] = "owner"
 By = Literal["author", "owner"]
-_PARTITION = "#changes#"
+(_PARTITION,) = FEATURE.prefixes
 _ORDER = {EDIT: "1", DELETE: "2"}
 """Part of the place of a change: a deletion follows every edit, whatever their times are. ERASED follows both."""
 _TIME_FORM = "a canonical UTC time with six digits"
@@ -173,7 +174,7 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["roomId"].removeprefix(_PARTITION), "#".join(row["timestampSk"].split("#")[:3])
 
 
-KIND = Kind("chat.change", item, message_of)
+KIND = Kind(FEATURE.gates[0], item, message_of)
 KINDS: dict[str, Kind] = {EDIT: KIND, DELETE: KIND}
 EDITS = replace(CHAT, id_field=ID_FIELD, incoming=IncomingEdit, accept=accept, kinds=KINDS)
 """How clients send edits and deletions. They take the queues of chat, and its table has their rows."""

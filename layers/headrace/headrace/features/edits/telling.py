@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from headrace.core.items import Item
+from headrace.features.edits import FEATURE
 from headrace.streams.chat.message_row import CHANGE_KEY
 
-EDITED, DELETED = "message.edited", "message.deleted"
-TYPES = (EDITED, DELETED)
+EDITED, DELETED = FEATURE.tells
 
 
 def told(before: Item, after: Item) -> str:

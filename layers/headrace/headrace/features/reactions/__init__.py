@@ -13,6 +13,8 @@ FEATURE = Feature(
         "people": "people",
     },
     routes={"receive_http": "routes", "receive_frame": "routes", "read_chat": "reading"},
+    prefixes=("#reactions#",),
     gates=("chat.reaction",),
     actions=("react", "unreact"),
+    tells=("message.reactions",),
 )

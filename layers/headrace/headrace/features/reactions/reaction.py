@@ -18,12 +18,13 @@ from headrace.core.fields import incoming, stamped
 from headrace.core.items import Item, expires_at
 from headrace.core.stream import Kind, TableSettings, ValidatedEvent
 from headrace.features.edits.change import ID_FIELD, IncomingChange, StampedChange, row_of, stamp
+from headrace.features.reactions import FEATURE
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.chat.text import VALUE_FORM, ReactionValue
 
 REACT: Literal["react"] = "react"
 VALUE = "value"
-_PARTITION = "#reactions#"
+(_PARTITION,) = FEATURE.prefixes
 
 
 class IncomingReaction(IncomingChange):
@@ -82,7 +83,7 @@ def message_of(row: Mapping[str, Any]) -> tuple[str, str]:
     return room_id, key
 
 
-KIND = Kind("chat.reaction", item, message_of)
+KIND = Kind(FEATURE.gates[0], item, message_of)
 KINDS: dict[str, Kind] = {REACT: KIND}
 REACTIONS = replace(CHAT, id_field=ID_FIELD, incoming=IncomingReaction, accept=accept, kinds=KINDS)
 """How clients send reactions. They take the queues of chat, and its table has their rows."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from headrace.core.items import Item
+from headrace.features.reactions import FEATURE
 from headrace.streams.chat.message_row import REACTIONS_AT
 
-REACTED = "message.reactions"
-TYPES = (REACTED,)
+(REACTED,) = FEATURE.tells
 
 
 def told(before: Item, after: Item) -> str:
