@@ -23,28 +23,21 @@ from headrace.streams.chat.stream import MessagePage, RoomMessagePage
 READ = (CHAT_READ,)
 PAGE = (InvalidCursor, NotFound)
 
-ROUTES = routes_of(
-    "read_chat",
-    {
-        "GET /rooms/{roomId}/messages": Route(
-            read_room, READ, RoomPath, query=RoomPageRequest, answer=RoomMessagePage, errors=PAGE
-        ),
-        "GET /rooms/{roomId}/messages/{key}/replies": Route(
-            list_replies, READ, MessagePath, query=RepliesQuery, answer=ReplyPage, errors=PAGE
-        ),
-        "GET /rooms/{roomId}/messages/{key}/attachments": attachments.route(READ),
-        "GET /users/{userId}/messages": Route(
-            read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
-        ),
-        "GET /users/{userId}/rooms": Route(
-            list_conversations,
-            READ,
-            UserPath,
-            query=ConversationsQuery,
-            answer=ConversationPage,
-            errors=(InvalidCursor,),
-        ),
-    },
-)
+ROUTES = {
+    "GET /rooms/{roomId}/messages": Route(
+        read_room, READ, RoomPath, query=RoomPageRequest, answer=RoomMessagePage, errors=PAGE
+    ),
+    "GET /rooms/{roomId}/messages/{key}/replies": Route(
+        list_replies, READ, MessagePath, query=RepliesQuery, answer=ReplyPage, errors=PAGE
+    ),
+    "GET /rooms/{roomId}/messages/{key}/attachments": attachments.route(READ),
+    "GET /users/{userId}/messages": Route(
+        read_user, READ, UserPath, query=PageRequest, answer=MessagePage, errors=PAGE
+    ),
+    "GET /users/{userId}/rooms": Route(
+        list_conversations, READ, UserPath, query=ConversationsQuery, answer=ConversationPage, errors=(InvalidCursor,)
+    ),
+}
+ROUTES |= routes_of("read_chat")
 
 handler = http_api(ROUTES, reading)

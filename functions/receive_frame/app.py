@@ -15,18 +15,16 @@ from headrace.streams.chat.stream import CHAT
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
 ERRORS = (InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable)
 
-ROUTES = routes_of(
-    "receive_frame",
-    {
-        "sendMessage": Route(send_message, scopes=WRITE, answer=Ack, errors=ERRORS, stream=CHAT),
-        "sendBatch": Route(
-            send_batch, scopes=WRITE, answer=Acks, errors=(*ERRORS, TooLarge), stream=CHAT, batch=BATCH_LIMIT
-        ),
-        "sendSignal": Route(
-            send_signal, scopes=WRITE, body=SignalFrame, answer=SignalSent, errors=(NotFound,), limit=SIGNALS
-        ),
-        "ping": Route(ping, body=NoFields, answer=Pong),
-    },
-)
+ROUTES = {
+    "sendMessage": Route(send_message, scopes=WRITE, answer=Ack, errors=ERRORS, stream=CHAT),
+    "sendBatch": Route(
+        send_batch, scopes=WRITE, answer=Acks, errors=(*ERRORS, TooLarge), stream=CHAT, batch=BATCH_LIMIT
+    ),
+    "sendSignal": Route(
+        send_signal, scopes=WRITE, body=SignalFrame, answer=SignalSent, errors=(NotFound,), limit=SIGNALS
+    ),
+    "ping": Route(ping, body=NoFields, answer=Pong),
+}
+ROUTES |= routes_of("receive_frame")
 
 handler = frame_api(ROUTES, frame_sending)

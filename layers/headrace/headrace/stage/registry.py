@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
@@ -53,9 +53,9 @@ def actions() -> list[str]:
     return [action for feature in CHOSEN for action in feature.actions]
 
 
-def routes_of(function: str, core: Mapping[str, Route]) -> dict[str, Route]:
-    """The routes of a function: those of the ``core``, and those of features."""
-    found = dict(core)
+def routes_of(function: str) -> dict[str, Route]:
+    """The routes that features add to a function."""
+    found: dict[str, Route] = {}
     for feature in CHOSEN:
         if function in feature.routes:
             found |= _module(feature, feature.routes[function]).ROUTES[function]
