@@ -15,7 +15,7 @@ import boto3
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import chosen
 from headrace.core.stream import TIME_SHARDS
-from headrace.stage.registry import FEATURES
+from headrace.stage.chosen import FEATURES
 from headrace_client.cli.doctor_stage import CannotTell, Failed, Finding, run
 from localstage.template import parameters
 from localstage.template.document import parse

@@ -7,7 +7,7 @@ from headrace.bootstrap.api import http_api
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import InvalidCursor, NotFound
 from headrace.services.reading import reading
-from headrace.stage.registry import routes_of
+from headrace.stage.chosen import routes_of
 from headrace.streams.chat.messages import attachments
 from headrace.streams.chat.messages.conversations import (
     ConversationPage,

@@ -7,7 +7,7 @@ from headrace.bootstrap.acceptor import frame_sending
 from headrace.bootstrap.api import frame_api
 from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge
-from headrace.stage.registry import routes_of
+from headrace.stage.chosen import routes_of
 from headrace.streams.chat.live.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
 from headrace.streams.chat.live.signals import SignalFrame, SignalSent, send_signal
 from headrace.streams.chat.stream import CHAT

@@ -4,7 +4,7 @@ from headrace.bootstrap.acceptor import http_acceptor
 from headrace.bootstrap.api import http_api
 from headrace.core.errors import NotFound
 from headrace.delivery.http_routes import batch, single, take_back
-from headrace.stage.registry import routes_of
+from headrace.stage.chosen import routes_of
 from headrace.streams.ads.stream import ADS, TAKEN_BACK_CLICKS
 from headrace.streams.chat.stream import CHAT
 from headrace.streams.ski.stream import SKI, TAKEN_BACK_RIDES

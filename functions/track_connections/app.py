@@ -7,7 +7,7 @@ from headrace.api.rates.rate_limiter import CONNECTIONS
 from headrace.api.router import Route
 from headrace.bootstrap.api import connection_api
 from headrace.live.routes import close_connection, open_connection
-from headrace.services.live import connections
+from headrace.services.connections import connections
 
 ROUTES = {
     "$connect": Route(open_connection, limit=CONNECTIONS),

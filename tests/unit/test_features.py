@@ -12,7 +12,7 @@ import pytest
 
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature, chosen
-from headrace.stage.registry import FEATURES
+from headrace.stage.chosen import FEATURES
 from tests.worlds.functions import FUNCTIONS, ROOT
 
 LOOK = """
@@ -26,8 +26,8 @@ for function in sys.argv[1:]:
     app = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(app)
     found["routes"][function] = list(getattr(app, "ROUTES", {}))
-from headrace.stage import registry
-found["actions"] = registry.actions()
+from headrace.stage import chosen, registry
+found["actions"] = chosen.actions()
 reaction = Envelope("chat", "c", "2026-01-01T00:00:00.000000Z", [{"change": "react"}])
 (row,) = rows_of(reaction.encode(), {"chat": TableSettings(table="t")}).rows
 found["reaction"] = row.poison.reason
@@ -39,9 +39,10 @@ print(json.dumps(found))
 
 def look(features: str) -> dict[str, Any]:
     """What a stage with these features has."""
-    environ = {"PYTHONPATH": str(ROOT / "layers" / "headrace"), "AWS_DEFAULT_REGION": "us-east-1", "FEATURES": features}
+    environ = {"PYTHONPATH": str(ROOT / "layers" / "headrace"), "PATH": os.environ["PATH"]}
+    environ |= {"STAGE_FEATURES": features, "AWS_DEFAULT_REGION": "us-east-1"}
+    environ |= dict.fromkeys(("ROOMS_TABLE", "MEMBERSHIPS_TABLE", "CHAT_MESSAGES_TABLE"), "t")
     command = [sys.executable, "-c", LOOK, *FUNCTIONS]
-    environ |= {"ROOMS_TABLE": "t", "MEMBERSHIPS_TABLE": "t", "CHAT_MESSAGES_TABLE": "t", "PATH": os.environ["PATH"]}
     done = subprocess.run(command, env=environ, cwd=ROOT, check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -83,11 +84,11 @@ def declared(feature: str, function: str) -> set[str]:
 @pytest.mark.parametrize(
     ("names", "problem"),
     [
-        (["editz"], "there is no feature 'editz'; FEATURES must be all, none, or a comma list of edits, reactions"),
-        (["reactions"], "FEATURES has reactions without edits, which it needs"),
+        (["editz"], "there is no feature 'editz'; Features must be all, none, or a comma list of edits, reactions"),
+        (["reactions"], "Features has reactions without edits, which it needs"),
         (
             ["all", "edits"],
-            "there is no feature 'all'; FEATURES must be all, none, or a comma list of edits, reactions",
+            "there is no feature 'all'; Features must be all, none, or a comma list of edits, reactions",
         ),
     ],
 )

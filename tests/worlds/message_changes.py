@@ -64,22 +64,31 @@ class MessageChanges:
             (REACTION, ChangeCheck(reactions, rooms, clock, reaction.message_of).before_store),
         )
         counts = ReactionCounts(store, clock)
-        texts = Texts(store, remover(store, attachments, counts), clock)
+        texts = Texts(store, files_remover(attachments), remover(store, attachments, counts), clock)
         self.known = KnownMessages(store, lambda: [texts.complete, counts.complete]).known
         if live is not None:
-            count = (counts.show, live, rooms, clock, reaction.message_of, counts.forget_replaced)
+            count = (counts.apply, live, rooms, clock, reaction.message_of, counts.forget_replaced)
             self.after = (
                 (EDIT, ChangeHook(store, texts.apply, live, rooms, clock).after_store),
                 (REACTION, ChangeHook(store, *count).after_store),
             )
 
 
-def remover(store: Any, attachments: Callable[[], Attachments], counts: ReactionCounts) -> Remove:
-    """Deletes what is kept beside a message in ``store``."""
+def files_remover(attachments: Callable[[], Attachments]) -> Remove:
+    """Deletes the files of a message."""
 
     def remove(message: Item) -> None:
         if "attachments" in message:
             attachments().delete(message)
+
+    return remove
+
+
+def remover(store: Any, attachments: Callable[[], Attachments], counts: ReactionCounts) -> Remove:
+    """Deletes what is kept beside a message in ``store``."""
+
+    def remove(message: Item) -> None:
+        files_remover(attachments)(message)
         if may_have_more(message):
             store.forget_edits(*place_of(message))
         counts.remove(message)

@@ -13,7 +13,7 @@ from headrace.core.json import encode_object
 from headrace.core.keys import time_of
 from headrace.core.times import DAY, SECOND, iso, micros_of
 from headrace.delivery.row_writer import Hooks
-from headrace.stage.registry import place_of
+from headrace.stage.registry import subject_of
 from headrace.streams.chat.messages.gate import MessageCheck
 from headrace.streams.chat.messages.history import ChatReading, History
 from headrace.streams.chat.messages.hooks import ActivityHook, LiveHook
@@ -161,7 +161,7 @@ class RetentionWorld(ChatWorld):
 
     def days_of(self, row: Item) -> float:
         """Days from a message until its row, or that of its change, expires."""
-        return (row["expiresAt"] * SECOND - micros_of(time_of(place_of(row)[1]))) / DAY
+        return (row["expiresAt"] * SECOND - micros_of(time_of(subject_of(row)[1]))) / DAY
 
 
 def without_stamps(change: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from headrace.core.times import iso
 from headrace.features.edits.change import Change, fold
 from headrace.features.edits.store import ChangeStore
 from headrace.runtime.aws import client
-from headrace.stage.registry import place_of as message_of
+from headrace.stage.registry import subject_of as message_of
 from headrace.streams.chat.messages.dynamodb import DynamoMessages
 from tests.contract.tables import described, made
 from tests.fakes.chat import MemoryChanges

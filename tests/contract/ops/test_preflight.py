@@ -158,7 +158,7 @@ def test_an_account_that_is_not_ready_fails_with_what_to_set_or_ask_for(
 @pytest.mark.parametrize(
     ("values", "check", "part"),
     [
-        ({"Features": "reactions"}, "features", "FEATURES has reactions without edits, which it needs"),
+        ({"Features": "reactions"}, "features", "Features has reactions without edits, which it needs"),
         ({"Features": "editz"}, "features", "there is no feature 'editz'"),
         ({"MinimumTableUnits": "5000"}, "numbers", "MaximumTableUnits must be as large; it is 4000"),
         ({"ApiGatewayLogsRole": "exists"}, "API Gateway", "the account has no role"),

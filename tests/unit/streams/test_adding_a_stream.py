@@ -69,7 +69,7 @@ ROUTES = {"POST /doors/{doorId}/openings": single(DOORS, "doorId"), "POST /openi
 
 @pytest.fixture(autouse=True)
 def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The one line in headrace/streams/registry.py."""
+    """The one line in headrace/stage/registry.py."""
     monkeypatch.setitem(STREAMS, DOORS.name, DOORS)
     before = list(STREAM_NAMES)
     STREAM_NAMES.append(DOORS.name)

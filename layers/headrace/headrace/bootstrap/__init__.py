@@ -1,4 +1,4 @@
-"""The only place that builds objects, each once per environment.
+"""Builds the functions from what ``services`` builds, once per environment.
 
 Each module builds what some functions need, so that a function loads only what it uses.
 """

@@ -32,7 +32,7 @@ from headrace.services.shared import (
     secrets,
     separate_cache,
 )
-from headrace.stage.registry import gates_of
+from headrace.stage.chosen import gates_of
 from headrace.streams.ads.addresses import AddressHasher
 from headrace.streams.chat.attachments.gate import AttachmentGate
 from headrace.streams.chat.messages.gate import RoomGate

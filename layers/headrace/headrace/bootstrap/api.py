@@ -13,7 +13,7 @@ from typing import Any
 
 from headrace.api.router import Api, Handler, Route, connection_handler, frame_handler, http_handler
 from headrace.services.shared import clock, rate_limiter, request_times, scope_prefix
-from headrace.stage.registry import actions
+from headrace.stage.chosen import actions
 
 _SENDING = ("sendMessage", "sendBatch", *actions(), "sendSignal")
 ACTIONS = f"{', '.join(_SENDING)}, subscribe, check, resume, unsubscribe, history, ping, authenticate"
@@ -37,7 +37,7 @@ def frame_api(routes: Mapping[str, Route], services: Callable[[], Any]) -> Handl
 
 def _renewed(connection_id: str) -> int:
     # Imported here: only frames on a connection whose first token has expired need it.
-    from headrace.services.live import token_expiries
+    from headrace.services.connections import token_expiries
 
     return token_expiries().get_many([connection_id])[connection_id]
 

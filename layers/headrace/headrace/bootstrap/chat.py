@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from headrace.live.presence import LastChecks
 from headrace.runtime.settings import RoomSettings
-from headrace.services.live import connections, subscriber_hints
-from headrace.services.rooms import access, memberships, room_log, rooms
+from headrace.services.connections import connections, subscriber_hints
+from headrace.services.messages import room_log
+from headrace.services.rooms import access, memberships, rooms
 from headrace.services.shared import attachments, cache, clock, cursors, dynamodb, rate_limiter, separate_cache
 from headrace.streams.chat.rooms.dynamodb.invitations import DynamoInvitations
 from headrace.streams.chat.rooms.invitations import Consent, InvitationServices

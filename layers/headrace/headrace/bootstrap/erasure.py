@@ -30,7 +30,7 @@ from headrace.runtime.settings import (
     RoomSettings,
     table_settings,
 )
-from headrace.services.rooms import room_log
+from headrace.services.messages import room_log
 from headrace.services.shared import attachments, cache, clock, dynamodb, person_hashes, retry_lane
 from headrace.stage.registry import STREAMS, erases, remove
 from headrace.storage.dynamodb.client import DynamoTable

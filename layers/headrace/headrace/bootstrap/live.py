@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.runtime.aws import signing
 from headrace.runtime.settings import PushSettings
-from headrace.services.live import connections
+from headrace.services.connections import connections
 from headrace.services.shared import clock
 
 if TYPE_CHECKING:

@@ -78,7 +78,7 @@ def user_connections() -> UserConnections:
     from headrace.live.management import ApiGatewayConnections
     from headrace.operations.connection_routes import AT_ONCE, UserConnections
     from headrace.runtime.threads import Parallel
-    from headrace.services.live import connections
+    from headrace.services.connections import connections
 
     manager = ApiGatewayConnections(client("apigatewaymanagementapi", connections=AT_ONCE))
     return UserConnections(connections(), manager, Parallel(AT_ONCE, "connections"))

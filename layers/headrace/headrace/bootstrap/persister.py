@@ -25,7 +25,8 @@ from headrace.runtime.settings import (
     table_settings,
 )
 from headrace.services.live import live_hook
-from headrace.services.rooms import memberships, message_table, room_log, rooms
+from headrace.services.messages import message_table, room_log
+from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import (
     attachments,
     cache,

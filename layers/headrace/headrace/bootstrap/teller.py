@@ -16,7 +16,8 @@ from headrace.queues.targets import TIMEOUT, target_of
 from headrace.runtime.aws import client
 from headrace.runtime.settings import ArchiveSettings, ObserveSettings, RoomSettings, TellSettings
 from headrace.services.shared import attachments, clock, dynamodb
-from headrace.stage.registry import STREAMS, place_of, tells, told_types
+from headrace.stage.chosen import told_types
+from headrace.stage.registry import STREAMS, subject_of, tells
 from headrace.storage.s3 import S3Objects
 from headrace.streams.ads import dynamodb as clicks
 from headrace.streams.ads import stream as ads
@@ -36,7 +37,7 @@ TOLD: dict[str, tuple[Tell, tuple[str, ...]]] = {
 
 def hour(row: Item) -> str:
     """The hour of a message, also for the rows of its changes."""
-    return messages.hour(place_of(row)[1])
+    return messages.hour(subject_of(row)[1])
 
 
 ARCHIVED: dict[frozenset[str], ArchivedTable] = {

@@ -40,12 +40,14 @@ def chosen(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, 
     for what, used in (("name", known), ("prefix", [prefix for each in features for prefix in each.prefixes])):
         if len({*used}) < len(used):
             raise ConfigurationError(f"two features have one {what}: {', '.join(used)}")
-    wanted = {*known} if tuple(names) == (ALL,) else {*names} - {NONE} if tuple(names) == (NONE,) else {*names}
+    wanted = {*names}
+    if wanted in ({ALL}, {NONE}):
+        wanted = {*known} if wanted == {ALL} else set()
     if unknown := sorted(wanted - {*known}):
         allowed = f"{ALL}, {NONE}, or a comma list of {', '.join(known)}"
-        raise ConfigurationError(f"there is no feature {unknown[0]!r}; FEATURES must be {allowed}")
+        raise ConfigurationError(f"there is no feature {unknown[0]!r}; Features must be {allowed}")
     found = tuple(each for each in features if each.name in wanted)
     for each in found:
         if missing := [name for name in each.needs if name not in wanted]:
-            raise ConfigurationError(f"FEATURES has {each.name} without {missing[0]}, which it needs")
+            raise ConfigurationError(f"Features has {each.name} without {missing[0]}, which it needs")
     return found

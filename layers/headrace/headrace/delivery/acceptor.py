@@ -86,9 +86,9 @@ class Acceptor:
                 unique[event.key] = event, result
                 results.append(result)
         events = list(unique.values())
-        # The events of one request are of one kind.
-        for gate in self.gates(stream.kind_name(events[0][0].event)) if events else ():
-            errors = gate.admit(caller, [event for event, _ in events], now) if events else ()
+        kind = stream.kind_name(events[0][0].event) if events else ""  # the events of one request are of one kind
+        for gate in self.gates(kind) if kind else ():
+            errors = gate.admit(caller, [event for event, _ in events], now)
             for (_, result), error in zip(events, errors, strict=True):
                 result.error = error
             events = [each for each in events if each[1].error is None]

@@ -21,8 +21,8 @@ from headrace.runtime.aws import AwsClient
 from headrace.runtime.threads import Parallel
 from headrace.storage.dynamodb.client import rows_of
 from headrace.streams.chat.attachments.store import Attachments
-from headrace.streams.chat.message_row import CHANGE_KEY, ERASED, GONE_WHEN_DELETED
-from headrace.streams.chat.messages.dynamodb import DynamoMessages
+from headrace.streams.chat.message_row import CHANGE_KEY, ERASED, GONE_WHEN_DELETED, place_of
+from headrace.streams.chat.messages.dynamodb import DynamoMessages, key_of
 from headrace.streams.chat.messages.known import Remove
 from headrace.streams.chat.messages.positions import STORED_AT, new_tag
 from headrace.streams.chat.messages.room_log import Batch, RoomLog
@@ -92,7 +92,7 @@ class ChatEraser:
             by = target.pseudonym if by == target.user_id else by
             expression += _AS_DELETED
             values |= {":at": target.erased_at, ":by": by, ":erased": ERASED}
-        return self._table.update_if("userId = :user", _key(row), expression, values)
+        return self._table.update_if("userId = :user", key_of(*place_of(row)), expression, values)
 
     def notices(self, target: Target, membership: Item) -> int:
         """Take the user out of the notices of a membership, which others may have sent; returns how many."""
@@ -100,14 +100,10 @@ class ChatEraser:
         values: Item = {":user": target.user_id, ":name": target.pseudonym, ":stored": iso(self._clock.now())}
         for row in notices_of(self._table, membership):
             expression = f"SET memberId = :name, memberName = :name, {STORED_AT} = :stored"
-            renamed += self._table.update_if("memberId = :user", _key(row), expression, values)
+            renamed += self._table.update_if("memberId = :user", key_of(*place_of(row)), expression, values)
         return renamed
 
     def _restart_logs(self, room_ids: Collection[str]) -> None:
         """Let the logs of rooms begin again. Without the cache, nothing is erased: a log may keep texts for long."""
         if room_ids:
             self._log.append({room_id: Batch(new_tag()) for room_id in room_ids})
-
-
-def _key(row: Item) -> Item:
-    return {"roomId": row["roomId"], "timestampSk": row["timestampSk"]}

@@ -3,9 +3,10 @@
     features/reactions/
         __init__.py   FEATURE: its name, what it needs, and in which module each part of it is
         reaction.py   KINDS: its events and their rows
-        accepting.py  who may send them
-        storing.py    hooks before and after they are stored, and what is kept beside a message
-        routes.py     ROUTES by function
+        accepting.py  builds the gate that says who may send them (gate.py)
+        storing.py    builds hooks before and after they are stored, and what is kept beside a message (counts.py)
+        dynamodb.py   the port of their rows, and its adapter
+        routes.py     ROUTES by function, and reading.py those of read_chat with their services
         telling.py    what others are told of them
         people.py     how a user is erased from them
 

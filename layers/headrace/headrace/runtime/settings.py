@@ -45,7 +45,7 @@ class BrokerSettings(Settings):
 class FeatureSettings(Settings):
     """What the stage can do."""
 
-    features: Names = Field(default=("all",), description="all, none, or a comma list of features, such as edits")
+    stage_features: Names = Field(default=("all",), description="all, none, or a comma list of features, such as edits")
     """Features of the stage; what others have stored stays, and comes back with them."""
 
 

@@ -1,39 +1,21 @@
-"""Builds what is behind live messages: connections, hints which rooms have subscribers, and what publishes copies."""
+"""Builds what publishes live copies of stored messages."""
 
 from __future__ import annotations
 
 import functools
 
-from headrace.live.connections import SubscriberHints, TokenExpiries
+from headrace.live.connections import SubscriberHints
 from headrace.live.dynamodb import DynamoConnections
 from headrace.queues.brokers import beginning_at
 from headrace.queues.ports import LivePublisher
 from headrace.runtime.aws import client
 from headrace.runtime.settings import BrokerSettings, ConnectionSettings
-from headrace.services.rooms import message_table, room_log
-from headrace.services.shared import cache, clock, dynamodb, secrets, separate_cache
+from headrace.services.messages import message_table, room_log
+from headrace.services.shared import cache, clock, secrets
 from headrace.streams.chat.messages.hooks import LiveHook
 
 LOOK_SECONDS = 0.5
 """The timeout of one lookup of subscribers: the records are acknowledged only after it."""
-
-
-@functools.cache
-def connections() -> DynamoConnections:
-    """The connections and their subscriptions."""
-    return DynamoConnections(dynamodb(), ConnectionSettings.read().connections_table)
-
-
-@functools.cache
-def token_expiries() -> TokenExpiries:
-    """When the tokens of renewed connections expire."""
-    return TokenExpiries(connections().expiries, clock())
-
-
-@functools.cache
-def subscriber_hints() -> SubscriberHints:
-    """Which rooms have subscribers."""
-    return SubscriberHints(separate_cache(), connections())
 
 
 @functools.cache

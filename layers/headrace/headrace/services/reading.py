@@ -7,7 +7,8 @@ import functools
 from headrace.api.paging.newest_page_cache import NewestPageCache
 from headrace.runtime.aws import client
 from headrace.runtime.settings import RoomSettings
-from headrace.services.rooms import access, message_table, messages_table_name, room_log
+from headrace.services.messages import message_table, messages_table_name, room_log
+from headrace.services.rooms import access
 from headrace.services.shared import attachments, cache, clock, cursors, range_reader, rate_limiter
 from headrace.storage.dynamodb.readers import DynamoReader
 from headrace.streams.chat.messages.history import AT_ONCE, ChatReading, History

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headrace.api.rates.rate_limiter import RateLimiter, SharedCounts
 from headrace.api.statistics import RequestTimes
 from headrace.core.errors import ConfigurationError
+from headrace.core.items import Item
 from headrace.core.times import Clock, SystemClock
 from headrace.queues.brokers import beginning_at
 from headrace.runtime.aws import AwsClient, client
@@ -95,6 +96,12 @@ def attachments(*, is_impatient: bool = False) -> Attachments:
         return S3Files(s3, AttachmentSettings.read().attachments_bucket)
 
     return Attachments(files)
+
+
+def remove_files(message: Item) -> None:
+    """Delete the files of a message. Raises StoreUnavailable."""
+    if "attachments" in message:
+        attachments().delete(message)
 
 
 @functools.cache

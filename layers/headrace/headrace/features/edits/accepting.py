@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headrace.features.edits.gate import ChangeGate, ChangeRights
-from headrace.services.rooms import impatient_message_table, impatient_rooms
+from headrace.services.messages import impatient_message_table
+from headrace.services.rooms import impatient_rooms
 
 
 def gate() -> ChangeGate:

@@ -16,9 +16,8 @@ from headrace.core.items import Item
 from headrace.core.stream import ValidatedEvent
 from headrace.features.edits.change import AUTHOR, EDIT, OWNER, TRUSTED, By
 from headrace.runtime.observability import report
-from headrace.streams.chat.message_row import CHANGE, MessageTable
+from headrace.streams.chat.message_row import CHANGE, MessageTable, no_message
 from headrace.streams.chat.messages.gate import as_of
-from headrace.streams.chat.messages.paths import no_message
 from headrace.streams.chat.rooms.memberships import Membership, Memberships
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.rooms import MEMBERS, CachedRooms, Room, effective_role, no_room, not_in_room

@@ -124,9 +124,7 @@ class ChangeHook:
                 message = self._table.message(room_id, key)  # stored meanwhile
             if message is None:
                 return FollowUpUnavailable("the message has expired at this moment")
-            # Its change may have waited in a lane for days, and readers see it no more.
-            scope = ReadScope(None, partial(self._rooms.retention, room_id))
-            self._apply(message, rows if scope.shows(message, self._clock.now()) else [])
+            self._apply(message, rows if self._is_shown(message) else [])
         except StoreUnavailable as error:
             report("changes", f"changes of messages are stored, but not applied yet: {error.message}")
             if isinstance(error, StoreThrottled):
@@ -134,12 +132,23 @@ class ChangeHook:
             return FollowUpUnavailable("the changes of a message could not be applied")
         return None
 
+    def _is_shown(self, message: Item) -> bool:
+        """Whether readers may still see a message. Its change may have waited in a lane for days."""
+        now = self._clock.now()
+        if message["timestamp"] >= times.iso(now - times.DAY):
+            return True  # without a read: while the table of rooms is away, changes of today are applied
+        return ReadScope(None, partial(self._rooms.retention, message["roomId"])).shows(message, now)
+
 
 class Texts:
-    """The newest texts of messages, and what is left of deleted ones. Methods may raise StoreUnavailable."""
+    """The newest texts of messages, and what is left of deleted ones. Methods may raise StoreUnavailable.
 
-    def __init__(self, store: ChangeStore, remove: Remove, clock: Clock) -> None:
+    ``remove_files`` deletes the files of a message, and ``remove`` all that is kept beside it.
+    """
+
+    def __init__(self, store: ChangeStore, remove_files: Remove, remove: Remove, clock: Clock) -> None:
         self._store = store
+        self._remove_files = remove_files
         self._remove = remove
         self._clock = clock
 
@@ -150,7 +159,7 @@ class Texts:
         if change is None:
             return
         if change.kind == DELETE:
-            self._remove(message)  # first: the row names its files
+            self._remove_files(message)  # first: the row names them
         row = self._store.apply(room_id, key, change, times.iso(self._clock.now()))
         if row is not None:
             shown.append(row)

@@ -17,7 +17,7 @@ from headrace.features.edits.deleted_texts import AT_ONCE, DeletedTexts
 from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.storing import changes
 from headrace.runtime.aws import client
-from headrace.services.rooms import messages_table_name
+from headrace.services.messages import messages_table_name
 from headrace.services.shared import clock
 from headrace.storage.dynamodb.client import DynamoTable, Pages, rows_of
 from headrace.streams.chat.message_row import CHANGE

@@ -7,15 +7,17 @@ import functools
 from headrace.api.router import Route
 from headrace.core.caller import CHAT_READ
 from headrace.core.errors import NotFound
-from headrace.features.edits.storing import changes
+from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.versions import Versions, VersionServices, list_versions
+from headrace.services.messages import messages_table_name
 from headrace.services.reading import reading
+from headrace.services.shared import dynamodb
 from headrace.streams.chat.messages.paths import MessagePath
 
 
 @functools.cache
 def services() -> VersionServices:
-    return VersionServices(reading(), changes())
+    return VersionServices(reading(), DynamoChanges(dynamodb(), messages_table_name(), "messages"))
 
 
 ROUTES = {

@@ -11,8 +11,9 @@ from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.gate import ChangeRights
 from headrace.features.edits.hooks import ChangeCheck, ChangeHook, Texts
 from headrace.services.live import live_hook
-from headrace.services.rooms import memberships, message_table, messages_table_name, rooms
-from headrace.services.shared import clock, dynamodb
+from headrace.services.messages import message_table, messages_table_name
+from headrace.services.rooms import memberships, rooms
+from headrace.services.shared import clock, dynamodb, remove_files
 from headrace.streams.chat.message_row import may_have_more, place_of
 from headrace.streams.chat.messages.known import Remove
 
@@ -29,12 +30,12 @@ def before() -> list[tuple[str, Hook]]:
 
 
 def after(remove_all: Remove) -> list[tuple[str, Hook]]:
-    apply = Texts(changes(), remove_all, clock()).apply
+    apply = Texts(changes(), remove_files, remove_all, clock()).apply
     return [(KIND.name, ChangeHook(changes(), apply, live_hook(), rooms(), clock()).after_store)]
 
 
 def complete(remove_all: Remove, message: Item) -> None:
-    Texts(changes(), remove_all, clock()).complete(message)
+    Texts(changes(), remove_files, remove_all, clock()).complete(message)
 
 
 def remove(message: Item) -> None:

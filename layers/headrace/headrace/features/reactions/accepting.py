@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from headrace.features.edits.gate import ChangeGate
 from headrace.features.reactions.gate import ReactionRights
-from headrace.services.rooms import impatient_message_table, impatient_rooms
+from headrace.services.messages import impatient_message_table
+from headrace.services.rooms import impatient_rooms
 
 
 def gate() -> ChangeGate:

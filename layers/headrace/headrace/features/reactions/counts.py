@@ -68,13 +68,8 @@ class ReactionCounts:
         """Delete the reactions to a message that later ones of the same users have replaced."""
         self._store.forget_rows(self._counted(room_id, key)[1])
 
-    def show(self, message: Item, shown: list[Item]) -> None:
-        """Count the reactions to a stored message. If it shows something else than before, its row is in ``shown``."""
-        if (row := self.apply(message)) is not None:
-            shown.append(row)
-
-    def apply(self, message: Item) -> Item | None:
-        """Count the reactions to a stored message; the changed row, or ``None`` if it shows nothing else than before.
+    def apply(self, message: Item, shown: list[Item]) -> None:
+        """Count the reactions to a stored message. If it shows something else than before, its row is in ``shown``.
 
         Two that write at once are in an order: the second reads the rows again after the first has written. Who has
         written reads the rows again: a reaction that came meanwhile may have been counted by one who saw nothing to
@@ -82,24 +77,23 @@ class ReactionCounts:
         """
         room_id, key = message["roomId"], message["timestampSk"]
         found: Item | None = message
-        written: Item | None = None
         for _ in range(TRIES):
             if found is None:
-                return None
+                return
             if "deletedAt" in found:
                 self._store.forget_rows(list(self._store.reactions_to(room_id, key)))
-                return None
+                return
             before = found.get(REACTIONS_AT)
             counted, replaced = self._counted(room_id, key)
             self._store.forget_rows(replaced)
-            shown = counted or {}
-            if all(shown.get(name) == found.get(name) for name in ("reactions", "moreReactions")):
-                return written
+            gives = counted or {}
+            if all(gives.get(name) == found.get(name) for name in ("reactions", "moreReactions")):
+                return
             now = self._clock.now()
             at = now if before is None else max(now, times.micros_of(before) + 1)
-            shown[REACTIONS_AT] = times.iso(at)
-            row = self._store.show_reactions(room_id, key, shown, before, times.iso(now))
-            written = row or written
+            gives[REACTIONS_AT] = times.iso(at)
+            row = self._store.show_reactions(room_id, key, gives, before, times.iso(now))
+            shown += [] if row is None else [row]
             found = row or self._store.message(room_id, key)
         raise StoreThrottled("the reactions to a message are counted by too many at once")
 

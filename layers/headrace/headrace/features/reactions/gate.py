@@ -11,8 +11,8 @@ from headrace.core.items import Item
 from headrace.features.edits.change import AUTHOR, By
 from headrace.features.edits.gate import ChangeRights, check_not_deleted, check_waiting
 from headrace.features.reactions.reaction import VALUE
+from headrace.streams.chat.message_row import no_message
 from headrace.streams.chat.messages.gate import as_of
-from headrace.streams.chat.messages.paths import no_message
 from headrace.streams.chat.rooms.memberships import Membership
 from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.rooms import Room, not_in_room

@@ -12,7 +12,7 @@ from headrace.features.edits.people import changes_of, exported
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.reaction import KINDS, VALUE, message_of
 from headrace.features.reactions.storing import counts
-from headrace.services.rooms import message_table, room_log
+from headrace.services.messages import message_table, room_log
 from headrace.storage.dynamodb.client import rows_of
 from headrace.streams.chat.messages.dynamodb import DynamoMessageTable, key_of
 from headrace.streams.chat.messages.positions import new_tag
@@ -29,7 +29,7 @@ def erase_reactions(table: DynamoMessageTable, counts: ReactionCounts, log: Room
             _take_back(table, row)
         for place in places:
             if (message := table.message(*place)) is not None:
-                counts.apply(message)
+                counts.apply(message, [])
         table.forget_rows(rows)
         yield "reactions", len(rows)
 

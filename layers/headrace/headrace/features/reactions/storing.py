@@ -12,7 +12,8 @@ from headrace.features.reactions.dynamodb import DynamoReactions
 from headrace.features.reactions.gate import ReactionRights
 from headrace.features.reactions.reaction import KIND, message_of
 from headrace.services.live import live_hook
-from headrace.services.rooms import memberships, message_table, messages_table_name, rooms
+from headrace.services.messages import message_table, messages_table_name
+from headrace.services.rooms import memberships, rooms
 from headrace.services.shared import clock, dynamodb
 from headrace.streams.chat.messages.known import Remove
 
@@ -28,7 +29,7 @@ def before() -> list[tuple[str, Hook]]:
 
 
 def after(_remove_all: Remove) -> list[tuple[str, Hook]]:
-    parts = (message_table(), counts().show, live_hook(), rooms(), clock(), message_of, counts().forget_replaced)
+    parts = (message_table(), counts().apply, live_hook(), rooms(), clock(), message_of, counts().forget_replaced)
     return [(KIND.name, ChangeHook(*parts).after_store)]
 
 

@@ -9,8 +9,10 @@ from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from headrace.core import keys
+from headrace.core.errors import FieldError, NotFound, echo
 from headrace.core.fields import Key
 from headrace.core.items import Item
+from headrace.streams.chat.attachments.files import ATTACHMENTS
 
 CHANGE = "change"
 """The field of events that change a message, and the attribute of their rows: how they change it."""
@@ -21,7 +23,7 @@ REACTIONS_AT = "reactionsAt"
 """Attribute of a message with reactions: when what it shows of them last changed."""
 SHOWN_REACTIONS = ("reactions", "moreReactions", REACTIONS_AT)
 """Attributes of a message that only its reactions give it."""
-GONE_WHEN_DELETED = (FIRST_TEXT, "editedAt", "attachments", *SHOWN_REACTIONS)
+GONE_WHEN_DELETED = (FIRST_TEXT, "editedAt", ATTACHMENTS, *SHOWN_REACTIONS)
 """Attributes that a deleted message does not have."""
 AWAITED = "awaited"
 """Attribute of the row under the key of a message that is not stored yet and has changes. Each change gives it another
@@ -66,6 +68,12 @@ def place_of(message: Mapping[str, Any]) -> tuple[str, str]:
 def may_have_more(message: Mapping[str, Any]) -> bool:
     """Whether rows beside a message may belong to it: it was changed, reacted to or deleted, or it was awaited."""
     return not message.keys().isdisjoint((CHANGE_KEY, REACTIONS_AT, AWAITED))
+
+
+def no_message(key: str) -> NotFound:
+    """The error for a message that does not exist."""
+    detail = FieldError("key", "is not the key of a message in this room", echo(key), "the `key` of an item")
+    return NotFound("there is no such message", details=[detail])
 
 
 class MessageTable(Protocol):

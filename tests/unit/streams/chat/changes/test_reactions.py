@@ -15,6 +15,7 @@ from headrace.core.errors import (
     NotFound,
     PoisonRecord,
     StoreThrottled,
+    StoreUnavailable,
 )
 from headrace.core.items import Item
 from headrace.core.times import DAY, SECOND, iso
@@ -203,6 +204,31 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, world: ChangeWorld, name: str) ->
         raise StoreThrottled("too many writes")
 
     monkeypatch.setattr(world.store, name, throttled)
+
+
+@pytest.mark.parametrize("name", ["forget_edits", "reactions_to", "forget_rows"])
+def test_a_deleted_text_is_gone_though_what_follows_it_fails(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    world, message = stored()
+    world.put(world.reaction("alice", message, "👍").event, world.change("bob", message, "secret").event)
+    deletion = world.change("bob", message).event
+    fail_once(monkeypatch, world, name)
+
+    assert isinstance(world.put(deletion)[0], StoreThrottled)
+    assert world.row(message)["message"] == ""
+    assert world.put(deletion) == [None]
+    assert rows(world) == []
+
+
+def test_a_message_of_today_is_deleted_while_the_rooms_are_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, message = stored()
+    deletion = world.change("bob", message).event
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable("the rooms are away")
+
+    monkeypatch.setattr(world.rooms, "retention", away)
+    assert world.put(deletion) == [None]
+    assert "hello" not in world.texts()
 
 
 @pytest.mark.parametrize("name", ["forget_edits", "reactions_to"])

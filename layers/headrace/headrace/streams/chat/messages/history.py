@@ -30,9 +30,9 @@ from headrace.runtime.threads import Parallel
 from headrace.storage.ports import RangeQuery, RangeReader, Rows
 from headrace.streams.chat.attachments.files import ATTACHMENTS
 from headrace.streams.chat.attachments.store import Attachments
-from headrace.streams.chat.message_row import MessageTable
+from headrace.streams.chat.message_row import MessageTable, no_message
 from headrace.streams.chat.messages import positions
-from headrace.streams.chat.messages.paths import MessagePath, no_message
+from headrace.streams.chat.messages.paths import MessagePath
 from headrace.streams.chat.messages.room_log import RoomLog, newest_tag
 from headrace.streams.chat.messages.walks import Walks
 from headrace.streams.chat.rooms.memberships import Memberships

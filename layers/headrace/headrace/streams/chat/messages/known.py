@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headrace.core.errors import PoisonRecord, StoreThrottled, StoreUnavailable
+from headrace.core.errors import StoreThrottled, StoreUnavailable
 from headrace.core.items import Item
 from headrace.runtime.threads import Parallel
-from headrace.storage.ports import Failure
 from headrace.streams.chat.message_row import AWAITED, MessageTable, place_of
 from headrace.streams.chat.messages.positions import STORED_AT
 
@@ -28,27 +27,24 @@ Remove = Callable[[Item], None]
 
 
 class KnownMessages:
-    """Lets messages become what is stored. ``completes`` are those of features, in their order.
-
-    Without any, an awaited message is poison: its changes belong to a feature that is left out, and must not be lost.
-    """
+    """Lets messages become what is stored. ``completes`` are those of features, in their order."""
 
     def __init__(self, table: MessageTable, completes: Callable[[], Sequence[Complete]]) -> None:
         self._table = table
         self._completes = completes
         self._parallel = Parallel(AT_ONCE, "known messages")
 
-    def known(self, items: Sequence[Item]) -> Sequence[Failure | None]:
+    def known(self, items: Sequence[Item]) -> Sequence[StoreUnavailable | None]:
         try:
             rows = self._table.rows_of(set(map(place_of, items)))
         except StoreUnavailable as error:
             return [error] * len(items)
         return self._parallel.map(lambda item: self._become(item, rows.get(place_of(item))), items)
 
-    def _become(self, item: Item, row: Item | None) -> Failure | None:
+    def _become(self, item: Item, row: Item | None) -> StoreUnavailable | None:
         try:
             stored = self._row_of(item, row)
-        except (StoreUnavailable, PoisonRecord) as error:
+        except StoreUnavailable as error:
             return error
         item.clear()
         item.update(stored)
@@ -68,10 +64,8 @@ class KnownMessages:
                     self._table.set_expiry(room_id, key, at)
                     row["expiresAt"] = at
                 return row
-            if not (completes := self._completes()):
-                raise PoisonRecord("unknown_kind", "the message has changes of a feature that is left out")
             message = {**item, AWAITED: row[AWAITED]}
-            for complete in completes:
+            for complete in self._completes():
                 complete(message)
             del message[AWAITED]
             if self._table.store_awaited(message, row[AWAITED]):

@@ -229,7 +229,10 @@ class RoomAccess:
         return ReadScope(intervals, kept)
 
     def read_scopes(self, caller: Caller, room_ids: Sequence[str]) -> dict[str, ReadScope | None]:
-        """The :meth:`read_scope` of each room, or ``None`` if the caller may not read it. Costs two reads in all."""
+        """The :meth:`read_scope` of each room, or ``None`` if the caller may not read it.
+
+        Costs two reads, and a third one if the retention of a room was not read a moment ago.
+        """
         closed = list(dict.fromkeys(filter(is_reserved_room, room_ids)))
         rooms = self._rooms.get_many([room_id for room_id in room_ids if not is_reserved_room(room_id)])
         closed += [room_id for room_id, room in rooms.items() if room is not None and room.kind != OPEN]

@@ -1,0 +1,55 @@
+"""The features of this stage, and what is known of them without their code, or of the part that is asked for."""
+
+from __future__ import annotations
+
+import functools
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from headrace.core.errors import ConfigurationError
+from headrace.core.feature import Feature, chosen
+from headrace.features import edits, reactions
+from headrace.runtime.settings import FeatureSettings
+
+if TYPE_CHECKING:
+    from headrace.api.router import Route
+    from headrace.core.stream import Gate
+
+FEATURES: tuple[Feature, ...] = (edits.FEATURE, reactions.FEATURE)
+"""All features, in the order of their hooks."""
+CHOSEN = chosen(FEATURES, FeatureSettings.read().stage_features)
+"""Those of this stage."""
+
+
+def module(feature: Feature, name: str) -> ModuleType:
+    """A module of the feature's folder."""
+    return import_module(f"headrace.features.{feature.name}.{name}")
+
+
+def actions() -> list[str]:
+    """The actions that features add to the WebSocket API."""
+    return [action for feature in CHOSEN for action in feature.actions]
+
+
+def routes_of(function: str) -> dict[str, Route]:
+    """The routes that features add to a function."""
+    found: dict[str, Route] = {}
+    for feature in CHOSEN:
+        if function in feature.routes:
+            routes: dict[str, Route] = module(feature, feature.routes[function]).ROUTES[function]
+            if twice := found.keys() & routes.keys():
+                raise ConfigurationError(f"two features have the route {min(twice)}")
+            found |= routes
+    return found
+
+
+@functools.cache
+def gates_of(kind: str) -> tuple[Gate, ...]:
+    """The gates of features for events of a kind; they are imported for the first one."""
+    return tuple(module(each, each.parts["accepting"]).gate() for each in CHOSEN if kind in each.gates)
+
+
+def told_types() -> tuple[str, ...]:
+    """The types of what features tell others, also those that are left out: a stage may name them."""
+    return tuple(each for feature in FEATURES for each in feature.tells)
