@@ -196,6 +196,8 @@ def http_handler(api: Api, request_times: Callable[[], RequestTimes | None] = _n
         route = api.routes.get(call.key, unknown)
 
         def fields() -> Fields:
+            if route is unknown:  # of a feature that is left out
+                return {}, None, {}
             # The body of a GET has no meaning, says RFC 9110.
             model = route.body or (None if call.key.startswith("GET ") else NoBody)
             content = http_body(event) if model and (event.get("body") or not model.is_optional) else {}
