@@ -60,7 +60,7 @@ class MessageChanges:
         edits, reactions = ChangeRights(store, rooms, memberships), ReactionRights(store, rooms, memberships)
         self.gates = {EDIT: ChangeGate(edits), REACTION: ChangeGate(reactions)}
         self.before = (
-            (EDIT, ChangeCheck(edits, rooms, clock).before_store),
+            (EDIT, ChangeCheck(edits, rooms, clock, change.message_of).before_store),
             (REACTION, ChangeCheck(reactions, rooms, clock, reaction.message_of).before_store),
         )
         counts = ReactionCounts(store, clock)
@@ -68,8 +68,9 @@ class MessageChanges:
         self.known = KnownMessages(store, lambda: [texts.complete, counts.complete]).known
         if live is not None:
             count = (counts.apply, live, rooms, clock, reaction.message_of, counts.forget_replaced)
+            edit = (texts.apply, live, rooms, clock, change.message_of)
             self.after = (
-                (EDIT, ChangeHook(store, texts.apply, live, rooms, clock).after_store),
+                (EDIT, ChangeHook(store, *edit).after_store),
                 (REACTION, ChangeHook(store, *count).after_store),
             )
 

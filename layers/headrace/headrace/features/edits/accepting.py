@@ -1,4 +1,4 @@
-"""Builds the gate of edits and deletions."""
+"""Builds the gates of changes of messages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from headrace.services.messages import impatient_message_table
 from headrace.services.rooms import impatient_rooms
 
 
-def gate() -> ChangeGate:
-    """Decides who may edit or delete a message."""
-    return ChangeGate(ChangeRights(impatient_message_table(), *impatient_rooms()))
+def gate(rights: type[ChangeRights] = ChangeRights) -> ChangeGate:
+    """Decides who may make a change; by default who may edit or delete a message."""
+    return ChangeGate(rights(impatient_message_table(), *impatient_rooms()))

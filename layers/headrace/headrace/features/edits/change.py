@@ -9,7 +9,7 @@ finds it, and is stored with its changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -50,6 +50,8 @@ By = Literal["author", "owner"]
 _ORDER = {EDIT: "1", DELETE: "2"}
 """Part of the place of a change: a deletion follows every edit, whatever their times are. ERASED follows both."""
 _TIME_FORM = "a canonical UTC time with six digits"
+PlaceOf = Callable[[Mapping[str, Any]], tuple[str, str]]
+"""Of the event of a change: where its row is. Of that row: the room and the key of the message that it is about."""
 
 
 class IncomingChange(IncomingModel):
@@ -100,22 +102,19 @@ def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     if (change.message is None) == (change.change == EDIT):
         text = "is missing" if change.message is None else "is only for edits"
         raise InvalidEvent(details=[FieldError("message", text, None, TEXT_FORM)])
-    event, receipt = stamp(change, change.change, change.message or "", sender)
-    if change.message is not None:
-        event["message"] = change.message
-    return ValidatedEvent(event, event[ID_FIELD], _place(event), receipt)
+    more = {} if change.message is None else {"message": change.message}
+    return stamp(change, sender, _place, change.change, **more)
 
 
-def stamp(
-    change: IncomingChange, how: str, content: str, sender: SenderContext
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """The event of a change with ``content``, without it, and the receipt of the event."""
+def stamp(change: IncomingChange, sender: SenderContext, place: PlaceOf, how: str, **more: str) -> ValidatedEvent:
+    """The event of a change, which has ``more`` fields of its own. ``place`` says where its row is."""
     timestamp = choose_time(sender, ID_FIELD, change.change_id, change.timestamp)
     change_id = change.change_id or times.new_message_id(sender.now)
     user_id, _ = choose_user(sender, change.user_id, None)
     receipt = {"roomId": change.room_id, "key": change.key, ID_FIELD: change_id, "timestamp": timestamp}
-    tag = keys.content_tag(sender.subject, user_id, change_id, how, content)
-    return {**receipt, CHANGE: how, "changedBy": user_id, "sender": tag}, receipt
+    tag = keys.content_tag(sender.subject, user_id, change_id, how, *(more.values() or [""]))
+    event = {**receipt, CHANGE: how, "changedBy": user_id, "sender": tag, **more}
+    return ValidatedEvent(event, change_id, place(event), receipt)
 
 
 def _place(event: Mapping[str, str]) -> tuple[str, str]:
@@ -127,8 +126,7 @@ def _place(event: Mapping[str, str]) -> tuple[str, str]:
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     """The row of a stamped edit or deletion. It is kept at least as long as its message."""
     change = _stamped(event)
-    place = _place(change.model_dump(by_alias=True))
-    row = row_of(change, change.change, place)
+    row = row_of(change, _place, change.change)
     if change.message is not None:
         row["message"] = change.message
     if table.retention_days:
@@ -137,11 +135,12 @@ def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     return row
 
 
-def row_of(change: StampedChange, how: str, place: tuple[str, str]) -> Item:
+def row_of(change: StampedChange, place: PlaceOf, how: str) -> Item:
     """What the row of every change has."""
+    partition_key, sort_key = place(change.model_dump(by_alias=True))
     row: Item = {
-        "roomId": place[0],
-        "timestampSk": place[1],
+        "roomId": partition_key,
+        "timestampSk": sort_key,
         CHANGE: how,
         ID_FIELD: change.change_id,
         "timestamp": change.timestamp,

@@ -54,9 +54,9 @@ class ChangeRights:
         is_closed = room.kind == MEMBERS and not is_trusted
         if is_closed and not membership.intervals:
             raise not_in_room(room_id)
-        return self._decide(change, room, membership, is_closed, now)
+        return self.decide(change, room, membership, is_closed, now)
 
-    def _decide(self, change: Mapping[str, Any], room: Room, membership: Membership, is_closed: bool, now: int) -> By:
+    def decide(self, change: Mapping[str, Any], room: Room, membership: Membership, is_closed: bool, now: int) -> By:
         """As :meth:`by`, with what it has read. Of a room that ``is_closed``, only members may write."""
         room_id, user_id = room.room_id, membership.user_id
         is_edit = change[CHANGE] == EDIT

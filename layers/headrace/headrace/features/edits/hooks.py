@@ -5,9 +5,8 @@ A change is stored as a separate row, and then applied to the row of its message
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from headrace.core import keys, times
 from headrace.core.errors import (
@@ -21,7 +20,7 @@ from headrace.core.errors import (
 from headrace.core.items import Item
 from headrace.core.stream import Reason
 from headrace.core.times import Clock
-from headrace.features.edits.change import AUTHOR, DELETE, TRUSTED, fold, message_of
+from headrace.features.edits.change import AUTHOR, DELETE, TRUSTED, PlaceOf, fold
 from headrace.features.edits.gate import ChangeRights
 from headrace.features.edits.store import ChangeStore
 from headrace.runtime.observability import report
@@ -34,16 +33,11 @@ from headrace.streams.chat.rooms.read_scope import ReadScope
 from headrace.streams.chat.rooms.rooms import CachedRooms
 from headrace.streams.chat.stream import UNCHECKED
 
-PlaceOf = Callable[[Mapping[str, Any]], tuple[str, str]]
-"""The room and the key of the message that the row of a change is about."""
-
 
 class ChangeCheck:
     """Checks changes of one kind before they are stored: those that could not be checked when they were accepted."""
 
-    def __init__(
-        self, rights: ChangeRights, rooms: CachedRooms, clock: Clock, message_of: PlaceOf = message_of
-    ) -> None:
+    def __init__(self, rights: ChangeRights, rooms: CachedRooms, clock: Clock, message_of: PlaceOf) -> None:
         self._rights = rights
         self._rooms = rooms
         self._clock = clock
@@ -91,7 +85,7 @@ class ChangeHook:
         live: LiveHook,
         rooms: CachedRooms,
         clock: Clock,
-        message_of: PlaceOf = message_of,
+        message_of: PlaceOf,
         wait: Callable[[str, str], None] = lambda _room_id, _key: None,
     ) -> None:
         self._table = table

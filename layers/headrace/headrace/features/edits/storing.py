@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 from headrace.core.items import Item
-from headrace.core.stream import Hook
+from headrace.core.stream import Hook, Kind
 from headrace.features.edits.change import KIND
 from headrace.features.edits.dynamodb import DynamoChanges
 from headrace.features.edits.gate import ChangeRights
@@ -24,14 +25,24 @@ def changes() -> DynamoChanges:
     return DynamoChanges(dynamodb(), messages_table_name(), "messages")
 
 
+def checked(kind: Kind, rights: type[ChangeRights]) -> list[tuple[str, Hook]]:
+    """Check changes of a kind before they are stored."""
+    check = ChangeCheck(rights(message_table(), rooms(), memberships()), rooms(), clock(), kind.place_of)
+    return [(kind.name, check.before_store)]
+
+
+def applied(kind: Kind, apply: Callable[..., None], *wait: Callable[[str, str], None]) -> list[tuple[str, Hook]]:
+    """Apply changes of a kind that are stored; ``apply`` and ``wait`` are those of :class:`.ChangeHook`."""
+    hook = ChangeHook(message_table(), apply, live_hook(), rooms(), clock(), kind.place_of, *wait)
+    return [(kind.name, hook.after_store)]
+
+
 def before() -> list[tuple[str, Hook]]:
-    rights = ChangeRights(message_table(), rooms(), memberships())
-    return [(KIND.name, ChangeCheck(rights, rooms(), clock()).before_store)]
+    return checked(KIND, ChangeRights)
 
 
 def after(remove_all: Remove) -> list[tuple[str, Hook]]:
-    apply = Texts(changes(), remove_files, remove_all, clock()).apply
-    return [(KIND.name, ChangeHook(changes(), apply, live_hook(), rooms(), clock()).after_store)]
+    return applied(KIND, Texts(changes(), remove_files, remove_all, clock()).apply)
 
 
 def complete(remove_all: Remove, message: Item) -> None:

@@ -24,7 +24,7 @@ MOST_REACTIONS = 1_000
 class ReactionRights(ChangeRights):
     """Reads what decides who may react. A user who has left a room can still take a reaction back."""
 
-    def _decide(self, change: Mapping[str, Any], room: Room, membership: Membership, is_closed: bool, now: int) -> By:
+    def decide(self, change: Mapping[str, Any], room: Room, membership: Membership, is_closed: bool, now: int) -> By:
         key = change["key"]
         if is_closed:
             if VALUE in change and not as_of(membership.intervals, times.iso(now)):

@@ -48,10 +48,8 @@ _stamped = stamped(StampedReaction)
 def accept(raw: object, sender: SenderContext) -> ValidatedEvent:
     """A client's reaction, validated and stamped. Sent again under its id and time, it is the same."""
     reaction = _incoming(raw)
-    event, receipt = stamp(reaction, REACT, reaction.value or "", sender)
-    if reaction.value is not None:
-        event[VALUE] = reaction.value
-    return ValidatedEvent(event, event[ID_FIELD], _place(event), receipt)
+    more = {} if reaction.value is None else {VALUE: reaction.value}
+    return stamp(reaction, sender, _place, REACT, **more)
 
 
 def _place(event: Mapping[str, str]) -> tuple[str, str]:
@@ -64,7 +62,7 @@ def _place(event: Mapping[str, str]) -> tuple[str, str]:
 def item(event: dict[str, Any], accepted_at: int, table: TableSettings) -> Item:
     """The row of a stamped reaction. It is kept as long as its message."""
     reaction = _stamped(event)
-    row = row_of(reaction, REACT, _place(reaction.model_dump(by_alias=True)))
+    row = row_of(reaction, _place, REACT)
     if reaction.value is not None:
         row[VALUE] = reaction.value
     if table.retention_days:

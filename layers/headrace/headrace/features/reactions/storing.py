@@ -6,14 +6,12 @@ import functools
 
 from headrace.core.items import Item
 from headrace.core.stream import Hook
-from headrace.features.edits.hooks import ChangeCheck, ChangeHook
+from headrace.features.edits.storing import applied, checked
 from headrace.features.reactions.counts import ReactionCounts
 from headrace.features.reactions.dynamodb import DynamoReactions
 from headrace.features.reactions.gate import ReactionRights
-from headrace.features.reactions.reaction import KIND, message_of
-from headrace.services.live import live_hook
-from headrace.services.messages import message_table, messages_table_name
-from headrace.services.rooms import memberships, rooms
+from headrace.features.reactions.reaction import KIND
+from headrace.services.messages import messages_table_name
 from headrace.services.shared import clock, dynamodb
 from headrace.streams.chat.messages.known import Remove
 
@@ -24,13 +22,11 @@ def counts() -> ReactionCounts:
 
 
 def before() -> list[tuple[str, Hook]]:
-    rights = ReactionRights(message_table(), rooms(), memberships())
-    return [(KIND.name, ChangeCheck(rights, rooms(), clock(), message_of).before_store)]
+    return checked(KIND, ReactionRights)
 
 
 def after(_remove_all: Remove) -> list[tuple[str, Hook]]:
-    parts = (message_table(), counts().apply, live_hook(), rooms(), clock(), message_of, counts().forget_replaced)
-    return [(KIND.name, ChangeHook(*parts).after_store)]
+    return applied(KIND, counts().apply, counts().forget_replaced)
 
 
 def complete(_remove_all: Remove, message: Item) -> None:
