@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,8 +100,19 @@ def test_a_wrong_choice_of_features_is_an_error_at_start(names: list[str], probl
     assert str(caught.value) == problem
 
 
+<<<<<<< HEAD
 def test_two_features_of_one_name_or_prefix_are_an_error_at_start() -> None:
     with pytest.raises(ConfigurationError, match="two features have one name: edits, edits"):
+=======
+def test_every_part_of_a_feature_is_one_that_the_registry_asks_for() -> None:
+    asked = {*re.findall(r'parts[([]"(\w+)"', Path(registry.__file__).read_text())}
+
+    assert {part for each in FEATURES for part in each.parts} == asked
+
+
+def test_two_features_of_one_name_are_an_error_at_start() -> None:
+    with pytest.raises(ConfigurationError, match="two features have one name"):
+>>>>>>> 9ccf2427 (Let a misspelt part of a feature fail a test)
         chosen([Feature(name="edits"), Feature(name="edits")], ["all"])
     with pytest.raises(ConfigurationError, match="two features have one prefix: #pins#, #pins#"):
         chosen([Feature(name=name, prefixes=("#pins#",)) for name in ("pins", "stars")], ["all"])
