@@ -17,8 +17,8 @@ from headrace.delivery.records import rows_of
 from headrace.delivery.row_writer import Batch
 from headrace.erasure.tasks import Target
 from headrace.queues.names import persist_queues
-from headrace.services import live, rooms
-from headrace.stage import registry
+from headrace.services import live, messages, rooms
+from headrace.stage import chosen, registry
 from headrace.streams.chat.message_row import place_of
 from headrace.streams.chat.rooms.memberships import Change
 from headrace.streams.chat.rooms.rooms import Room
@@ -36,14 +36,14 @@ def play() -> None:
     for table in (described("Rooms", "roomId"), described("Memberships", "userId", "roomId"), MESSAGES):
         boto3.client("dynamodb").create_table(**table)
     clock, broker = SystemClock(), MemoryPublisher(persist_queues({"chat": 1}))
-    acceptor = Acceptor(broker, MemoryRetryLane(clock), {"chat": 1}, clock, registry.gates_of)
+    acceptor = Acceptor(broker, MemoryRetryLane(clock), {"chat": 1}, clock, chosen.gates_of)
     http = http_handler(Api(routes_of("receive_http"), lambda: acceptor, clock))
     live.live_hook = lambda: SimpleNamespace(push=lambda _rows, **_: True)
     rooms.rooms().create(Room("kitchen", "members", "group", iso(clock.now()), "alice"))
     for user in ("alice", "bob"):
         event = rooms.memberships().get(user, "kitchen").counted_join(clock.now())
         rooms.memberships().add(Change(user_id=user, room_id="kitchen", kind="join", event=event))
-    table = rooms.message_table()
+    table = messages.message_table()
     raw, sender = {"roomId": "kitchen", "message": "hello"}, SenderContext("bob", "Bob", False, clock.now())
     early, late = (CHAT.item(CHAT.accept(raw, sender).event, 0, TABLE) for _ in range(2))
 

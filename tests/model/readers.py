@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
@@ -148,6 +149,9 @@ class Readers:
 
 class _Client:
     """DynamoDB's client for queries of a whole partition, of the table in memory."""
+
+    meta = SimpleNamespace(config=SimpleNamespace(proxies={"http": "one"}))
+    """With a proxy, boto3's client makes all calls, also where a test before has set credentials."""
 
     def __init__(self, world: ChangeWorld) -> None:
         self._rows = world.write_path.store.tables[TABLE.table]

@@ -100,19 +100,14 @@ def test_a_wrong_choice_of_features_is_an_error_at_start(names: list[str], probl
     assert str(caught.value) == problem
 
 
-<<<<<<< HEAD
+def test_every_part_of_a_feature_is_one_that_the_stage_asks_for() -> None:
+    code = "".join(path.read_text() for path in Path(registry.__file__).parent.glob("*.py"))
+
+    assert {part for each in FEATURES for part in each.parts} == {*re.findall(r'parts[([]"(\w+)"', code)}
+
+
 def test_two_features_of_one_name_or_prefix_are_an_error_at_start() -> None:
     with pytest.raises(ConfigurationError, match="two features have one name: edits, edits"):
-=======
-def test_every_part_of_a_feature_is_one_that_the_registry_asks_for() -> None:
-    asked = {*re.findall(r'parts[([]"(\w+)"', Path(registry.__file__).read_text())}
-
-    assert {part for each in FEATURES for part in each.parts} == asked
-
-
-def test_two_features_of_one_name_are_an_error_at_start() -> None:
-    with pytest.raises(ConfigurationError, match="two features have one name"):
->>>>>>> 9ccf2427 (Let a misspelt part of a feature fail a test)
         chosen([Feature(name="edits"), Feature(name="edits")], ["all"])
     with pytest.raises(ConfigurationError, match="two features have one prefix: #pins#, #pins#"):
         chosen([Feature(name=name, prefixes=("#pins#",)) for name in ("pins", "stars")], ["all"])

@@ -24,10 +24,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> ChangeWorld:
     monkeypatch.setattr(edits, "changes", lambda: world.store)
     monkeypatch.setattr(reactions, "counts", lambda: ReactionCounts(world.store, world.clock))
     monkeypatch.setattr(shared, "attachments", world.attachments)
-    shared_objects = {"rooms": world.rooms, "memberships": world.memberships, "message_table": world.store}
-    for module in (edits, reactions):
-        for name, given in {**shared_objects, "clock": world.clock, "live_hook": world.copies.hook}.items():
-            monkeypatch.setattr(module, name, lambda given=given: given)
+    given = {"rooms": world.rooms, "memberships": world.memberships, "message_table": world.store}
+    for name, each in {**given, "clock": world.clock, "live_hook": world.copies.hook}.items():
+        monkeypatch.setattr(edits, name, lambda each=each: each)
     return world
 
 
