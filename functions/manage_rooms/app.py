@@ -6,7 +6,7 @@ from headrace.bootstrap.api import http_api
 from headrace.bootstrap.chat import room_services
 from headrace.core.caller import CHAT_READ, CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import Conflict, InvalidCursor, NotFound
-from headrace.streams.chat.live.online import Online, list_online
+from headrace.stage.chosen import routes_of
 from headrace.streams.chat.messages.read_marks import ReadMark, ReadMarkBody, mark_read
 from headrace.streams.chat.rooms import members, routes, uploads
 from headrace.streams.chat.rooms import requests as ask
@@ -38,7 +38,6 @@ ROUTES = {
     "GET /rooms/{roomId}/members": Route(
         members.list_members, READ, RoomPath, query=ask.ListQuery, answer=ask.MemberPage, errors=LIST
     ),
-    "GET /rooms/{roomId}/online": Route(list_online, READ, RoomPath, answer=Online, errors=(NotFound,)),
     "GET /rooms/{roomId}/invitations": Route(
         members.list_invited, READ, RoomPath, query=ask.ListQuery, answer=ask.InvitedPage, errors=LIST
     ),
@@ -46,5 +45,6 @@ ROUTES = {
     "PUT /rooms/{roomId}/read": Route(mark_read, READ, RoomPath, body=ReadMarkBody, answer=ReadMark),
     "PUT /users/{userId}/blocked/{otherId}": Route(block, (CHAT_WRITE,), OtherPath, answer=BlockBody, limit=CHANGES),
 }
+ROUTES |= routes_of("manage_rooms")
 
 handler = http_api(ROUTES, room_services)

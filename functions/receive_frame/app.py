@@ -1,7 +1,6 @@
 """Frames that send messages and signals, and ping; also every frame of an unknown action."""
 
 from headrace.api.params import NoFields
-from headrace.api.rates.rate_limiter import SIGNALS
 from headrace.api.router import Route
 from headrace.bootstrap.acceptor import frame_sending
 from headrace.bootstrap.api import frame_api
@@ -9,7 +8,6 @@ from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
 from headrace.core.errors import InvalidEvent, NotFound, RateLimited, RetryLaneUnavailable, TooLarge
 from headrace.stage.chosen import routes_of
 from headrace.streams.chat.live.frames import BATCH_LIMIT, Ack, Acks, Pong, ping, send_batch, send_message
-from headrace.streams.chat.live.signals import SignalFrame, SignalSent, send_signal
 from headrace.streams.chat.stream import CHAT
 
 WRITE = (CHAT_WRITE, EVENTS_WRITE)
@@ -19,9 +17,6 @@ ROUTES = {
     "sendMessage": Route(send_message, scopes=WRITE, answer=Ack, errors=ERRORS, stream=CHAT),
     "sendBatch": Route(
         send_batch, scopes=WRITE, answer=Acks, errors=(*ERRORS, TooLarge), stream=CHAT, batch=BATCH_LIMIT
-    ),
-    "sendSignal": Route(
-        send_signal, scopes=WRITE, body=SignalFrame, answer=SignalSent, errors=(NotFound,), limit=SIGNALS
     ),
     "ping": Route(ping, body=NoFields, answer=Pong),
 }

@@ -58,7 +58,7 @@ class ConversationWorld:
         self.cache = MemoryCache(self.clock)
         cursors, unused = CursorSigner(b"k" * 32), Any
         self.marks = RoomServices(
-            unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused, unused, unused
+            unused, self.memberships, unused, unused, unused, unused, unused, SilentChannels(), unused, unused
         )
         history = History(self.reader, cursors, "messages", self.clock, unused)
         self.chat = ChatReading(

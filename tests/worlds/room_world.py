@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from headrace.api.paging.cursors import CursorSigner
 from headrace.api.router import Api, Handler, http_handler
 from headrace.core.caller import Caller
 from headrace.delivery.acceptor import Acceptor
+from headrace.features.online.routes import OnlineServices
 from headrace.live.connections import SubscriberHints
 from headrace.live.presence import LastChecks
 from headrace.streams.chat.live.channels import UserChannels
@@ -36,6 +38,9 @@ OPEN = {"kind": "open"}
 DIRECT = {"kind": "members", "form": "direct"}
 OLD = "2009-05-01T10:00:00.000000Z"
 LATER = "2009-05-01T11:00:00.000000Z"
+
+
+ONLINE = "GET /rooms/{roomId}/online"
 
 
 class RoomWorld:
@@ -86,11 +91,13 @@ class RoomWorld:
             joins,
             channels,
             lambda: cursors,
-            LastChecks(self.marks),
             Uploading(RoomGate(rooms, self.memberships).check, memory_attachments(self.files), TABLE.retention_days),
             TABLE.retention_days,
         )
-        return http_handler(Api(routes_of("manage_rooms"), lambda: services, clock))
+        online = OnlineServices(self.access, rooms, self.connections, LastChecks(self.marks))
+        routes = {key: replace(route, services=lambda: services) for key, route in routes_of("manage_rooms").items()}
+        routes[ONLINE] = replace(routes[ONLINE], services=lambda: online)
+        return http_handler(Api(routes, None, clock))
 
     def invitation_routes(self) -> Handler:
         """manage_invitations."""

@@ -109,11 +109,6 @@ class Operations:
         )
 
     @operation
-    def list_online(self, room_id: str | int) -> Request[types.Online]:
-        """List who follows a room now."""
-        return Request("GET", f"/rooms/{_segment(room_id)}/online")
-
-    @operation
     def list_invited_users(
         self,
         room_id: str | int,
@@ -136,6 +131,11 @@ class Operations:
     def mark_read(self, room_id: str | int, body: types.ReadMarkBody) -> Request[types.ReadMark]:
         """Move the caller's read mark in a room forward."""
         return Request("PUT", f"/rooms/{_segment(room_id)}/read", body=body)
+
+    @operation
+    def list_online(self, room_id: str | int) -> Request[types.Online]:
+        """List who follows a room now."""
+        return Request("GET", f"/rooms/{_segment(room_id)}/online")
 
     @operation
     def list_messages(

@@ -15,7 +15,7 @@ from headrace.api.router import Api, Handler, Route, connection_handler, frame_h
 from headrace.services.shared import clock, rate_limiter, request_times, scope_prefix
 from headrace.stage.chosen import actions
 
-_SENDING = ("sendMessage", "sendBatch", *actions(), "sendSignal")
+_SENDING = ("sendMessage", "sendBatch", *actions())
 ACTIONS = f"{', '.join(_SENDING)}, subscribe, check, resume, unsubscribe, history, ping, authenticate"
 """All actions of the WebSocket API."""
 

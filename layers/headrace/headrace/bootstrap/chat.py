@@ -63,7 +63,7 @@ def room_services() -> RoomServices:
     hints = subscriber_hints()
     channels = UserChannels(room_log(), hints, publisher().live_publisher(), clock())
     joins = Joins(memberships(), acceptor(), channels)
-    checks, days = LastChecks(cache()), RoomSettings.read().chat_retention_days
+    days = RoomSettings.read().chat_retention_days
     return RoomServices(
         rooms(),
         memberships(),
@@ -74,7 +74,6 @@ def room_services() -> RoomServices:
         joins,
         channels,
         cursors,
-        checks,
         Uploading(RoomGate(rooms(), memberships()).check, attachments(), days),
         days or MOST_DAYS,
     )

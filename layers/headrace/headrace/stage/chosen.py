@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from headrace.core.errors import ConfigurationError
 from headrace.core.feature import Feature, chosen
-from headrace.features import edits, reactions
+from headrace.features import edits, online, reactions, signals
 from headrace.runtime.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from headrace.api.router import Route
     from headrace.core.stream import Gate
 
-FEATURES: tuple[Feature, ...] = (edits.FEATURE, reactions.FEATURE)
+FEATURES: tuple[Feature, ...] = (edits.FEATURE, reactions.FEATURE, signals.FEATURE, online.FEATURE)
 """All features, in the order of their hooks."""
 CHOSEN = chosen(FEATURES, FeatureSettings.read().stage_features)
 """Those of this stage."""

@@ -16,7 +16,6 @@ from headrace.core import keys, times
 from headrace.core.caller import EVENTS_WRITE, Caller
 from headrace.core.errors import Conflict, FieldError, Forbidden, InvalidRequest, StoreUnavailable, Unavailable, echo
 from headrace.live.connections import Connections, SubscriberHints
-from headrace.live.presence import LastChecks
 from headrace.runtime.observability import report
 from headrace.streams.chat.rooms.channels import Channels
 from headrace.streams.chat.rooms.invitations import Consent, Invitation, invitation_body, joined_at
@@ -60,7 +59,6 @@ class RoomServices:
     joins: Joins
     channels: Channels
     cursors: Callable[[], CursorSigner]
-    last_checks: LastChecks
     uploading: Uploading
     most_days: int = MOST_DAYS
 

@@ -9,8 +9,11 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from headrace.api.params import Params
-from headrace.api.router import Request
+from headrace.api.rates.rate_limiter import SIGNALS
+from headrace.api.router import Request, Route
 from headrace.core import keys, times
+from headrace.core.caller import CHAT_WRITE, EVENTS_WRITE
+from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime, Id, Name, Text, accepts
 from headrace.live.signals import to_copy
 from headrace.queues.names import SIGNAL_QUEUE
@@ -94,3 +97,17 @@ def send_signal(services: Sending, request: Request[None, None, SignalFrame]) ->
     if failure is not None:
         raise failure
     return {"type": "signalSent", "roomId": sent.room_id}
+
+
+ROUTES = {
+    "receive_frame": {
+        "sendSignal": Route(
+            send_signal,
+            (CHAT_WRITE, EVENTS_WRITE),
+            body=SignalFrame,
+            answer=SignalSent,
+            errors=(NotFound,),
+            limit=SIGNALS,
+        )
+    }
+}

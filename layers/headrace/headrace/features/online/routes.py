@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from headrace.api.router import Request
+from headrace.api.router import Request, Route
+from headrace.core.caller import CHAT_READ
+from headrace.core.errors import NotFound
 from headrace.core.fields import CanonicalTime
+from headrace.live.connections import Connections
+from headrace.live.presence import LastChecks
+from headrace.services.connections import connections
+from headrace.services.rooms import access, rooms
+from headrace.services.shared import cache
 from headrace.streams.chat.rooms.requests import RoomPath
-from headrace.streams.chat.rooms.rooms import existing, not_in_room
-from headrace.streams.chat.rooms.routes import RoomServices
+from headrace.streams.chat.rooms.rooms import CachedRooms, RoomAccess, existing, not_in_room
 
 SUBSCRIPTIONS = 1_000
 """Subscriptions that are read. A room with more has too many followers for a list of names."""
@@ -32,7 +40,22 @@ class Online(TypedDict):
     missing: list[Literal["checkedAt"]]
 
 
-def list_online(services: RoomServices, request: Request[RoomPath, None, None]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class OnlineServices:
+    """Rooms, rights in them, and connections with their last checks."""
+
+    access: RoomAccess
+    rooms: CachedRooms
+    connections: Connections
+    last_checks: LastChecks
+
+
+@functools.cache
+def online() -> OnlineServices:
+    return OnlineServices(access(), rooms(), connections(), LastChecks(cache()))
+
+
+def list_online(services: OnlineServices, request: Request[RoomPath, None, None]) -> dict[str, Any]:
     """List who follows a room now. Users who can read its new messages can ask.
 
     A connection that broke is listed until a message cannot be pushed to it, at most for two hours and ten minutes.
@@ -50,3 +73,12 @@ def list_online(services: RoomServices, request: Request[RoomPath, None, None]) 
         if known := [checks[each] for each in connection_ids if each in checks] if checks else []:
             items[-1]["checkedAt"] = max(known)
     return {"items": items, "hasMore": has_more, "missing": ["checkedAt"] if checks is None else []}
+
+
+ROUTES = {
+    "manage_rooms": {
+        "GET /rooms/{roomId}/online": Route(
+            list_online, (CHAT_READ,), RoomPath, answer=Online, errors=(NotFound,), services=online
+        )
+    }
+}

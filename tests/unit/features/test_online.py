@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.core.times import iso
-from headrace.streams.chat.live import online
+from headrace.features.online import routes as online
 from tests.worlds.frame_stage import Stage
 from tests.worlds.room_world import GROUP, OPEN
 
