@@ -44,7 +44,8 @@ class Ports:
         last = self._load().get(name)
         if last is not None and self._all_free(last, also):
             return self._remember(name, last, also)
-        for port in random.sample(range(FIRST, LAST), LAST - FIRST):
+        # Not by the generator that a test run seeds: two processes with one seed would take one port at one moment.
+        for port in random.Random().sample(range(FIRST, LAST), LAST - FIRST):  # noqa: S311
             if self._all_free(port, also):
                 return self._remember(name, port, also)
         raise PortTaken(f"No port between {FIRST} and {LAST} is free for {name}.")

@@ -263,7 +263,7 @@ def fill(world: World) -> dict[str, Item]:
 def count_reactions(world: World, room: str, key: str) -> dict[str, int]:
     message = world.changes.message(room, key)
     assert message is not None
-    ReactionCounts(world.changes, world.clock).apply(message)
+    ReactionCounts(world.changes, world.clock).apply(message, [])
     found = world.changes.message(room, key)
     assert found is not None
     return found.get("reactions", {})

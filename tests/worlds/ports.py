@@ -4,7 +4,7 @@ import random
 
 from localstage.services.ports import FIRST, LAST, is_free
 
-_unused = random.sample(range(FIRST, LAST), LAST - FIRST)
+_unused = random.Random().sample(range(FIRST, LAST), LAST - FIRST)  # two workers have one seed
 
 
 def free_port() -> int:
