@@ -11,6 +11,7 @@ CHECKS = $(PY) -m tests.checks $(if $(ALL),--all) $(if $(SEED),--seed '$(SEED)')
 unexport PYTHONDONTWRITEBYTECODE
 STAGE := $(if $(NODES),LOCALSTAGE_BROKER_NODES='$(NODES)') $(if $(BROKERS),LOCALSTAGE_BROKERS='$(BROKERS)') $(if $(WRITES_PER_KEY),LOCALSTAGE_WRITES_PER_KEY="$$WRITES_PER_KEY") $(if $(FEATURES),LOCALSTAGE_FEATURES="$$FEATURES")
 OPS := PYTHONPATH=layers/headrace $(PY) -m ops
+FEATURES_EXIST = $(if $(FEATURES),$(OPS) features "$$FEATURES")
 RETRY_ARGS := $(if $(RETRY_TIMEOUT),--retry-timeout "$$RETRY_TIMEOUT")
 REPLAY_ARGS = $(RETRY_ARGS) $(if $(LOG),--log "$$LOG") $(if $(NICKS),--nicks "$$NICKS") $(if $(MESSAGES),--messages "$$MESSAGES")
 DEMO_chat = loadtest.demo $(REPLAY_ARGS)
@@ -52,6 +53,7 @@ start help: ## list all targets
 run: setup ## start the stage, replay a conversation, and keep running until Ctrl-C   [OPEN=1 opens the console] [FEATURES=none] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [MESSAGES=n] [LOG='path/*.log']
 	$(call count,NODES)
 	$(call count,BROKERS)
+	@$(FEATURES_EXIST)
 	@$(STAGE) $(PY) -m loadtest.demo --stay $(REPLAY_ARGS)
 
 demo: setup ## start a stage, send events, read them back, and check them   [MESSAGES=n] [LOG='*.log' [NICKS=all]] [STREAM=ski RIDES=n] [STREAM=ads SECONDS=60] [RETRY_TIMEOUT=600] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [HTTP_URL=…]
@@ -63,6 +65,7 @@ demo: setup ## start a stage, send events, read them back, and check them   [MES
 up: setup ## start the stage without events, and print its log   [FEATURES=none] [NODES=3] [BROKERS=2] [WRITES_PER_KEY=1000] [ARGS='--http-port 9000']
 	$(call count,NODES)
 	$(call count,BROKERS)
+	@$(FEATURES_EXIST)
 	@$(STAGE) $(PY) -m localstage up $(ARGS)
 
 token: setup ## print an access token   [USER_ID=alice] [SCOPES='chat:write ops'] [ARGS='--ttl 60']

@@ -82,6 +82,16 @@ def preflight(config_env: str) -> None:
     sys.exit(1 if _preflight(config_env) else 0)
 
 
+@cli.command()
+@click.argument("names")
+def features(names: str) -> None:
+    """Check the features that a stage is to have, such as edits,reactions."""
+    from ops.preflight import named
+
+    with errors_as_messages():
+        named(names)
+
+
 def _preflight(config_env: str) -> bool:
     from ops.preflight import examine, plan
 

@@ -192,11 +192,15 @@ def notices(wanted: Plan) -> str:
 
 def features(wanted: Plan) -> str:
     """The features exist, and none is without one that it needs."""
+    return f"the stage has {', '.join(named(wanted.values['Features'])) or 'no optional feature'}"
+
+
+def named(features: str) -> list[str]:
+    """The names of the features in a comma list. Raises Failed."""
     try:
-        found = chosen(FEATURES, wanted.values["Features"].split(","))
+        return [each.name for each in chosen(FEATURES, features.split(","))]
     except ConfigurationError as error:
         raise Failed(str(error)) from None
-    return f"the stage has {', '.join(each.name for each in found) or 'no optional feature'}"
 
 
 def numbers(wanted: Plan) -> str:

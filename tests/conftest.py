@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from headrace.runtime import aws, observability
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Stage
+    from tests.e2e.conftest import RunningStage
 
 # What names a stage in the developer's shell, for example after eval "$(make -s env)": tests have their own stages.
 # And the variables of the make that runs them, which the make of a test would take for its own.
@@ -87,7 +87,7 @@ def _nothing_of_another_test_is_in_the_log() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def platform() -> Iterator[Stage]:
+def platform() -> Iterator[RunningStage]:
     """A stage with the platform's template, shared by all tests of the session that need no other."""
     from tests.e2e.conftest import ROOT, fresh_stage  # most tests start no stage
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace_client import ClientCredentials, HeadraceError
+from headrace_client.cli.stage import claims_of
 from localstage.client.errors import TokenRefused
 
 TRUSTED, MEMBER = "events:write", "chat:write"
@@ -33,12 +32,9 @@ class Claims:
         Raises:
             TokenRefused: it is not a JWT with a subject.
         """
-        try:
-            part = token.split(".")[1]
-            claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-            return cls(str(claims["sub"]), _scopes(claims))
-        except (IndexError, ValueError, KeyError, TypeError):
-            raise TokenRefused("a token is not a JWT with a subject") from None
+        if "sub" not in (claims := claims_of(token)):
+            raise TokenRefused("a token is not a JWT with a subject")
+        return cls(str(claims["sub"]), _scopes(claims))
 
     def missing(self, scopes: Sequence[str]) -> list[str]:
         """Those of ``scopes`` that the token does not have."""

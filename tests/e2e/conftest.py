@@ -32,13 +32,33 @@ def obey_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-class Stage:
-    """A stage that runs, known by its state folder."""
+class RunningStage:
+    """A stage in its own process and state folder; ``before`` runs in the child, before the stage."""
 
-    def __init__(self, state_dir: Path, environ: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        state_dir: Path,
+        template: Path,
+        *arguments: str,
+        environ: dict[str, str] | None = None,
+        before: Callable[[], None] = obey_ctrl_c,
+    ) -> None:
         self.state_dir = state_dir
         self.output = state_dir / "up.log"
         self.environ = {**os.environ, "LOCALSTAGE_STATE_DIR": str(state_dir), **(environ or {})}
+        state_dir.mkdir(parents=True, exist_ok=True)
+        (state_dir / "stage.json").unlink(missing_ok=True)  # of a stage that was killed
+        command = [sys.executable, "-m", "localstage", "up", "--template", str(template), *arguments]
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=self.environ,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                preexec_fn=before,
+            )
 
     @property
     def where(self) -> dict[str, Any]:
@@ -75,33 +95,6 @@ class Stage:
         return subprocess.run(
             command, cwd=ROOT, env=self.environ, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60
         )
-
-
-class RunningStage(Stage):
-    """A stage in its own process and state folder; ``before`` runs in the child, before the stage."""
-
-    def __init__(
-        self,
-        state_dir: Path,
-        template: Path,
-        *arguments: str,
-        environ: dict[str, str] | None = None,
-        before: Callable[[], None] = obey_ctrl_c,
-    ) -> None:
-        super().__init__(state_dir, environ)
-        state_dir.mkdir(parents=True, exist_ok=True)
-        (state_dir / "stage.json").unlink(missing_ok=True)  # of a stage that was killed
-        command = [sys.executable, "-m", "localstage", "up", "--template", str(template), *arguments]
-        with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=self.environ,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                preexec_fn=before,
-            )
 
     def wait_ready(self) -> RunningStage:
         deadline = time.monotonic() + READY_WITHIN

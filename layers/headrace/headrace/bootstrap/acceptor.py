@@ -10,7 +10,7 @@ from headrace.api.rates.rate_limiter import RateLimiter
 from headrace.bootstrap.breakers import breaker_status
 from headrace.core.caller import HashAddress, without_hash
 from headrace.core.stream import Gate
-from headrace.delivery.acceptor import Acceptor, Gates, no_gates
+from headrace.delivery.acceptor import Acceptor, Gates
 from headrace.delivery.backlog import BacklogLimit, SharedWaits
 from headrace.queues.rabbitmq.publisher import GuardedPublisher, RabbitPublisher
 from headrace.runtime.breaker import BreakerRule
@@ -98,7 +98,7 @@ def acceptor(
     """Accepts events; ``gates`` refuse those that their sender may not write. Without them, all are written."""
     guarded = GuardedPublisher(publisher(), BreakerRule(on_state=breaker_status().seen))
     queues = BrokerSettings.read().persist_queues
-    return Acceptor(guarded, retry_lane(), queues, clock(), gates or no_gates, limiter, hash_address, backlog)
+    return Acceptor(guarded, retry_lane(), queues, clock(), gates, limiter, hash_address, backlog)
 
 
 @functools.cache

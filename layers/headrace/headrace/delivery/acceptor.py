@@ -30,25 +30,20 @@ Gates = Callable[[str], Sequence[Gate]]
 """The gates of events of a kind, in the order in which they are asked."""
 
 
-def no_gates(_kind: str) -> Sequence[Gate]:
-    """All that its scope allows is accepted."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Acceptor:
     """Accepts events of any stream: published to a persist queue of its stream, or taken by the retry lane.
 
-    ``queues`` are the numbers of persist queues. ``gates`` refuse events. ``rate_limiter`` limits the events of a
-    batch; the router has counted the first. ``hash_address`` makes the keyed hashes of clients' addresses. ``backlog``
-    refuses events that would wait too long.
+    ``queues`` are the numbers of persist queues. ``gates`` refuse events; without them, a scope is enough.
+    ``rate_limiter`` limits the events of a batch; the router has counted the first. ``hash_address`` makes the keyed
+    hashes of clients' addresses. ``backlog`` refuses events that would wait too long.
     """
 
     publisher: Publisher
     retry_lane: RetryLane
     queues: names.Groups
     clock: Clock
-    gates: Gates = no_gates
+    gates: Gates | None = None
     rate_limiter: RateLimiter | None = None
     hash_address: HashAddress = without_hash
     backlog: BacklogLimit | None = None
@@ -86,8 +81,8 @@ class Acceptor:
                 unique[event.key] = event, result
                 results.append(result)
         events = list(unique.values())
-        kind = stream.kind_name(events[0][0].event) if events else ""  # the events of one request are of one kind
-        for gate in self.gates(kind) if kind else ():
+        # The events of one request are of one kind.
+        for gate in self.gates(stream.kind_name(events[0][0].event)) if self.gates and events else ():
             errors = gate.admit(caller, [event for event, _ in events], now)
             for (_, result), error in zip(events, errors, strict=True):
                 result.error = error
